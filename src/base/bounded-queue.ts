@@ -1,0 +1,38 @@
+/** First in, first out, with a limit: full is said, never grown past. Memory follows the length both ways. */
+export class BoundedQueue<Item> {
+  readonly #max: number;
+  #items: (Item | undefined)[] = [];
+  #head = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  /** False when the queue is full; the item is then not in it. */
+  push(item: Item): boolean {
+    if (this.length >= this.#max) return false;
+    this.#items.push(item);
+    return true;
+  }
+
+  shift(): Item | undefined {
+    if (this.#head === this.#items.length) return undefined;
+    const item = this.#items[this.#head];
+    this.#items[this.#head++] = undefined;
+    if (this.#head === this.#items.length) this.clear();
+    else if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return item;
+  }
+
+  clear(): void {
+    this.#items = [];
+    this.#head = 0;
+  }
+}

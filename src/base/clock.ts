@@ -1,0 +1,23 @@
+/**
+ * The one source of time. Everything that waits, expires or stamps takes it from here, so that a test can
+ * drive it. Two readings, because they answer different questions: the monotonic one never steps and is for
+ * deadlines, leases and limits; the wall one is for stamps that people and other machines read.
+ */
+
+export type Cancel = () => void;
+
+export interface Clock {
+  /** Milliseconds since some fixed moment; may have a fraction; never goes back. */
+  monotonicMs(): number;
+  /** Milliseconds since the Unix epoch; may step either way. */
+  wallMs(): number;
+  /** Runs once, at least `delayMs` of monotonic time from now. */
+  after(delayMs: number, run: () => void): Cancel;
+  /** Runs every `intervalMs` of monotonic time until cancelled. */
+  every(intervalMs: number, run: () => void): Cancel;
+}
+
+/** Whole Unix seconds, the unit of every stamp in a connectivity record. */
+export function wallSeconds(clock: Clock): number {
+  return Math.floor(clock.wallMs() / 1000);
+}

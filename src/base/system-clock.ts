@@ -1,0 +1,22 @@
+/** The clock of a running process. */
+import type { Cancel, Clock } from './clock.ts';
+
+export class SystemClock implements Clock {
+  monotonicMs(): number {
+    return performance.now();
+  }
+
+  wallMs(): number {
+    return Date.now();
+  }
+
+  after(delayMs: number, run: () => void): Cancel {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  }
+
+  every(intervalMs: number, run: () => void): Cancel {
+    const timer = setInterval(run, intervalMs);
+    return () => clearInterval(timer);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The one table of business codes. What an endpoint may answer is a union derived from it, so that an
+ * undocumented code does not compile. Texts are for people; only the stable messages of the spec are contract.
+ * Source: API doc, Errors; decisions.md, HTTP.
+ */
+
+export const codeTexts = {
+  0: 'success',
+  40003: 'invalid parameter',
+  40105: 'authentication failed',
+  40301: 'application credential lacks permission',
+  40302: 'device does not match the application',
+  40304: 'device has expired',
+  40400: 'no such path',
+  40403: 'device does not exist',
+  40412: 'device is not connected',
+  40500: 'method not allowed',
+  40902: 'wakeup protocol not supported',
+  41300: 'request body too large',
+  41500: 'Content-Type must be application/json',
+  42901: 'request overload',
+  50000: 'internal server error',
+  50204: 'wakeup delivery failed',
+  50301: 'service unavailable',
+  50401: 'query timed out',
+  50402: 'delivery result unknown',
+} as const;
+
+export type Code = keyof typeof codeTexts;
+export type FailureCode = Exclude<Code, 0>;
+
+/** Refused before an endpoint's own rules: the same on all of them. */
+export type TransportCode = 40400 | 40500 | 41300 | 41500 | 40105;
+
+/** Why a device may not be spoken of to this caller, in the order of the checks. */
+export type AccessCode = 40403 | 40302 | 40304;
+
+/** What each operation may answer beside success, in the order of the source's tables. */
+export const endpointCodes = {
+  connectivity: [40003, 40301, 40302, 40304, 40403, 50000, 50301, 50401],
+  wakeup: [40003, 40301, 40302, 40304, 40403, 40412, 40902, 42901, 50000, 50204, 50301, 50402],
+} as const satisfies Record<string, readonly FailureCode[]>;
+
+export type ConnectivityCode = (typeof endpointCodes.connectivity)[number];
+export type WakeupCode = (typeof endpointCodes.wakeup)[number];
+
+/** A business outcome that is not success. `retryAfterS`: whole seconds, at least 1, where the caller may come back. */
+export interface Refusal<C extends FailureCode = FailureCode> {
+  readonly code: C;
+  readonly message: string;
+  readonly retryAfterS?: number;
+}
+
+export function refusal<C extends FailureCode>(code: C, message: string = codeTexts[code]): Refusal<C> {
+  return { code, message };
+}

@@ -1,0 +1,31 @@
+/** What the platform observed of a device's two connections. Source: API doc, Connectivity record. */
+import type { DeviceId, SessionId } from './ids.ts';
+
+/** Whole Unix seconds, or null when none was observed. */
+export interface ConnectionTimes {
+  readonly lastLoginAt: number | null;
+  readonly lastHeartbeatAt: number | null;
+  readonly lastOfflineAt: number | null;
+}
+
+/** What is kept of one connection of one device, live or not. Signal and sleep have one each. */
+export interface ConnectionRecord extends ConnectionTimes {
+  /** From 1, +1 per accepted login, never reused, also across restarts; 0: no login yet. */
+  readonly epoch: number;
+  /** The session that is open, or null. */
+  readonly openSession: SessionId | null;
+}
+
+export const neverConnected: ConnectionRecord = {
+  epoch: 0,
+  lastLoginAt: null,
+  lastHeartbeatAt: null,
+  lastOfflineAt: null,
+  openSession: null,
+};
+
+export interface ConnectivityRecord {
+  readonly deviceId: DeviceId;
+  readonly signal: ConnectionTimes & { readonly isOnline: boolean };
+  readonly sleep: ConnectionTimes;
+}

@@ -1,0 +1,46 @@
+/** Words of the sleep connection. Source: sleep-wire.md. */
+import type { DeviceId } from './ids.ts';
+
+/** What the module can be woken with: the fixed packet only, custom data too, or nothing. */
+export type WakeMode = 'fixed' | 'custom' | 'none';
+
+/** Why a sleep session ended. `replaced` is known to metrics only: it is no offline. */
+export const sleepEndReasons = [
+  'peer_closed',
+  'reset',
+  'heartbeat_timeout',
+  'replaced',
+  'kicked',
+  'flood',
+  'drain',
+  'node_lost',
+  'write_stuck',
+] as const;
+export type SleepEndReason = (typeof sleepEndReasons)[number];
+
+/** Why a login was refused; what a module that asked for replies reads after `ERR `. */
+export const sleepRefusals = ['timeout', 'malformed', 'denied', 'busy'] as const;
+export type SleepRefusal = (typeof sleepRefusals)[number];
+
+/** A login line whose form is right; its proof is not yet checked. */
+export interface SleepLogin {
+  readonly deviceId: DeviceId;
+  readonly wakeMode: WakeMode;
+  /** How often the module will send, 5-3600. */
+  readonly heartbeatSeconds: number;
+  /** True: the module reads `OK` or `ERR reason`; false: the server stays silent. */
+  readonly wantsReply: boolean;
+  /** 32 bytes. */
+  readonly mac: Uint8Array;
+  /** The text the mac covers, from `RVL1` to the reply field. */
+  readonly signedText: string;
+}
+
+/** The two bytes at the end of a wake packet; null: the fixed packet's `00 00`. */
+export type CustomData = Uint8Array | null;
+
+/**
+ * What became of the 8 bytes. `written`: the kernel has them. `refused`: they were certainly not sent.
+ * `unknown`: no answer within the deadline. `busy`: too many wait on this connection already.
+ */
+export type WakeWriteResult = 'written' | 'refused' | 'unknown' | 'busy';

@@ -1,0 +1,17 @@
+/**
+ * The kept records of one kind of connection (sleep or signal). Writes are behind: `write` returns at once,
+ * `read` sees it at once, `committed` tells when it would survive `kill -9`.
+ */
+import type { ConnectionRecord } from '../domain/connectivity.ts';
+import type { DeviceId } from '../domain/ids.ts';
+
+export interface ConnectionRecords {
+  /** The newest record written, committed or not; null when the device never logged in. Throws when the store cannot be read. */
+  read(deviceId: DeviceId): ConnectionRecord | null;
+  /** Replaces the device's record. A store that fails is retried until it takes it; readiness says so meanwhile. */
+  write(deviceId: DeviceId, record: ConnectionRecord): void;
+  /** Resolves when the last write for this device is committed; null when nothing is outstanding. */
+  committed(deviceId: DeviceId): Promise<void> | null;
+  /** Resolves when everything written before the call is committed. */
+  allCommitted(): Promise<void>;
+}

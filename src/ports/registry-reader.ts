@@ -1,0 +1,10 @@
+/** Reads of the registry on the request path: synchronous, microseconds, from memory or a memory map. */
+import type { AccessKeyId, DeviceId, ProductId } from '../domain/ids.ts';
+import type { Credential, Device, Product } from '../domain/registry.ts';
+
+/** Every call throws when the store cannot be read; callers answer 50000 or 50301, never "unknown". */
+export interface RegistryReader {
+  findCredential(accessKeyId: AccessKeyId): Credential | null;
+  findProduct(productId: ProductId): Product | null;
+  findDevice(deviceId: DeviceId): Device | null;
+}
