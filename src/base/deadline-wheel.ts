@@ -61,6 +61,17 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     this.#link(entry);
   }
 
+  /** Up to `countMax` of the entries, in no order: a copy, so that the wheel may change while it is gone through. */
+  pick(countMax: number): Entry[] {
+    const picked: Entry[] = [];
+    for (const anchor of this.#slots)
+      for (let entry = anchor.wheelNext; entry !== null && entry !== anchor; entry = entry.wheelNext) {
+        if (picked.length >= countMax) return picked;
+        picked.push(entry as Entry);
+      }
+    return picked;
+  }
+
   /** Turns the wheel to `nowMs`. Call it about once a tick; a late call catches up. */
   turn(nowMs: number): void {
     const target = Math.floor(nowMs / this.#tickMs);

@@ -1,5 +1,5 @@
 /** Who may call, and which devices exist. Source: decisions.md, Registry and Permissions; running.md, Data. */
-import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from './ids.ts';
+import type { AccessKeyId, ApplicationId, BridgeId, DeviceId, ProductId } from './ids.ts';
 
 export const permissions = [
   'connectivity:read',
@@ -41,6 +41,24 @@ export interface Device {
   /** Unix seconds; expired when now >= it; null: never. */
   readonly expiresAt: number | null;
   readonly disabled: boolean;
+}
+
+/** Where an application is told of events. Known by application and url together. Source: events.md, Webhooks. */
+export interface Webhook {
+  readonly appId: ApplicationId;
+  readonly url: string;
+  readonly secret: string;
+  /** Event types, or `*` for all. */
+  readonly types: readonly string[];
+}
+
+/** A process that may stand in a room for a device. Source: calls-and-media.md, Media legs. */
+export interface Bridge {
+  readonly bridgeId: BridgeId;
+  /** 64 lowercase hex digits of its bearer key's SHA-256. */
+  readonly keySha256: string;
+  readonly appIds: readonly ApplicationId[];
+  readonly revoked: boolean;
 }
 
 export function isCredentialValid(credential: Credential, nowS: number): boolean {

@@ -1,23 +1,23 @@
-/** The expensive half of a signed request's check: one body hash, one canonical hash, one HMAC. */
+/** Checks signatures on the main loop or on worker threads; the caller need not know which. */
+import type { SignatureJob, SignatureVerdict } from '../tgv1/verify-signature.ts';
 
-export interface SignatureJob {
-  /** Derived key k3, 32 bytes. */
-  readonly signingKey: Uint8Array;
-  readonly canonicalRequest: string;
-  /** What stands before the canonical hash in the string to sign: scheme, date and scope, each with its LF. */
-  readonly toSignPrefix: string;
-  /** As it came in Authorization: 64 lowercase hex digits. */
-  readonly signature: string;
-  /** X-Tg-Content-Sha256 as it came. */
-  readonly bodySha256: string;
-  /** Null: no body. */
-  readonly body: Uint8Array | null;
+/** What `verify` rejects with, and nothing else: as many wait as may, or it was closed. Callers answer 50301. */
+export class VerifierUnavailable extends Error {
+  readonly reason: 'full' | 'closed';
+
+  constructor(reason: 'full' | 'closed') {
+    super(reason === 'full' ? 'too many signatures wait to be verified' : 'the verifier is closed');
+    this.name = 'VerifierUnavailable';
+    this.reason = reason;
+  }
 }
 
-export type SignatureVerdict = 'valid' | 'body-hash-mismatch' | 'signature-mismatch';
-
 export interface SignatureVerifier {
-  /** A value when checked inline; a promise when a worker does it. Rejects only when no worker can be had. */
+  /**
+   * A value when checked inline; a promise when a worker does it. Rejects when no worker can take it. Keeps
+   * nothing of the job: its body may be overwritten once this has returned.
+   */
   verify(job: SignatureJob): SignatureVerdict | Promise<SignatureVerdict>;
+  /** Resolves when everything accepted has its verdict. */
   close(): Promise<void>;
 }

@@ -1,0 +1,90 @@
+/**
+ * The processes of a benchmark: each is pinned where the machine has `taskset`, carries the probe, and is ended by
+ * its id whatever happens here.
+ */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Desk, type Protocol } from './ipc.ts';
+import { probeDesk, type ProbeProtocol } from './probe-protocol.ts';
+
+/** Servers under test have one processor, everything that loads them the other. */
+export const serverCore = 0;
+export const loadCore = 1;
+
+/** One processor cannot be split, and without `taskset` there is no pinning. */
+export const pinning = availableParallelism() > 1 && hasTaskset();
+
+export interface ChildPlan {
+  readonly entry: URL;
+  readonly core: number;
+  readonly parameters?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const living = new Set<Child>();
+
+process.on('exit', () => {
+  for (const child of living) child.kill();
+});
+
+export class Child {
+  readonly process: ChildProcess;
+  readonly probe: Desk<ProbeProtocol>;
+
+  constructor({ entry, core, parameters = [], env = {} }: ChildPlan) {
+    const node = [process.execPath, '--expose-gc', '--import', 'tsx', '--import', probeEntry.href];
+    const command = [...(pinning ? ['taskset', '-c', String(core)] : []), ...node, fileURLToPath(entry), ...parameters];
+    const [program = '', ...rest] = command;
+    this.process = spawn(program, rest, {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      env: { ...outsideSettings(), ...env },
+    });
+    this.process.setMaxListeners(0);
+    living.add(this);
+    this.process.once('exit', () => living.delete(this));
+    this.probe = new Desk(this.process, probeDesk);
+  }
+
+  desk<Asked extends Protocol>(name: string): Desk<Asked> {
+    return new Desk(this.process, name);
+  }
+
+  /** Kept apart from the main thread's processor: every other thread of the process, those of the runtime too. */
+  moveWorkersTo(core: number): void {
+    if (!pinning) return;
+    const pid = String(this.process.pid);
+    execFileSync('taskset', ['-a', '-c', '-p', String(core), pid]);
+    execFileSync('taskset', ['-c', '-p', String(serverCore), pid]);
+  }
+
+  kill(): void {
+    this.process.kill('SIGKILL');
+  }
+
+  /** Resolves when the process is gone. */
+  async stop(): Promise<void> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const gone = once(this.process, 'exit');
+    this.kill();
+    await gone;
+  }
+}
+
+const probeEntry = new URL('./probe.ts', import.meta.url);
+
+/** A benchmark measures default settings: what this shell sets for a server is not for its servers. */
+function outsideSettings(): NodeJS.ProcessEnv {
+  const outside = Object.entries(process.env);
+  return Object.fromEntries(outside.filter(([name]) => !name.startsWith('REVEILLE_')));
+}
+
+function hasTaskset(): boolean {
+  try {
+    execFileSync('taskset', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}

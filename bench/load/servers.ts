@@ -1,0 +1,110 @@
+/** Starts the servers under test. All are used the same way: ports, a probe, an end. */
+import { createInterface } from 'node:readline';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Child, serverCore } from './child.ts';
+import type { Desk } from './ipc.ts';
+import { peerDesk, type PeerProtocol } from './peer-protocol.ts';
+import { registryText } from './population.ts';
+
+export interface ServerUnderTest {
+  readonly child: Child;
+  /** Of HTTP; 0 where there is none. */
+  readonly httpPort: number;
+  /** Where devices connect; 0 where there is none. */
+  readonly devicePort: number;
+  stop(): Promise<void>;
+}
+
+export interface PeerServer extends ServerUnderTest {
+  readonly desk: Desk<PeerProtocol>;
+}
+
+export type PeerName = 'fastify' | 'bare-uws' | 'bare-net' | 'bare-wakeup' | 'aedes';
+
+export async function startPeer(name: PeerName): Promise<PeerServer> {
+  const entry = new URL(`../peers/${name}-process.ts`, import.meta.url);
+  const child = new Child({ entry, core: serverCore });
+  const desk = child.desk<PeerProtocol>(peerDesk);
+  child.process.stdout?.resume();
+  const ports = await desk.ask('listen', null);
+  return { child, desk, ...ports, stop: () => child.stop() };
+}
+
+export type Verification = 'inline' | 'pool';
+
+export interface ReveilleOptions {
+  readonly devices: number;
+  readonly verification?: Verification;
+  /** Settings of this figure, by variable. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Ours, with an own data directory and registry; every setting not named here is at its default. */
+export async function startReveille(options: ReveilleOptions): Promise<ServerUnderTest> {
+  const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
+  const registryFile = join(directory, 'registry.json');
+  writeFileSync(registryFile, registryText(options.devices));
+  const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
+  process.once('exit', removeDirectory);
+  const child = new Child({
+    entry: new URL('../../src/cli/main.ts', import.meta.url),
+    parameters: ['serve'],
+    core: serverCore,
+    env: {
+      ...freeListeners,
+      REVEILLE_DATA_DIR: join(directory, 'state'),
+      REVEILLE_REGISTRY_FILE: registryFile,
+      ...(options.verification && { REVEILLE_AUTH_VERIFICATION: options.verification }),
+      ...options.env,
+    },
+  });
+  const listeners = await readListeners(child);
+  return {
+    child,
+    httpPort: portOf(listeners['api']),
+    devicePort: portOf(listeners['sleep']),
+    stop: async () => {
+      await child.stop();
+      process.off('exit', removeDirectory);
+      removeDirectory();
+    },
+  };
+}
+
+const freeListeners = Object.fromEntries(
+  ['API', 'SLEEP', 'SIGNAL', 'MEDIA', 'OPS'].map((name) => [`REVEILLE_${name}_LISTEN`, '127.0.0.1:0']),
+);
+
+interface ReadyLine {
+  readonly msg?: string;
+  readonly listeners?: Readonly<Record<string, string>>;
+}
+
+/** Keeps reading after the line it waits for, so that the server never waits for a full pipe. */
+function readListeners(child: Child): Promise<Readonly<Record<string, string>>> {
+  return new Promise((resolve, reject) => {
+    child.process.once('exit', (code) => reject(new Error(`the server ended (${code}) before it was ready`)));
+    const { stdout } = child.process;
+    if (stdout === null) return reject(new Error('the server has no output to read'));
+    createInterface({ input: stdout }).on('line', (line) => {
+      const { msg, listeners } = parseLine(line);
+      if (msg === 'ready' && listeners !== undefined) resolve(listeners);
+    });
+  });
+}
+
+function parseLine(line: string): ReadyLine {
+  try {
+    return JSON.parse(line) as ReadyLine;
+  } catch {
+    return {};
+  }
+}
+
+function portOf(address: string | undefined): number {
+  const port = Number(address?.split(':').at(-1));
+  if (!(port > 0)) throw new Error(`the server did not say where it listens: ${address}`);
+  return port;
+}

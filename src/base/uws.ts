@@ -1,0 +1,52 @@
+/**
+ * The one import of uWebSockets.js. The repack on npm is an ES module with named exports; the official package
+ * is CommonJS with a default: either works behind this file. Without its binary (another libc, another Node)
+ * the process cannot serve, and says so in one sentence. See docs/adr/0002.
+ */
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+
+export type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket };
+
+type UwsModule = typeof import('uWebSockets.js');
+
+async function load(): Promise<UwsModule> {
+  try {
+    const loaded = (await import('uWebSockets.js')) as UwsModule & { default?: UwsModule };
+    return loaded.default ?? loaded;
+  } catch (error) {
+    throw new Error(
+      `uWebSockets.js has no binary for Node ${process.versions.node} on ${process.platform}/${process.arch}: ` +
+        `run on Node 20 or 22 on glibc Linux, macOS or Windows, or see "official uWebSockets.js" in README.md`,
+      { cause: error },
+    );
+  }
+}
+
+const uws = await load();
+
+export const createApp = uws.App;
+export const createTlsApp = uws.SSLApp;
+export const closeListenSocket = uws.us_listen_socket_close;
+const localPort = uws.us_socket_local_port;
+
+/** The binding takes (host, port, options, callback); its types leave this form out, and the constant. */
+interface ExclusiveListen {
+  listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
+}
+const exclusivePort = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT;
+
+export interface ListenSocket {
+  readonly socket: us_listen_socket;
+  /** The real port, also when 0 was asked for. */
+  readonly port: number;
+}
+
+/** Listens on `host:port`, never sharing the port with another server. */
+export function listenExclusively(app: TemplatedApp, host: string, port: number): Promise<ListenSocket> {
+  return new Promise((resolve, reject) => {
+    (app as unknown as ExclusiveListen).listen(host, port, exclusivePort, (socket) => {
+      if (socket) resolve({ socket, port: localPort(socket) });
+      else reject(new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`));
+    });
+  });
+}

@@ -1,0 +1,18 @@
+/** What a command could not do, said to a person: one sentence, and what to do next. Never a stack trace. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  /** What to do next; null when the sentence says it. */
+  readonly advice: string | null;
+  /** 1: it failed; 2: it was asked for in a way that cannot be. */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, advice: string | null = null, exitCode: 1 | 2 = 1) {
+    super(message);
+    this.advice = advice;
+    this.exitCode = exitCode;
+  }
+}
+
+export function usageError(message: string, advice: string | null = null): CommandError {
+  return new CommandError(message, advice, 2);
+}

@@ -1,0 +1,131 @@
+/**
+ * Changes to the registry, asked of the running server where one has the store, else made in the store at rest.
+ * Entries are given and answered as a registry file has them. What cannot be done throws a CommandError.
+ */
+import type { Clock } from '../base/clock.ts';
+import { wallSeconds } from '../base/clock.ts';
+import type { AccessKeyId, DeviceId } from '../domain/ids.ts';
+import type { JsonObject } from '../store/entry-reader.ts';
+import { openStore } from '../store/open-store.ts';
+import { parseEntry, writeEntry } from '../store/registry-entry.ts';
+import type { EntryOf, KindName } from '../store/registry-kinds.ts';
+import { RegistryStore } from '../store/registry-store.ts';
+import { RegistryWriter, type CredentialTerms, type MissingEntry } from '../store/registry-write.ts';
+import type { Outcome } from '../base/outcome.ts';
+import { usageError } from './command-error.ts';
+import { CommandError } from './command-error.ts';
+import { opsClientOf, type OpsClient } from './ops-client.ts';
+import { findRunningServer } from './running-server.ts';
+
+export interface RegistryChanges {
+  /** Adds the device, or replaces the one of that id. */
+  putDevice(device: JsonObject): Promise<JsonObject>;
+  disableDevice(deviceId: string, disabled: boolean): Promise<JsonObject>;
+  createCredential(terms: CredentialTerms): Promise<JsonObject>;
+  /** The new one; the old one ends `graceSeconds` from now. */
+  rotateCredential(accessKeyId: string, graceSeconds: number): Promise<JsonObject>;
+  revokeCredential(accessKeyId: string): Promise<JsonObject>;
+}
+
+/** Runs `act` with the changes of whoever has the store now. */
+export async function changeRegistry<Result>(
+  dataDirectory: string,
+  clock: Clock,
+  act: (changes: RegistryChanges) => Promise<Result>,
+): Promise<Result> {
+  const running = findRunningServer(dataDirectory);
+  if (running !== null) return act(new LiveChanges(opsClientOf(running, dataDirectory)));
+  const store = openStore(dataDirectory);
+  try {
+    return await act(new RestingChanges(store.registry, clock));
+  } finally {
+    await store.close();
+  }
+}
+
+class LiveChanges implements RegistryChanges {
+  readonly #ops: OpsClient;
+
+  constructor(ops: OpsClient) {
+    this.#ops = ops;
+  }
+
+  async putDevice(device: JsonObject): Promise<JsonObject> {
+    return (await this.#ops.change<DeviceAnswer>('/v1/device/add', device)).device;
+  }
+
+  async disableDevice(deviceId: string, disabled: boolean): Promise<JsonObject> {
+    const body = { device_id: deviceId, disabled };
+    return (await this.#ops.change<DeviceAnswer>('/v1/device/disable', body)).device;
+  }
+
+  async createCredential({ appId, grants, notBefore, notAfter }: CredentialTerms): Promise<JsonObject> {
+    const body = { app_id: appId, permissions: grants, not_before: notBefore, not_after: notAfter };
+    return (await this.#ops.change<CredentialAnswer>('/v1/credential/create', body)).credential;
+  }
+
+  async rotateCredential(accessKeyId: string, graceSeconds: number): Promise<JsonObject> {
+    const body = { access_key_id: accessKeyId, grace_s: graceSeconds };
+    return (await this.#ops.change<CredentialAnswer>('/v1/credential/rotate', body)).credential;
+  }
+
+  async revokeCredential(accessKeyId: string): Promise<JsonObject> {
+    const body = { access_key_id: accessKeyId };
+    return (await this.#ops.change<CredentialAnswer>('/v1/credential/revoke', body)).credential;
+  }
+}
+
+interface DeviceAnswer {
+  readonly device: JsonObject;
+}
+
+interface CredentialAnswer {
+  readonly credential: JsonObject;
+}
+
+class RestingChanges implements RegistryChanges {
+  readonly #registry: RegistryStore;
+  readonly #writer: RegistryWriter;
+  readonly #clock: Clock;
+
+  constructor(tables: ConstructorParameters<typeof RegistryStore>[0], clock: Clock) {
+    this.#registry = new RegistryStore(tables);
+    this.#writer = new RegistryWriter(tables, this.#registry);
+    this.#clock = clock;
+  }
+
+  async putDevice(device: JsonObject): Promise<JsonObject> {
+    const parsed = parseEntry('device', device);
+    if (!parsed.ok) throw usageError(`${parsed.error.field} ${parsed.error.reason}`);
+    return shown('device', await this.#writer.putDevice(parsed.value));
+  }
+
+  async disableDevice(deviceId: string, disabled: boolean): Promise<JsonObject> {
+    if (disabled) return shown('device', await this.#writer.disableDevice(deviceId as DeviceId));
+    const device = this.#registry.findDevice(deviceId as DeviceId);
+    if (device === null) throw missing({ kind: 'device', id: deviceId });
+    return shown('device', await this.#writer.putDevice({ ...device, disabled }));
+  }
+
+  async createCredential(terms: CredentialTerms): Promise<JsonObject> {
+    return shown('credential', await this.#writer.createCredential(terms));
+  }
+
+  async rotateCredential(accessKeyId: string, graceSeconds: number): Promise<JsonObject> {
+    const oldNotAfter = wallSeconds(this.#clock) + graceSeconds;
+    return shown('credential', await this.#writer.rotateCredential(accessKeyId as AccessKeyId, oldNotAfter));
+  }
+
+  async revokeCredential(accessKeyId: string): Promise<JsonObject> {
+    return shown('credential', await this.#writer.revokeCredential(accessKeyId as AccessKeyId));
+  }
+}
+
+function shown<Kind extends KindName>(kind: Kind, outcome: Outcome<EntryOf[Kind], MissingEntry>): JsonObject {
+  if (!outcome.ok) throw missing(outcome.error);
+  return writeEntry(kind, outcome.value);
+}
+
+function missing({ kind, id }: MissingEntry): CommandError {
+  return new CommandError(`${kind} ${JSON.stringify(id)} does not exist`);
+}

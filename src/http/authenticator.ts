@@ -1,0 +1,128 @@
+/**
+ * Who is calling, by the signature: the cheap checks here in the order of the table of failures, the expensive one
+ * wherever the verifier does it. Source: tgv1-signing.md.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Credential } from '../domain/registry.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { SignatureVerifier } from '../ports/signature-verifier.ts';
+import { verdictFailure, type AuthFailure, type AuthFailureReason } from '../tgv1/auth-failure.ts';
+import { checkRequest, type CheckDependencies, type CheckedRequest } from '../tgv1/check-request.ts';
+import type { SigningKeyCache } from '../tgv1/signing-key.ts';
+import type { SignatureVerdict } from '../tgv1/verify-signature.ts';
+import type { IncomingRequest } from './incoming-request.ts';
+
+export type Authentication =
+  | {
+      readonly kind: 'authentic';
+      readonly credential: Credential;
+      readonly signature: string;
+      /** Wall milliseconds after which the signature is refused by its date. */
+      readonly signatureExpiresMs: number;
+      readonly bodySha256: string;
+    }
+  /** `data` is JSON text: what the server computed, where that may be told. */
+  | {
+      readonly kind: 'refused';
+      readonly reason: AuthFailureReason;
+      readonly message: string;
+      readonly data: string | null;
+    }
+  /** The registry cannot be read, or no worker can take the check. */
+  | { readonly kind: 'unavailable' };
+
+export interface AuthenticatorHouse {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly signingKeys: SigningKeyCache;
+  readonly verifier: SignatureVerifier;
+  readonly log: Log;
+}
+
+export interface AuthenticatorSettings {
+  readonly windowMs: number;
+  /** Tell a known credential what the server computed. */
+  readonly explainMismatch: boolean;
+}
+
+const unavailable: Authentication = { kind: 'unavailable' };
+
+export class Authenticator {
+  readonly #house: AuthenticatorHouse;
+  readonly #settings: AuthenticatorSettings;
+  /** One for all requests: this path is the hottest there is. */
+  readonly #dependencies: CheckDependencies;
+
+  constructor(house: AuthenticatorHouse, settings: AuthenticatorSettings) {
+    const { clock, registry, signingKeys } = house;
+    this.#house = house;
+    this.#settings = settings;
+    this.#dependencies = {
+      findCredential: (accessKeyId) => registry.findCredential(accessKeyId),
+      signingKeys,
+      windowMs: settings.windowMs,
+      get nowMs() {
+        return clock.wallMs();
+      },
+    };
+  }
+
+  /** A value when the verifier answers in this turn. Never throws, never rejects. */
+  authenticate(incoming: IncomingRequest, body: Uint8Array): Authentication | Promise<Authentication> {
+    const checked = this.#check(incoming, body);
+    if ('kind' in checked) return checked;
+    const verdict = this.#house.verifier.verify(checked.job);
+    if (typeof verdict === 'string') return this.#conclude(checked, verdict);
+    return verdict.then(
+      (settled) => this.#conclude(checked, settled),
+      (error: unknown) => this.#unavailable(error),
+    );
+  }
+
+  #check(incoming: IncomingRequest, body: Uint8Array): CheckedRequest | Authentication {
+    const { method, path, query, headers, repeatsSingleHeader } = incoming;
+    const request = {
+      method,
+      path,
+      query,
+      headers,
+      repeated: repeatsSingleHeader,
+      body: body.length === 0 ? null : body,
+    };
+    try {
+      const checked = checkRequest(request, this.#dependencies);
+      return checked.ok ? checked.value : this.#refuse(checked.error);
+    } catch (error) {
+      return this.#unavailable(error);
+    }
+  }
+
+  #conclude(checked: CheckedRequest, verdict: SignatureVerdict): Authentication {
+    const failure = verdictFailure(verdict, checked.job);
+    if (failure !== null) return this.#refuse(failure);
+    return {
+      kind: 'authentic',
+      credential: checked.credential,
+      signature: checked.job.signature,
+      signatureExpiresMs: checked.dateMs + this.#settings.windowMs,
+      bodySha256: checked.job.bodySha256,
+    };
+  }
+
+  #refuse({ reason, message, explained }: AuthFailure): Authentication {
+    const tells = explained !== undefined && this.#settings.explainMismatch;
+    const data = tells
+      ? JSON.stringify({
+          canonical_request: explained.canonicalRequest,
+          string_to_sign: explained.stringToSign,
+        })
+      : null;
+    return { kind: 'refused', reason, message, data };
+  }
+
+  #unavailable(error: unknown): Authentication {
+    this.#house.log.error({ err: error }, 'a signature cannot be verified');
+    return unavailable;
+  }
+}

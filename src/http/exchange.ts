@@ -1,0 +1,101 @@
+/**
+ * One request's answer. A response of the front end must not be touched after an abort and is answered once; this
+ * is the only place that touches it.
+ */
+import type { HttpResponse } from '../base/uws.ts';
+import type { RequestId } from '../domain/ids.ts';
+
+const statusLines: Readonly<Record<number, string>> = {
+  200: '200 OK',
+  202: '202 Accepted',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  409: '409 Conflict',
+  413: '413 Content Too Large',
+  415: '415 Unsupported Media Type',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  502: '502 Bad Gateway',
+  503: '503 Service Unavailable',
+  504: '504 Gateway Timeout',
+};
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly requestId: RequestId;
+  /** Methods the path knows, for a 405. */
+  readonly allow?: string | undefined;
+  readonly retryAfterS?: number | undefined;
+  /** Ends the connection after the answer: draining, or a body nobody will read. */
+  readonly closeConnection: boolean;
+  /** To a HEAD: the front end would send a body, and the client take it for the next answer. */
+  readonly withoutBody: boolean;
+}
+
+export class Exchange {
+  readonly #response: HttpResponse;
+  readonly #ended: () => void;
+  #open = true;
+  #detached = false;
+
+  /** `ended` is called once: answered, aborted by the peer or given up. */
+  constructor(response: HttpResponse, ended: () => void) {
+    this.#response = response;
+    this.#ended = ended;
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** Call before the front end's handler returns without an answer. */
+  detach(): void {
+    if (this.#detached) return;
+    this.#detached = true;
+    this.#response.onAborted(() => this.#end());
+  }
+
+  /** Does nothing when the peer has gone. */
+  answer(answer: Answer): void {
+    if (!this.#open) return;
+    this.#end();
+    // Within the front end's own handler the response is corked already.
+    if (this.#detached) this.#response.cork(() => this.#write(answer));
+    else this.#write(answer);
+  }
+
+  /** Gives the connection up without an answer. */
+  abandon(): void {
+    if (!this.#open) return;
+    this.#end();
+    this.#response.close();
+  }
+
+  /** Each chunk is valid during the call only. */
+  onBody(take: (chunk: ArrayBuffer, isLast: boolean) => void): void {
+    this.#response.onData((chunk, isLast) => {
+      if (this.#open) take(chunk, isLast);
+    });
+  }
+
+  #end(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#ended();
+  }
+
+  #write(answer: Answer): void {
+    const response = this.#response;
+    response.writeStatus(statusLines[answer.status] ?? `${answer.status}`);
+    response.writeHeader('Content-Type', 'application/json; charset=utf-8');
+    response.writeHeader('X-Tg-Request-Id', answer.requestId);
+    if (answer.allow !== undefined) response.writeHeader('Allow', answer.allow);
+    if (answer.retryAfterS !== undefined) response.writeHeader('Retry-After', `${answer.retryAfterS}`);
+    if (answer.withoutBody) response.endWithoutBody(Buffer.byteLength(answer.body), answer.closeConnection);
+    else response.end(answer.body, answer.closeConnection);
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * A request copied out of the front end's memory, which is gone when its handler returns. Headers are walked, not
+ * asked for: that alone tells a repeated header, and an empty one from an absent one.
+ */
+import type { HttpRequest } from '../base/uws.ts';
+
+export interface IncomingRequest {
+  /** As sent, case and all. */
+  readonly method: string;
+  /** As sent, without the query. */
+  readonly path: string;
+  /** As sent, without `?`; empty when there is none. */
+  readonly query: string;
+  /** Lower-case names, trimmed values; of a repeated header the first. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** A header that must stand once stands twice: Authorization, X-Tg-*, Content-Length, Content-Type. */
+  readonly repeatsSingleHeader: boolean;
+  readonly repeatsRequestId: boolean;
+}
+
+export function copyRequest(request: HttpRequest): IncomingRequest {
+  const headers = new Map<string, string>();
+  let repeatsSingleHeader = false;
+  let repeatsRequestId = false;
+  request.forEach((name, value) => {
+    if (!headers.has(name)) headers.set(name, value);
+    else if (name === 'x-request-id') repeatsRequestId = true;
+    else if (mustStandOnce(name)) repeatsSingleHeader = true;
+  });
+  return {
+    method: request.getCaseSensitiveMethod(),
+    path: request.getUrl(),
+    query: request.getQuery() ?? '',
+    headers,
+    repeatsSingleHeader,
+    repeatsRequestId,
+  };
+}
+
+function mustStandOnce(name: string): boolean {
+  return (
+    name === 'authorization' ||
+    name === 'content-length' ||
+    name === 'content-type' ||
+    name.startsWith('x-tg-')
+  );
+}
+
+export function hasBody(request: IncomingRequest): boolean {
+  const length = request.headers.get('content-length');
+  return (length !== undefined && length !== '0') || request.headers.has('transfer-encoding');
+}

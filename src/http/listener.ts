@@ -1,0 +1,30 @@
+/** The API's front end: a uWebSockets.js app whose every request goes through the pipeline. */
+import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../base/uws.ts';
+import type { Pipeline } from './pipeline.ts';
+
+export class ApiListener {
+  readonly #app;
+  #listening: ListenSocket | null = null;
+
+  constructor(pipeline: Pipeline) {
+    this.#app = createApp().any('/*', (response, request) => pipeline.handle(response, request));
+  }
+
+  /** Resolves to the real port. Rejects when the address cannot be had, or is another server's. */
+  async listen(host: string, port: number): Promise<number> {
+    this.#listening = await listenExclusively(this.#app, host, port);
+    return this.#listening.port;
+  }
+
+  /** Takes no more connections; those there go on. */
+  stopListening(): void {
+    if (this.#listening !== null) closeListenSocket(this.#listening.socket);
+    this.#listening = null;
+  }
+
+  /** Ends every connection, answered or not. */
+  close(): void {
+    this.#app.close();
+    this.#listening = null;
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * What happens to every request, in the order that is contract: path, method, body size, signature, Content-Type,
+ * permission, then the endpoint's own. Stays in one turn when nothing has to be waited for.
+ * Source: decisions.md, HTTP and Order of checks.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { HttpRequest, HttpResponse } from '../base/uws.ts';
+import { refusal, type Code, type TransportCode } from '../domain/codes.ts';
+import { generateRequestId, parseRequestId } from '../domain/ids.ts';
+import { holdsPermission } from '../domain/registry.ts';
+import type { Log } from '../ports/log.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import { isJsonContentType } from '../rest/content-type.ts';
+import { encodeEnvelope, type EnvelopeShape } from '../rest/envelope.ts';
+import type { Authenticator, Authentication } from './authenticator.ts';
+import { announcesTooMuch, readBody } from './body-reader.ts';
+import { Exchange } from './exchange.ts';
+import { copyRequest, hasBody, type IncomingRequest } from './incoming-request.ts';
+import type { RouteTable } from './route-table.ts';
+import { refuse, type Call, type Reply, type RequestIdentity, type Route } from './route.ts';
+
+export interface PipelineHouse {
+  readonly routes: RouteTable;
+  readonly authenticator: Authenticator;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly log: Log;
+  /** True while the server is being stopped: connections are closed with their answers. */
+  isDraining(): boolean;
+}
+
+/** One request on its way. */
+interface Passage {
+  readonly exchange: Exchange;
+  readonly incoming: IncomingRequest;
+  readonly requestId: RequestIdentity;
+  readonly startedMs: number;
+}
+
+const emptyBody = new Uint8Array(0);
+
+export class Pipeline {
+  readonly #house: PipelineHouse;
+  #underWay = 0;
+  #idle: (() => void) | null = null;
+  readonly #requestEnded = (): void => {
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#idle?.();
+  };
+
+  constructor(house: PipelineHouse) {
+    this.#house = house;
+  }
+
+  /** Resolves when no request is waiting for its answer. */
+  async idle(): Promise<void> {
+    while (this.#underWay > 0)
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+  }
+
+  handle(response: HttpResponse, request: HttpRequest): void {
+    this.#underWay += 1;
+    const exchange = new Exchange(response, this.#requestEnded);
+    const startedMs = this.#house.clock.monotonicMs();
+    const incoming = copyRequest(request);
+    const routes = this.#house.routes.find(incoming.path.trim());
+    const first = routes?.[0];
+    const requestId = identify(incoming, first?.takesRequestId === true);
+    const passage: Passage = { exchange, incoming, requestId, startedMs };
+    if (routes === null || first === undefined) return this.#refuseTransport(passage, null, 40400);
+    const route = routes.find(({ method }) => method === incoming.method);
+    if (route === undefined)
+      return this.#refuseTransport(passage, first, 40500, routes.map(({ method }) => method).join(', '));
+    if (!hasBody(incoming)) return this.#authenticate(passage, route, emptyBody);
+    if (announcesTooMuch(incoming.headers.get('content-length')))
+      return this.#refuseTransport(passage, route, 41300);
+    exchange.detach();
+    readBody(exchange, this.#house.clock, (body) => {
+      if (body === 'too-large') this.#refuseTransport(passage, route, 41300);
+      else this.#authenticate(passage, route, body);
+    });
+  }
+
+  #authenticate(passage: Passage, route: Route, body: Uint8Array): void {
+    const authentication = this.#house.authenticator.authenticate(passage.incoming, body);
+    if (!(authentication instanceof Promise)) return this.#admit(passage, route, body, authentication);
+    passage.exchange.detach();
+    void authentication.then((settled) => this.#admit(passage, route, body, settled));
+  }
+
+  #admit(passage: Passage, route: Route, body: Uint8Array, authentication: Authentication): void {
+    if (!passage.exchange.isOpen) return;
+    if (authentication.kind === 'unavailable') return this.#reply(passage, route, unverified);
+    if (authentication.kind === 'refused') {
+      this.#house.telemetry.authFailure(authentication.reason);
+      const { message, data } = authentication;
+      return this.#send(passage, route.name, route.envelope, 401, { code: 40105, message, data });
+    }
+    if (route.method === 'POST' && !isJsonContentType(passage.incoming.headers.get('content-type')))
+      return this.#refuseTransport(passage, route, 41500);
+    if (!holdsPermission(authentication.credential, route.permission))
+      return this.#reply(passage, route, refuse(refusal(40301)));
+    const { credential, signature, signatureExpiresMs, bodySha256 } = authentication;
+    const { requestId, incoming } = passage;
+    const { query } = incoming;
+    this.#call(passage, route, { credential, query, body, bodySha256, signature, signatureExpiresMs, requestId });
+  }
+
+  #call(passage: Passage, route: Route, call: Call): void {
+    try {
+      const reply = route.handle(call);
+      if (!(reply instanceof Promise)) return this.#reply(passage, route, reply);
+      passage.exchange.detach();
+      reply.then(
+        (settled) => this.#reply(passage, route, settled),
+        (error: unknown) => this.#fault(passage, route, error),
+      );
+    } catch (error) {
+      this.#fault(passage, route, error);
+    }
+  }
+
+  #fault(passage: Passage, route: Route, error: unknown): void {
+    this.#house.log.error({ err: error, request_id: passage.requestId.id }, 'a request failed');
+    this.#reply(passage, route, refuse(refusal(50000)));
+  }
+
+  #reply(passage: Passage, route: Route, reply: Reply): void {
+    const status = statusOf(route, reply.code);
+    const retryAfterS = route.statusFromCode ? reply.retryAfterS : undefined;
+    this.#send(passage, route.name, route.envelope, status, reply, { retryAfterS });
+  }
+
+  /** Before an endpoint's own rules: the HTTP status says it on every path. */
+  #refuseTransport(passage: Passage, route: Route | null, code: TransportCode, allow?: string): void {
+    const status = Math.floor(code / 100);
+    const reply = refuse(refusal(code));
+    const closeConnection = code === 41300;
+    this.#send(passage, route?.name ?? 'none', route?.envelope ?? 'plain', status, reply, {
+      allow,
+      closeConnection,
+    });
+  }
+
+  #send(
+    passage: Passage,
+    routeName: string,
+    shape: EnvelopeShape,
+    status: number,
+    reply: Reply,
+    extra?: { allow?: string | undefined; retryAfterS?: number | undefined; closeConnection?: boolean },
+  ): void {
+    const { exchange, incoming, requestId, startedMs } = passage;
+    const { code, message, data } = reply;
+    exchange.answer({
+      status,
+      body: encodeEnvelope(shape, code, message, requestId.id, data),
+      requestId: requestId.id,
+      allow: extra?.allow,
+      retryAfterS: extra?.retryAfterS,
+      closeConnection: extra?.closeConnection === true || this.#house.isDraining(),
+      withoutBody: incoming.method === 'HEAD',
+    });
+    const seconds = (this.#house.clock.monotonicMs() - startedMs) / 1000;
+    this.#house.telemetry.httpRequest(routeName, status, code, seconds);
+  }
+}
+
+const unverified: Reply = {
+  code: 50301,
+  message: 'signatures cannot be verified now',
+  data: null,
+  retryAfterS: 1,
+};
+
+function statusOf(route: Route, code: Code): number {
+  if (code === 0) return route.successStatus;
+  return route.statusFromCode ? Math.floor(code / 100) : 200;
+}
+
+/** The effective request id is fixed first, so that every answer carries it. Source: API doc, Endpoint 2. */
+function identify(incoming: IncomingRequest, takesRequestId: boolean): RequestIdentity {
+  const given = takesRequestId ? incoming.headers.get('x-request-id') : undefined;
+  if (given === undefined) return { id: generateRequestId(), origin: 'absent' };
+  const parsed = incoming.repeatsRequestId ? null : parseRequestId(given);
+  return parsed === null ? { id: generateRequestId(), origin: 'invalid' } : { id: parsed, origin: 'caller' };
+}

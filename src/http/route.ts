@@ -1,0 +1,54 @@
+/** What an endpoint says of itself; the pipeline does the rest. */
+import type { Code } from '../domain/codes.ts';
+import type { RequestId } from '../domain/ids.ts';
+import type { Credential, Permission } from '../domain/registry.ts';
+import type { EnvelopeShape } from '../rest/envelope.ts';
+
+/** A call that is authentic and permitted; its parameters are not yet read. */
+export interface Call {
+  readonly credential: Credential;
+  /** Raw, without `?`. */
+  readonly query: string;
+  readonly body: Uint8Array;
+  /** Lowercase hex; checked against the body. */
+  readonly bodySha256: string;
+  readonly signature: string;
+  /** Wall milliseconds after which the signature is refused by its date. */
+  readonly signatureExpiresMs: number;
+  readonly requestId: RequestIdentity;
+}
+
+/** The effective request id, and whether it is the caller's, ours because none came, or ours because theirs is invalid. */
+export interface RequestIdentity {
+  readonly id: RequestId;
+  readonly origin: 'caller' | 'absent' | 'invalid';
+}
+
+export interface Reply {
+  readonly code: Code;
+  readonly message: string;
+  /** JSON text, or null. */
+  readonly data: string | null;
+  /** Whole seconds for `Retry-After`. */
+  readonly retryAfterS?: number;
+}
+
+export interface Route {
+  /** The label in metrics. */
+  readonly name: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly permission: Permission;
+  readonly envelope: EnvelopeShape;
+  /** HTTP status of code 0. */
+  readonly successStatus: 200 | 202;
+  /** True: a failure's HTTP status is the first three digits of its code; false: 200, the caller reads the code. */
+  readonly statusFromCode: boolean;
+  /** True: X-Request-ID is the caller's to choose. */
+  readonly takesRequestId: boolean;
+  handle(call: Call): Reply | Promise<Reply>;
+}
+
+export function refuse(failure: { code: Code; message: string; retryAfterS?: number }): Reply {
+  return { ...failure, data: null };
+}

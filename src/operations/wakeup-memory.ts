@@ -1,0 +1,114 @@
+/**
+ * Which wakeups are known: by (application, X-Request-ID) for 24 h and by signature while its date is within the
+ * clock window. A repeat of one under way joins it, a repeat of an accepted one is answered like it, and after
+ * any other outcome it may be tried again: a second wake does no harm, a lost one does.
+ *
+ * What is kept where: wakeups under way and accepted signatures here, bounded, full means 42901; accepted
+ * X-Request-IDs in the store; of the others only the body's hash, so that a changed body is noticed, the oldest
+ * forgotten first. Source: decisions.md, Repeats; tgv1-signing.md, Replay.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../base/clock.ts';
+import type { Outcome } from '../base/outcome.ts';
+import { succeed } from '../base/outcome.ts';
+import type { Refusal, WakeupCode } from '../domain/codes.ts';
+import { refusedWakeupsKnownMax, wakeupKnownMs } from '../domain/limits.ts';
+import type { WakeupReceipt, WakeupRequest } from '../domain/wakeup.ts';
+import type { AcceptedWakeups } from '../ports/accepted-wakeups.ts';
+import { ExpiringKeys } from './expiring-keys.ts';
+
+export type WakeupAnswer = Outcome<WakeupReceipt, Refusal<WakeupCode>>;
+
+interface KnownWakeup {
+  readonly bodySha256: string;
+  /** A promise while it is under way. */
+  answer: WakeupAnswer | Promise<WakeupAnswer>;
+}
+
+export class WakeupMemory {
+  readonly #accepted: AcceptedWakeups;
+  readonly #bySignature: ExpiringKeys<KnownWakeup>;
+  readonly #underWay = new Map<string, KnownWakeup>();
+  readonly #refused: LRUCache<string, string>;
+
+  constructor(accepted: AcceptedWakeups, clock: Clock, signaturesMax: number) {
+    this.#accepted = accepted;
+    this.#bySignature = new ExpiringKeys(clock, signaturesMax);
+    this.#refused = new LRUCache({
+      max: refusedWakeupsKnownMax,
+      ttl: wakeupKnownMs,
+      perf: { now: () => clock.monotonicMs() },
+    });
+  }
+
+  /** Room for one more; when false the answer is 42901, and nothing known is forgotten. */
+  get isFull(): boolean {
+    return this.#bySignature.isFull || this.#accepted.isFull();
+  }
+
+  /** The same X-Request-ID was used with other body bytes: 40003. */
+  hasChangedBody(request: WakeupRequest): boolean {
+    const known = this.#knownBody(request);
+    return known !== null && known !== request.bodySha256;
+  }
+
+  /** The answer of the wakeup this one repeats, or null when it is to be done. Call after `hasChangedBody`. */
+  repeated(request: WakeupRequest): WakeupAnswer | Promise<WakeupAnswer> | null {
+    const { callerRequestId, appId } = request;
+    if (callerRequestId !== null) {
+      const joined = this.#underWay.get(idKey(request));
+      if (joined !== undefined) return joined.answer;
+      const accepted = this.#accepted.find(appId, callerRequestId);
+      if (accepted !== null)
+        return succeed({ deviceId: accepted.deviceId, acceptedAtMs: accepted.acceptedAtMs });
+    }
+    return this.#bySignature.get(signatureKey(request))?.answer ?? null;
+  }
+
+  /** From now on a repeat joins it; once it is answered it is kept or forgotten by its outcome. */
+  begin(request: WakeupRequest, answer: Promise<WakeupAnswer>): void {
+    const known: KnownWakeup = { bodySha256: request.bodySha256, answer };
+    this.#bySignature.set(signatureKey(request), known, request.signatureExpiresMs);
+    if (request.callerRequestId !== null) this.#underWay.set(idKey(request), known);
+    void answer.then((settled) => this.#settle(request, known, settled));
+  }
+
+  /** It was refused before anything was written. */
+  noteRefused(request: WakeupRequest): void {
+    if (request.callerRequestId !== null) this.#refused.set(idKey(request), request.bodySha256);
+  }
+
+  #settle(request: WakeupRequest, known: KnownWakeup, answer: WakeupAnswer): void {
+    const { callerRequestId, appId, bodySha256 } = request;
+    if (callerRequestId !== null) this.#underWay.delete(idKey(request));
+    if (!answer.ok) {
+      this.#bySignature.delete(signatureKey(request));
+      this.noteRefused(request);
+      return;
+    }
+    known.answer = answer;
+    if (callerRequestId !== null) this.#accepted.add(appId, callerRequestId, { ...answer.value, bodySha256 });
+  }
+
+  #knownBody(request: WakeupRequest): string | null {
+    const { callerRequestId, appId } = request;
+    if (callerRequestId === null) return null;
+    const key = idKey(request);
+    return (
+      this.#underWay.get(key)?.bodySha256 ??
+      this.#accepted.find(appId, callerRequestId)?.bodySha256 ??
+      this.#refused.get(key) ??
+      null
+    );
+  }
+}
+
+/** A request id is printable ASCII, so the first line feed ends it. */
+function idKey(request: WakeupRequest): string {
+  return `${request.callerRequestId}\n${request.appId}`;
+}
+
+/** 32 characters instead of 64, and no reference into the header it was cut from. */
+function signatureKey(request: WakeupRequest): string {
+  return Buffer.from(request.signature, 'hex').toString('latin1');
+}

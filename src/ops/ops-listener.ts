@@ -1,0 +1,107 @@
+/**
+ * The operators' front end: probes and metrics for everybody who can reach it, administration for whoever holds
+ * the token. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
+ * listeners, Probes.
+ */
+import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../base/uws.ts';
+import type { HttpRequest, HttpResponse, TemplatedApp } from '../base/uws.ts';
+import type { Log } from '../ports/log.ts';
+import { AdminDesk } from './admin-desk.ts';
+import type { AdminRoute, UploadRoute } from './admin-route.ts';
+import { CallerCheck } from './caller-check.ts';
+import type { Metrics } from './metrics.ts';
+import { OpsExchange } from './ops-exchange.ts';
+import type { Readiness } from './readiness.ts';
+
+export interface OpsListenerHouse {
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+  readonly routes: readonly (AdminRoute | UploadRoute)[];
+  readonly log: Log;
+}
+
+export interface OpsListenerSettings {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** Names that administration may be asked by, beside the loopback ones and `host`. */
+  readonly hosts: readonly string[];
+  readonly token: string;
+  /** Where uploads lie while they are used; this listener's alone, and emptied when it starts. */
+  readonly spoolDirectory: string;
+}
+
+export class OpsListener {
+  readonly #house: OpsListenerHouse;
+  readonly #settings: OpsListenerSettings;
+  readonly #check: CallerCheck;
+  readonly #desk: AdminDesk;
+  readonly #app: TemplatedApp;
+  #listening: ListenSocket | null = null;
+
+  constructor(house: OpsListenerHouse, settings: OpsListenerSettings) {
+    this.#house = house;
+    this.#settings = settings;
+    this.#check = new CallerCheck(settings.token, [settings.host, ...settings.hosts]);
+    this.#desk = new AdminDesk(house.routes, settings.spoolDirectory, house.log);
+    this.#app = createApp().any('/*', (response, request) => this.#handle(response, request));
+  }
+
+  /** Resolves to the real port. Rejects when the address cannot be had, or the spool directory not be made. */
+  async listen(): Promise<number> {
+    await this.#desk.open();
+    this.#listening = await listenExclusively(this.#app, this.#settings.host, this.#settings.port);
+    return this.#listening.port;
+  }
+
+  /** Ends every connection, answered or not. */
+  close(): void {
+    if (this.#listening !== null) closeListenSocket(this.#listening.socket);
+    this.#listening = null;
+    this.#app.close();
+  }
+
+  #handle(response: HttpResponse, request: HttpRequest): void {
+    const exchange = new OpsExchange(response, () => this.#house.readiness.has('draining'));
+    // The front end lowers the case in place once asked for the other method.
+    const method = request.getCaseSensitiveMethod();
+    const path = request.getUrl();
+    if (isOpenPath(path)) return this.#answerOpen(exchange, method, path);
+    const refusal = this.#check.refuse({
+      host: request.getHeader('host'),
+      origin: request.getHeader('origin'),
+      authorization: request.getHeader('authorization'),
+    });
+    if (refusal === null) return this.#desk.handle(exchange, method, path, request);
+    const headers: Record<string, string> = refusal.status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+    exchange.answerJson(refusal.status, { error: refusal.message }, { headers });
+  }
+
+  #answerOpen(exchange: OpsExchange, method: string, path: OpenPath): void {
+    if (method !== 'GET')
+      return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET' } });
+    if (path === '/livez') return exchange.answerJson(200, { live: true });
+    if (path === '/metrics') return this.#answerMetrics(exchange);
+    const { reasons } = this.#house.readiness;
+    const ready = reasons.length === 0;
+    exchange.answerJson(ready ? 200 : 503, { ready, reasons });
+  }
+
+  #answerMetrics(exchange: OpsExchange): void {
+    const { metrics, log } = this.#house;
+    metrics.expose().then(
+      (body) => exchange.answer({ status: 200, contentType: metrics.contentType, body }),
+      (error: unknown) => {
+        log.error({ err: error }, 'metrics could not be read');
+        exchange.answerJson(500, { error: 'internal error' });
+      },
+    );
+  }
+}
+
+const openPaths = ['/livez', '/readyz', '/metrics'] as const;
+type OpenPath = (typeof openPaths)[number];
+
+function isOpenPath(path: string): path is OpenPath {
+  return openPaths.some((open) => open === path);
+}

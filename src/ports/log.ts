@@ -1,0 +1,7 @@
+/** Where the house writes what an operator reads. Never a secret, a token, a mac or a signature. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}

@@ -1,0 +1,21 @@
+/** What the sleep gateway asks of the house: may this login in, and a session of yours is over. */
+import type { DeviceId, SessionId } from '../domain/ids.ts';
+import type { SleepEndReason, SleepLogin } from '../domain/sleep.ts';
+import type { SleepConnection } from './sleep-connection.ts';
+
+/** What a connection carries of its session; an event with an old epoch changes nothing. */
+export interface SleepSessionTicket {
+  readonly deviceId: DeviceId;
+  readonly sessionId: SessionId;
+  readonly epoch: number;
+}
+
+export interface SleepSessions {
+  /**
+   * Checks proof, device, disabling and expiry in one time for all of them, claims the device for this
+   * connection and closes the one it replaces. Null: denied. Throws when the registry cannot be read.
+   */
+  admit(login: SleepLogin, sessionKey: string, connection: SleepConnection): SleepSessionTicket | null;
+  /** The connection is gone for a reason of the peer's or the gateway's own; not called after `close` from the house. */
+  ended(ticket: SleepSessionTicket, reason: SleepEndReason, lastHeartbeatAt: number): void;
+}

@@ -1,0 +1,152 @@
+/**
+ * What the command line may change in a running server. Each route is one change of the registry, or of a session;
+ * reads need none, because the store may be looked at by any process of its owner.
+ */
+import { wallSeconds, type Clock } from '../base/clock.ts';
+import { z } from 'zod';
+import type { DeviceDirectory } from '../actor/device-directory.ts';
+import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId, type ProductId } from '../domain/ids.ts';
+import { permissions, type Credential, type Device } from '../domain/registry.ts';
+import { expelSleepSession } from '../operations/admit-sleep-session.ts';
+import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import { generateSecret } from '../store/generated-secrets.ts';
+import { writeEntry } from '../store/registry-entry.ts';
+import type { RegistryStore } from '../store/registry-store.ts';
+import type { MissingEntry, RegistryWriter } from '../store/registry-write.ts';
+import type { Outcome } from '../base/outcome.ts';
+
+export interface AdminHouse {
+  readonly clock: Clock;
+  readonly registry: RegistryStore;
+  readonly writer: RegistryWriter;
+  readonly directory: DeviceDirectory;
+  /** After every change of a credential: what was derived from it is dropped. */
+  forgetDerivedKeys(): void;
+}
+
+const deviceId = z.string().transform((text, context): DeviceId => {
+  const parsed = parseDeviceId(text);
+  if (parsed === null) context.addIssue('1-255 bytes of valid UTF-8');
+  return parsed ?? z.NEVER;
+});
+const accessKeyId = z.string().min(1) as unknown as z.ZodType<AccessKeyId>;
+const unixSeconds = z.number().int().nonnegative().nullable().default(null);
+const grants = z.array(z.enum([...permissions, '*'])).min(1).default(['*']);
+
+const dayS = 86_400;
+
+export function adminRoutes(house: AdminHouse): AdminRoute[] {
+  return [
+    post('/v1/device/add', deviceBody, (body) => addDevice(house, body)),
+    post('/v1/device/disable', disableBody, (body) => disableDevice(house, body)),
+    post('/v1/device/kick', z.strictObject({ device_id: deviceId }), (body) => kickDevice(house, body)),
+    post('/v1/credential/create', credentialBody, (body) => createCredential(house, body)),
+    post('/v1/credential/rotate', rotateBody, (body) => rotateCredential(house, body)),
+    post('/v1/credential/revoke', z.strictObject({ access_key_id: accessKeyId }), (body) => revoke(house, body)),
+  ];
+}
+
+const deviceBody = z.strictObject({
+  device_id: deviceId,
+  product_id: z.string().min(1),
+  secret: z.string().min(1).optional(),
+  expires_at: unixSeconds,
+  disabled: z.boolean().default(false),
+});
+const disableBody = z.strictObject({ device_id: deviceId, disabled: z.boolean().default(true) });
+const credentialBody = z.strictObject({
+  app_id: z.string().min(1),
+  permissions: grants,
+  not_before: unixSeconds,
+  not_after: unixSeconds,
+});
+const rotateBody = z.strictObject({
+  access_key_id: accessKeyId,
+  grace_s: z.number().int().nonnegative().default(dayS),
+});
+
+async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): Promise<AdminReply> {
+  const device: Device = {
+    deviceId: body.device_id,
+    productId: body.product_id as ProductId,
+    secret: body.secret ?? generateSecret(),
+    expiresAt: body.expires_at,
+    disabled: body.disabled,
+  };
+  return deviceReply(await house.writer.putDevice(device));
+}
+
+/** A disabled device is one that does not exist, so its session ends. */
+async function disableDevice(house: AdminHouse, body: z.output<typeof disableBody>): Promise<AdminReply> {
+  const device = house.registry.findDevice(body.device_id);
+  if (device === null) return missing({ kind: 'device', id: body.device_id });
+  const reply = deviceReply(await house.writer.putDevice({ ...device, disabled: body.disabled }));
+  if (body.disabled) expelSleepSession(house, body.device_id, 'kicked');
+  return reply;
+}
+
+async function kickDevice(house: AdminHouse, body: { device_id: DeviceId }): Promise<AdminReply> {
+  return { status: 200, body: { kicked: expelSleepSession(house, body.device_id, 'kicked') } };
+}
+
+async function createCredential(
+  house: AdminHouse,
+  body: z.output<typeof credentialBody>,
+): Promise<AdminReply> {
+  const created = await house.writer.createCredential({
+    appId: body.app_id as ApplicationId,
+    grants: body.permissions,
+    notBefore: body.not_before,
+    notAfter: body.not_after,
+  });
+  return credentialReply(house, created);
+}
+
+async function rotateCredential(house: AdminHouse, body: z.output<typeof rotateBody>): Promise<AdminReply> {
+  const oldNotAfter = wallSeconds(house.clock) + body.grace_s;
+  const rotated = await house.writer.rotateCredential(body.access_key_id, oldNotAfter);
+  return credentialReply(house, rotated, { replaced: body.access_key_id, replaced_not_after: oldNotAfter });
+}
+
+async function revoke(house: AdminHouse, body: { access_key_id: AccessKeyId }): Promise<AdminReply> {
+  const revoked = await house.writer.revokeCredential(body.access_key_id);
+  house.forgetDerivedKeys();
+  return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missing(revoked.error);
+}
+
+function deviceReply(outcome: Outcome<Device, MissingEntry>): AdminReply {
+  if (!outcome.ok) return missing(outcome.error);
+  return { status: 200, body: { device: writeEntry('device', outcome.value) } };
+}
+
+function credentialReply(
+  house: AdminHouse,
+  outcome: Outcome<Credential, MissingEntry>,
+  more: object = {},
+): AdminReply {
+  house.forgetDerivedKeys();
+  if (!outcome.ok) return missing(outcome.error);
+  return { status: 200, body: { credential: writeEntry('credential', outcome.value), ...more } };
+}
+
+function missing({ kind, id }: MissingEntry): AdminReply {
+  return { status: 404, body: { error: `no ${kind} ${JSON.stringify(id)} in the registry` } };
+}
+
+/** A POST whose body has this schema; anything else is 400 and names the field. */
+function post<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+  handle: (body: z.output<Schema>) => Promise<AdminReply>,
+): AdminRoute {
+  return {
+    method: 'POST',
+    path,
+    async handle({ body }) {
+      const parsed = schema.safeParse(body);
+      if (parsed.success) return handle(parsed.data);
+      const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`);
+      return { status: 400, body: { error: problems.join('; ') } };
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * What a first start with nothing configured makes, so that a newcomer has something to wake: an application with a
+ * credential, a product and two devices, all with random secrets. Source: running.md, Data.
+ */
+import { isIP } from 'node:net';
+import { assert } from '../base/assert.ts';
+import type { ApplicationId, DeviceId, ProductId } from '../domain/ids.ts';
+import type { Credential, Device } from '../domain/registry.ts';
+import { generateAccessKeyId, generateSecret } from '../store/generated-secrets.ts';
+import type { RegistryStore } from '../store/registry-store.ts';
+import type { RegistryWriter } from '../store/registry-write.ts';
+import type { Settings } from './settings-schema.ts';
+
+export interface DemoRegistry {
+  readonly credential: Credential;
+  readonly devices: readonly Device[];
+}
+
+/** Nothing configured, an empty store and loopback listeners; in every other case an empty store stays empty. */
+export function wantsDemo(settings: Settings, registry: RegistryStore): boolean {
+  const { api, sleep, ops } = settings;
+  const local = [api.listen, sleep.listen, ops.listen].every(({ host }) => isLoopback(host));
+  return local && settings.registry.file === null && registry.isEmpty();
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+const appId = '2818153' as ApplicationId;
+const productId = 'doorbell' as ProductId;
+const deviceIds = ['DEMO-DOORBELL-1', 'DEMO-DOORBELL-2'] as DeviceId[];
+
+export async function seedDemo(writer: RegistryWriter): Promise<DemoRegistry> {
+  const credential: Credential = {
+    accessKeyId: generateAccessKeyId(),
+    secretKey: generateSecret(),
+    appId,
+    grants: ['*'],
+    notBefore: null,
+    notAfter: null,
+    revoked: false,
+  };
+  const devices = deviceIds.map((deviceId): Device => {
+    return { deviceId, productId, secret: generateSecret(), expiresAt: null, disabled: false };
+  });
+  const puts: { readonly ok: boolean }[] = [
+    await writer.put('application', { appId, name: 'demo' }),
+    await writer.put('credential', credential),
+    await writer.put('product', { productId, appIds: [appId] }),
+  ];
+  for (const device of devices) puts.push(await writer.putDevice(device));
+  assert(puts.every(({ ok }) => ok), 'what the demo refers to was put before it');
+  return { credential, devices };
+}
+

@@ -1,0 +1,82 @@
+/**
+ * The log: one JSON object a line, written behind to standard output, so that a slow reader holds up nobody.
+ * What could be a secret is redacted by name, at the top and one level down; a request is named by `request_id`.
+ * Source: running.md, Probes, metrics, logs.
+ */
+import { destination, pino, type Logger } from 'pino';
+import type { Log } from '../ports/log.ts';
+import type { Settings } from './settings-schema.ts';
+
+export type LogLevel = Settings['log']['level'];
+
+export interface Logging {
+  readonly log: Log;
+  /** Written whatever the level: what whoever started the process waits for. */
+  announce(fields: object, message: string): void;
+  /** Blocks until everything is written: for a process that is about to die. */
+  flushNow(): void;
+  /** Resolves when everything is written. Nothing may be logged after it. */
+  close(): Promise<void>;
+}
+
+/** Bytes that wait for a slow reader; beyond it lines are lost, not memory. */
+const logBytesWaitingMax = 16 * 1024 * 1024;
+
+const standardOutput = 1;
+
+const secretNames = [
+  'authorization',
+  'bridge_keys',
+  'mac',
+  'secret',
+  'secret_key',
+  'secretKey',
+  'session_key',
+  'session_token',
+  'sessionKey',
+  'sessionToken',
+  'signature',
+  'token',
+];
+
+/** `target`: a file descriptor, or the path of a file to append to. */
+export function openLog(level: LogLevel, target: number | string = standardOutput): Logging {
+  const output = destination({ dest: target, sync: false, maxLength: logBytesWaitingMax });
+  // A reader that is gone takes the log with it, not the server.
+  let isReaderGone = false;
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    isReaderGone ||= error.code === 'EPIPE';
+  });
+  const logger = pino(
+    {
+      level,
+      base: null,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: secretNames.flatMap((name) => [name, `*.${name}`]),
+    },
+    output,
+  );
+  const always = logger.child({}, { level: 'info' });
+  return {
+    log: bound(logger),
+    announce: (fields, message) => always.info(fields, message),
+    flushNow: () => output.flushSync(),
+    close: () =>
+      new Promise((resolve) => {
+        if (isReaderGone) return resolve();
+        output.once('close', resolve);
+        output.once('error', () => resolve());
+        output.end();
+      }),
+  };
+}
+
+/** Pino's methods need their logger; a port's methods stand alone. */
+function bound(logger: Logger): Log {
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+  };
+}

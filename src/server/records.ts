@@ -1,0 +1,51 @@
+/** What the server observes and must not forget, and readiness that follows the store's health. */
+import type { Clock } from '../base/clock.ts';
+import type { Readiness } from '../ops/readiness.ts';
+import type { Log } from '../ports/log.ts';
+import { AcceptedWakeupStore } from '../store/accepted-wakeup-store.ts';
+import { ConnectionRecordStore } from '../store/connection-record-store.ts';
+import type { StateTables } from '../store/state-tables.ts';
+import type { Settings } from './settings-schema.ts';
+
+export interface Records {
+  readonly sleep: ConnectionRecordStore;
+  readonly wakeups: AcceptedWakeupStore;
+  /** Resolves when everything written is committed. */
+  close(): Promise<void>;
+}
+
+interface RecordsHouse {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly readiness: Readiness;
+}
+
+/** Records and wakeups in memory that the store has not taken; beyond it the store is overloaded. */
+const backlogMax = 1_000_000;
+
+export function openRecords(state: StateTables, settings: Settings, house: RecordsHouse): Records {
+  const { clock } = house;
+  const onHealth = (failure: unknown): void => tellHealth(house, failure);
+  const sleep = new ConnectionRecordStore(state, 'sleep', { clock, backlogMax, onHealth });
+  const { known_max: knownMax } = settings.wakeup;
+  const wakeups = new AcceptedWakeupStore(state, { clock, knownMax, backlogMax, onHealth });
+  const stopForgetting = wakeups.start();
+  return {
+    sleep,
+    wakeups,
+    async close() {
+      stopForgetting();
+      await Promise.all([sleep.allCommitted(), wakeups.allCommitted()]);
+    },
+  };
+}
+
+function tellHealth({ log, readiness }: RecordsHouse, failure: unknown): void {
+  if (failure === null) {
+    readiness.clear('store');
+    log.info({}, 'the store takes writes again');
+  } else {
+    readiness.set('store');
+    log.error({ err: failure }, 'the store refuses writes; tried again every second');
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The registry file coming in: at start, on SIGHUP and uploaded by the command line. On a thread of its own, one
+ * transaction; afterwards everything that was kept of the old registry is dropped.
+ */
+import type { Log } from '../ports/log.ts';
+import type { UploadRoute } from '../ops/admin-route.ts';
+import type { SigningKeyCache } from '../tgv1/signing-key.ts';
+import { importInWorker } from '../store/import-in-worker.ts';
+import type { ImportRequest, ImportResult } from '../store/registry-import-messages.ts';
+import type { RegistryStore } from '../store/registry-store.ts';
+
+export class RegistryRefresh {
+  readonly #directory: string;
+  readonly #registry: RegistryStore;
+  readonly #signingKeys: SigningKeyCache;
+  readonly #log: Log;
+
+  constructor(house: { directory: string; registry: RegistryStore; signingKeys: SigningKeyCache; log: Log }) {
+    this.#directory = house.directory;
+    this.#registry = house.registry;
+    this.#signingKeys = house.signingKeys;
+    this.#log = house.log;
+  }
+
+  /** Never rejects: the outcome is in the result, and in the log. */
+  async import(request: ImportRequest, onProgress?: (entries: number) => void): Promise<ImportResult> {
+    const result = await importInWorker(this.#directory, request, onProgress);
+    this.#registry.purge();
+    this.#signingKeys.purgeAll();
+    if (result.ok) this.#log.info({ ...result.value }, 'registry imported');
+    else this.#log.error({ file: request.file, reason: result.error.message }, 'registry not imported; nothing changed');
+    return result;
+  }
+
+  /** `POST /v1/registry/import`: the body is the file. */
+  uploadRoute(): UploadRoute {
+    return {
+      method: 'POST',
+      path: '/v1/registry/import',
+      upload: ({ query }, file) => this.#upload(file, query.get('replace') === 'true'),
+    };
+  }
+
+  /** Lines of `{progress}`, as they come in, then one `{result}` or `{error}`. */
+  async *#upload(file: string, replace: boolean): AsyncGenerator<unknown> {
+    const told: number[] = [];
+    let wake = (): void => undefined;
+    let result: ImportResult | null = null;
+    void this.import({ file, replace, skipUnchanged: false }, (entries) => {
+      told.push(entries);
+      wake();
+    }).then((settled) => {
+      result = settled;
+      wake();
+    });
+    while (result === null) {
+      const latest = told.splice(0).at(-1);
+      if (latest !== undefined) yield { progress: latest };
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+    yield lastLine(result);
+  }
+}
+
+/** The spool file's own name means nothing to who sent it. */
+function lastLine(result: ImportResult): unknown {
+  if (result.ok) return { result: { counts: result.value.counts } };
+  return { error: result.error.message.replace(result.error.file, 'the file') };
+}

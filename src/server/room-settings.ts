@@ -1,0 +1,62 @@
+/** From the settings as they are written to those that the rooms below take: units, pairs, and what follows from two of them. */
+import { availableParallelism } from 'node:os';
+import type { WakeupLimitSettings } from '../operations/wakeup-limits.ts';
+import type { SleepGatewaySettings } from '../sleep-gateway/settings.ts';
+import type { Settings } from './settings-schema.ts';
+
+export function sleepGatewaySettings({ sleep }: Settings): SleepGatewaySettings {
+  const sharesAddress = sleep.behind_balancer && !sleep.proxy_protocol;
+  return {
+    host: sleep.listen.host,
+    port: sleep.listen.port,
+    maxSessions: sleep.max_sessions,
+    acceptsPerSecond: sleep.accepts_per_second,
+    acceptRampSeconds: sleep.accept_ramp_s,
+    handshakesMax: sleep.handshakes_max,
+    handshakesPerAddressMax: sharesAddress ? 0 : sleep.handshakes_per_address_max,
+    admissionQueueMax: sleep.admission_queue_max,
+    admissionWaitMs: sleep.admission_wait_ms,
+    loginDeadlineMs: sleep.login_deadline_ms,
+    writeDeadlineMs: sleep.write_deadline_ms,
+    writeStuckMs: sleep.write_stuck_ms,
+    floodBytesMax: sleep.flood_bytes_max,
+    floodWindowMs: sleep.flood_window_ms,
+    proxyProtocol: sleep.proxy_protocol,
+    tls: tlsFiles(sleep),
+  };
+}
+
+function tlsFiles({
+  tls_cert_file: certFile,
+  tls_key_file: keyFile,
+}: Settings['sleep']): SleepGatewaySettings['tls'] {
+  return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}
+
+/** Seconds of its rate that a device or an application may use at once, where no burst is set. */
+const deviceBurstSeconds = 3;
+const applicationBurstSeconds = 2;
+
+export function wakeupLimitSettings({ wakeup }: Settings): WakeupLimitSettings {
+  const { device_per_second: device, application_per_second: application } = wakeup;
+  return {
+    device: { perSecond: device, burst: wakeup.device_burst ?? burstOf(device, deviceBurstSeconds) },
+    application: {
+      perSecond: application,
+      burst: wakeup.application_burst ?? burstOf(application, applicationBurstSeconds),
+    },
+    inFlightMax: wakeup.in_flight_max,
+  };
+}
+
+/** Never below one: a bucket that holds less than a token never gives one. */
+function burstOf(perSecond: number, seconds: number): number {
+  return Math.max(1, perSecond * seconds);
+}
+
+const threadsMax = 4;
+
+/** Threads of the verification pool: one processor is the main loop's. */
+export function verifierThreads({ auth }: Settings, processors: number = availableParallelism()): number {
+  return auth.threads > 0 ? auth.threads : Math.min(threadsMax, Math.max(1, processors - 1));
+}

@@ -1,0 +1,175 @@
+/**
+ * Every setting there is, with its default, its bounds and what it does: the one schema behind the file, the
+ * environment, the flags, `config/default.json` and `docs/settings.md`. Names are `section.key`; a section is one
+ * word, so that `REVEILLE_SECTION_KEY` is never ambiguous. Source: running.md, Settings; the limits are those of
+ * decisions.md and sleep-wire.md.
+ */
+import { z } from 'zod';
+import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../domain/limits.ts';
+import {
+  listenAddress,
+  numberBetween,
+  onOff,
+  oneOf,
+  optionalText,
+  text,
+  textList,
+  wholeNumber,
+} from './settings-values.ts';
+import { section, setting } from './settings-section.ts';
+import { sleepSection } from './sleep-section.ts';
+
+const later = 'Checked at start and used by a later release: ';
+
+const rate = numberBetween(0.001, 1_000_000);
+const optionalBurst = wholeNumber(1, 1_000_000).nullable();
+
+const api = section({
+  listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
+});
+
+const signal = section({
+  listen: setting(listenAddress, '127.0.0.1:8082', `${later}where device controllers connect.`),
+});
+
+const media = section({
+  listen: setting(listenAddress, '127.0.0.1:8083', `${later}where device and bridge legs connect.`),
+  bridge_keys: setting(
+    textList('a list of keys, none of them empty'),
+    [],
+    `${later}development keys that make a bridge of any application.`,
+    true,
+  ),
+});
+
+const ops = section({
+  listen: setting(
+    listenAddress,
+    '127.0.0.1:8090',
+    'Where probes, metrics and administration listen; never public.',
+  ),
+  hosts: setting(
+    textList('a list of host names'),
+    [],
+    'Names by which administration may be asked beside the loopback ones and the host listened on.',
+  ),
+});
+
+const dataDirectory = section({
+  dir: setting(
+    text('the path of a directory'),
+    '.reveille',
+    'The store, the ops token and uploads on their way.',
+  ),
+});
+
+const registry = section({
+  file: setting(
+    optionalText('the path of a JSON file'),
+    null,
+    'Registry file, imported at start and on SIGHUP.',
+  ),
+});
+
+const auth = section({
+  verification: setting(
+    oneOf('pool', 'inline'),
+    'pool',
+    'Where signatures are verified: on worker threads, or on the main loop.',
+  ),
+  threads: setting(
+    wholeNumber(0, 64),
+    0,
+    'Threads of the pool; 0: one less than there are processors, 1 to 4.',
+  ),
+  batches_max: setting(
+    wholeNumber(1, 1024),
+    hmacBatchesMax,
+    'Batches of signatures on their way to the threads; beyond it requests are answered 50301.',
+  ),
+  batch_jobs_max: setting(wholeNumber(1, 4096), hmacBatchJobsMax, 'Signatures in one batch.'),
+  derived_keys_max: setting(
+    wholeNumber(1, 1_000_000),
+    signingKeysMax,
+    'Derived signing keys remembered, the least recently used out first.',
+  ),
+  clock_window_s: setting(wholeNumber(1, 3600), 300, 'How far X-Tg-Date may be from the time of the server.'),
+  explain_mismatch: setting(
+    onOff,
+    true,
+    'A known credential whose signature is wrong is told what the server computed.',
+  ),
+});
+
+const wakeup = section({
+  device_per_second: setting(rate, 1, 'Wakeups per second of one device.'),
+  device_burst: setting(
+    optionalBurst,
+    null,
+    'Wakeups of one device at once after a quiet time; nothing: 3 seconds of its rate.',
+  ),
+  application_per_second: setting(rate, 200, 'Wakeups per second of one application.'),
+  application_burst: setting(
+    optionalBurst,
+    null,
+    'Wakeups of one application at once after a quiet time; nothing: 2 seconds of its rate.',
+  ),
+  in_flight_max: setting(wholeNumber(1, 1_000_000), 2000, 'Wakeups of this node whose write is under way.'),
+  replay_max: setting(
+    wholeNumber(1, 10_000_000),
+    1_000_000,
+    'Signatures of wakeups remembered, in memory, while their date is within the window; full is 42901.',
+  ),
+  known_max: setting(
+    wholeNumber(1, 1_000_000_000),
+    20_000_000,
+    'Accepted request ids remembered, in the store, for 24 hours; full is 42901.',
+  ),
+});
+
+const webhooks = section({
+  allow_local: setting(onOff, false, `${later}whether webhooks may go to loopback and private addresses.`),
+});
+
+const cluster = section({
+  nats_url: setting(
+    optionalText('a URL such as nats://host:4222'),
+    null,
+    `${later}the NATS that nodes share.`,
+  ),
+  nats_credentials: setting(
+    optionalText('the path of a credentials file'),
+    null,
+    `${later}the credentials for NATS.`,
+    true,
+  ),
+  node_name: setting(optionalText('a name'), null, `${later}the name of this node; nothing: the host name.`),
+});
+
+const log = section({
+  level: setting(
+    oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    'info',
+    'Lines below this level are not written; the one that says ready always is.',
+  ),
+});
+
+export const settingsSchema = z
+  .strictObject({
+    api,
+    sleep: sleepSection,
+    signal,
+    media,
+    ops,
+    data: dataDirectory,
+    registry,
+    auth,
+    wakeup,
+    webhooks,
+    cluster,
+    log,
+  })
+  .readonly();
+
+/** Read-only all the way down, in the type and in memory. */
+export type Settings = z.output<typeof settingsSchema>;

@@ -1,0 +1,102 @@
+/**
+ * The kinds of value a setting can have: each says in words what it takes, so that every mistake is answered with
+ * the same sentence, and reads itself from text where the environment or a flag gives it.
+ */
+import { isIPv6 } from 'node:net';
+import { z } from 'zod';
+
+export interface ListenAddress {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+}
+
+const listenForm = /^(?:\[(?<six>[^\]]+)\]|(?<host>[^:[\]\s]+)):(?<port>\d{1,5})$/;
+
+/** `host:port`, an IPv6 address in brackets; null when it is anything else. */
+export function parseListenAddress(text: string): ListenAddress | null {
+  const { six, host, port } = listenForm.exec(text)?.groups ?? {};
+  if (Number(port ?? Infinity) > 65_535) return null;
+  if (six !== undefined && !isIPv6(six)) return null;
+  return { host: six ?? host ?? '', port: Number(port) };
+}
+
+export function formatListenAddress({ host, port }: ListenAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+const listenExpected = 'host:port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:0';
+
+/** Text outside, an address inside. */
+export const listenAddress = z.codec(z.string(listenExpected), z.custom<ListenAddress>(), {
+  decode(text, context) {
+    const address = parseListenAddress(text);
+    if (address !== null) return address;
+    context.issues.push({ code: 'custom', input: text, message: listenExpected });
+    return z.NEVER;
+  },
+  encode: formatListenAddress,
+});
+
+export function wholeNumber(min: number, max: number) {
+  const expected = `a whole number from ${min} to ${max}`;
+  return z.number(expected).int(expected).min(min, expected).max(max, expected);
+}
+
+export function numberBetween(min: number, max: number) {
+  const expected = `a number from ${min} to ${max}`;
+  return z.number(expected).min(min, expected).max(max, expected);
+}
+
+export const onOff = z.boolean('true or false');
+
+export function oneOf<const Choice extends string>(...choices: Choice[]) {
+  return z.enum(choices, `one of ${choices.join(', ')}`);
+}
+
+const addressListExpected = 'a list of host:port, such as sleep.example:8081';
+
+/** Addresses that somebody else can reach: a port of 0 is none. */
+export const addressList = z
+  .array(
+    z
+      .string(addressListExpected)
+      .refine((entry) => Number(parseListenAddress(entry)?.port) > 0, addressListExpected),
+    addressListExpected,
+  )
+  .readonly();
+
+/** Not empty. `what` is the end of "expected ...". */
+export function text(what: string) {
+  return z.string(what).min(1, what);
+}
+
+/** Nothing, or a text that is not empty. */
+export function optionalText(what: string) {
+  return text(`${what}, or nothing`).nullable();
+}
+
+/** Texts, none of them empty; comma separated where one text has to hold them. */
+export function textList(what: string) {
+  return z.array(text(what), what).readonly();
+}
+
+/**
+ * What a text from the environment or a flag says to a setting of this kind. A text that says nothing to it is
+ * returned as it is, for the schema to refuse.
+ */
+export function readText(kind: unknown, given: string): unknown {
+  if (kind instanceof z.ZodNumber) return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
+  if (kind instanceof z.ZodBoolean) return booleans.get(given) ?? given;
+  if (kind instanceof z.ZodArray) return given === '' ? [] : given.split(',').map((item) => item.trim());
+  if (kind instanceof z.ZodNullable) return given === '' ? null : readText(kind.unwrap(), given);
+  if (kind instanceof z.ZodPrefault || kind instanceof z.ZodReadonly) return readText(kind.unwrap(), given);
+  return given;
+}
+
+const booleans = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);

@@ -1,0 +1,127 @@
+/**
+ * Reads the settings at start: file, environment over it, flags over both, one schema over all. Everything that is
+ * wrong is said at once, by the name it was given under. Source: running.md, Settings.
+ */
+import { readFileSync } from 'node:fs';
+import type { z } from 'zod';
+import { closestWord } from './closest-word.ts';
+import { SettingsError } from './settings-error.ts';
+import { sectionNames, settingKeys, variablePrefix, type SettingKey } from './settings-keys.ts';
+import { settingsSchema, type Settings } from './settings-schema.ts';
+import { readText } from './settings-values.ts';
+
+export interface SettingsSources {
+  /** Path of a JSON file; absent: none. */
+  readonly file?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `section.key=value` each, the last of the same key counts. */
+  readonly overrides?: readonly string[];
+}
+
+interface Given {
+  readonly value: unknown;
+  /** Where it was given, for problems. */
+  readonly origin: string;
+}
+
+/** Throws a SettingsError with everything that is wrong. */
+export function loadSettings(sources: SettingsSources): Settings {
+  const sheet = new SettingsSheet();
+  if (sources.file !== undefined) sheet.readFile(sources.file);
+  sheet.readEnvironment(sources.env);
+  sheet.readOverrides(sources.overrides ?? []);
+  return sheet.settle();
+}
+
+const byName = new Map(settingKeys.map((setting) => [setting.name, setting]));
+const byVariable = new Map(settingKeys.map((setting) => [setting.variable, setting]));
+
+/** What was given so far, and what was wrong with it. */
+class SettingsSheet {
+  readonly #given = new Map<string, Given>();
+  readonly #problems: string[] = [];
+
+  readFile(path: string): void {
+    const sections = this.#parse(path);
+    for (const [section, values] of Object.entries(sections ?? {})) {
+      if (!sectionNames.includes(section)) this.#unknown(`${path}: ${section}`, section, sectionNames);
+      else if (!isObject(values)) this.#problems.push(`${path}: ${section}: expected an object of settings`);
+      else this.#readSection(path, section, values);
+    }
+  }
+
+  readEnvironment(env: SettingsSources['env']): void {
+    for (const [variable, text] of Object.entries(env)) {
+      if (!variable.startsWith(variablePrefix) || text === undefined) continue;
+      const setting = byVariable.get(variable);
+      if (setting === undefined) this.#unknown(variable, variable, [...byVariable.keys()]);
+      else this.#giveText(setting, text, `${variable} (${setting.name})`);
+    }
+  }
+
+  readOverrides(overrides: readonly string[]): void {
+    for (const override of overrides) {
+      const [, name = override, text] = /^([^=]*)=(.*)$/s.exec(override) ?? [];
+      const setting = byName.get(name);
+      if (setting === undefined) this.#unknown(`--set ${name}`, name, [...byName.keys()]);
+      else if (text === undefined) this.#problems.push(`--set ${name}: expected ${name}=value`);
+      else this.#giveText(setting, text, `--set ${name}`);
+    }
+  }
+
+  settle(): Settings {
+    const sections: Record<string, Record<string, unknown>> = {};
+    for (const name of sectionNames) sections[name] = {};
+    for (const { name, section, key } of settingKeys)
+      Object.assign(sections[section] ?? {}, { [key]: this.#given.get(name)?.value });
+    const checked = settingsSchema.safeParse(sections);
+    for (const issue of checked.error?.issues ?? []) this.#refuse(issue);
+    if (checked.success && this.#problems.length === 0) return checked.data;
+    throw new SettingsError([...new Set(this.#problems)]);
+  }
+
+  #parse(path: string): Record<string, unknown> | null {
+    try {
+      const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
+      if (isObject(parsed)) return parsed;
+      this.#problems.push(`${path}: expected an object of sections`);
+    } catch (error) {
+      this.#problems.push(`${path}: expected a file of JSON: ${withoutExcerpt(String(error))}`);
+    }
+    return null;
+  }
+
+  #readSection(path: string, section: string, values: Record<string, unknown>): void {
+    for (const [key, value] of Object.entries(values)) {
+      const name = `${section}.${key}`;
+      const origin = `${path}: ${name}`;
+      if (byName.has(name)) this.#given.set(name, { value, origin });
+      else this.#unknown(origin, name, [...byName.keys()]);
+    }
+  }
+
+  #giveText({ name, schema }: SettingKey, text: string, origin: string): void {
+    this.#given.set(name, { value: readText(schema, text), origin });
+  }
+
+  #unknown(origin: string, given: string, known: readonly string[]): void {
+    this.#problems.push(`${origin}: no such setting; the closest is ${closestWord(given, known)}`);
+  }
+
+  #refuse({ path, message }: z.core.$ZodIssue): void {
+    const name = path.slice(0, 2).join('.');
+    const setting = byName.get(name);
+    const { value, origin } = this.#given.get(name) ?? { value: null, origin: name };
+    const got = setting?.isSecret === true ? 'something else' : JSON.stringify(value);
+    this.#problems.push(`${origin}: expected ${message}; got ${got}`);
+  }
+}
+
+/** A parser quotes what it could not read, which may be a secret. */
+function withoutExcerpt(message: string): string {
+  return message.replace(/,? (?:\.\.\.)?".*$/s, '');
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

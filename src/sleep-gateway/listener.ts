@@ -1,0 +1,150 @@
+/**
+ * The sleep port: accepts connections, starts their handshakes, turns the two deadline wheels, and at the end
+ * drains. It knows how many there are; what each does is its own. Source: sleep-wire.md; running.md, Stopping.
+ */
+import { createServer, type Server, type Socket } from 'node:net';
+import { assert } from '../base/assert.ts';
+import type { Cancel, Clock } from '../base/clock.ts';
+import { DeadlineWheel } from '../base/deadline-wheel.ts';
+import { handshakeSocketsReserved } from '../domain/limits.ts';
+import type { Log } from '../ports/log.ts';
+import type { SleepSessions } from '../ports/sleep-sessions.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import { Admission } from './admission.ts';
+import { drainSleepers } from './drain.ts';
+import type { Arrival, Gatehouse, Sleeper } from './gatehouse.ts';
+import { Handshake } from './handshake.ts';
+import { boundSessions, readOpenFilesLimit } from './open-files-limit.ts';
+import type { SleepGatewaySettings } from './settings.ts';
+import { readSecureContext } from './tls-files.ts';
+
+/** Half a second: a deadline is noticed within two ticks, so within the 2 s it may be late, with room to spare. */
+const tickMs = 500;
+/** Connections the kernel may hold for us; it takes the smaller of this and its own limit. */
+const acceptBacklog = 32_768;
+const failureReportMs = 1000;
+
+export interface SleepListenerHouse {
+  readonly clock: Clock;
+  readonly sessions: SleepSessions;
+  readonly telemetry: Telemetry;
+  readonly log: Log;
+}
+
+export class SleepListener {
+  readonly #gatehouse: Gatehouse;
+  readonly #server: Server;
+  #stopTurning: Cancel | null = null;
+  #failureReportedMs = -Infinity;
+
+  /** Throws when TLS is asked for and its files are not in order. */
+  constructor(settings: SleepGatewaySettings, house: SleepListenerHouse) {
+    const { clock } = house;
+    const nowMs = clock.monotonicMs();
+    this.#gatehouse = {
+      ...house,
+      settings,
+      maxSessions: boundSessions(settings.maxSessions, readOpenFilesLimit()),
+      admission: new Admission(settings, clock),
+      arrivals: new DeadlineWheel<Arrival>(tickMs, nowMs, (arrival) => arrival.expire()),
+      sleepers: new DeadlineWheel<Sleeper>(tickMs, nowMs, (sleeper) => sleeper.expire()),
+      secureContext: readSecureContext(settings.tls),
+      reportAdmitFailure: (error) => this.#reportAdmitFailure(error),
+    };
+    this.#server = this.#createServer();
+  }
+
+  /** Resolves when connections are accepted; rejects when the address cannot be had. */
+  listen(): Promise<void> {
+    const { clock, settings, log, maxSessions } = this.#gatehouse;
+    if (maxSessions < settings.maxSessions)
+      log.info(
+        { maxSessions, asked: settings.maxSessions },
+        'the open files limit bounds the sleep sessions',
+      );
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host: settings.host, port: settings.port, backlog: acceptBacklog }, () => {
+        this.#server.off('error', reject);
+        this.#stopTurning = clock.every(tickMs, () => this.#turn());
+        this.#server.on('error', (error) => log.error({ error: error.message }, 'the sleep listener failed'));
+        resolve();
+      });
+    });
+  }
+
+  /** The real one, also when port 0 was asked for. Only while listening. */
+  get address(): { readonly host: string; readonly port: number } {
+    const address = this.#server.address();
+    assert(address !== null && typeof address === 'object', 'a listener has an address while it listens');
+    return { host: address.address, port: address.port };
+  }
+
+  get maxSessions(): number {
+    return this.#gatehouse.maxSessions;
+  }
+
+  get sessionCount(): number {
+    return this.#gatehouse.sleepers.size;
+  }
+
+  get handshakeCount(): number {
+    return this.#gatehouse.admission.inside;
+  }
+
+  get waitingCount(): number {
+    return this.#gatehouse.admission.waiting;
+  }
+
+  /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
+  reloadTls(): void {
+    this.#gatehouse.secureContext = readSecureContext(this.#gatehouse.settings.tls);
+  }
+
+  /**
+   * Accepts no more, refuses logins under way, and ends sessions at the rate. What is left after `deadlineMs`
+   * stays as it is, for the kernel to close with the process; resolves with its number.
+   */
+  drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
+    const { admission, arrivals, sleepers, clock } = this.#gatehouse;
+    this.#server.close();
+    admission.close();
+    for (const arrival of arrivals.pick(Infinity)) arrival.turnAway();
+    return drainSleepers(sleepers, clock, ratePerSecond, deadlineMs);
+  }
+
+  /** Closes every socket that is left, telling nobody, and resolves when the port is free. */
+  close(): Promise<void> {
+    const { admission, arrivals, sleepers } = this.#gatehouse;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    admission.close();
+    for (const connection of [...arrivals.pick(Infinity), ...sleepers.pick(Infinity)]) connection.drop();
+    this.#stopTurning?.();
+    return closed;
+  }
+
+  #createServer(): Server {
+    const { maxSessions, telemetry } = this.#gatehouse;
+    const server = createServer({ noDelay: true, keepAlive: false }, (socket) => this.#accept(socket));
+    server.maxConnections = maxSessions + handshakeSocketsReserved;
+    server.on('drop', () => telemetry.sleepLogin('busy'));
+    return server;
+  }
+
+  #accept(socket: Socket): void {
+    new Handshake(socket, this.#gatehouse).start();
+  }
+
+  #turn(): void {
+    const nowMs = this.#gatehouse.clock.monotonicMs();
+    this.#gatehouse.arrivals.turn(nowMs);
+    this.#gatehouse.sleepers.turn(nowMs);
+  }
+
+  #reportAdmitFailure(error: unknown): void {
+    const nowMs = this.#gatehouse.clock.monotonicMs();
+    if (nowMs - this.#failureReportedMs < failureReportMs) return;
+    this.#failureReportedMs = nowMs;
+    this.#gatehouse.log.error({ error: String(error) }, 'sleep logins cannot be judged');
+  }
+}

@@ -1,0 +1,16 @@
+/** Secrets and key ids that are made here. Random bytes of the system, in characters that need no quoting anywhere. */
+import { randomBytes } from 'node:crypto';
+import type { AccessKeyId } from '../domain/ids.ts';
+
+const secretBytes = 32;
+const accessKeyIdBytes = 10;
+
+/** 43 characters of base64url: 256 bits. */
+export function generateSecret(): string {
+  return randomBytes(secretBytes).toString('base64url');
+}
+
+/** `AK` and 20 characters: 80 bits, so that no two are ever the same. */
+export function generateAccessKeyId(): AccessKeyId {
+  return `AK${randomBytes(accessKeyIdBytes).toString('hex').toUpperCase()}` as AccessKeyId;
+}

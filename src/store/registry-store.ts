@@ -1,0 +1,69 @@
+/**
+ * Reads of the registry on the request path. Devices come from the memory map every time, so there is no cache
+ * to go stale and a million of them cost no heap; credentials and products, few and read by every request, are
+ * kept decoded until `purge`. An entry that is not there is not remembered: strangers' ids must not push out ours.
+ */
+import { LRUCache } from 'lru-cache';
+import type { AccessKeyId, DeviceId, ProductId } from '../domain/ids.ts';
+import type { Credential, Device, Product } from '../domain/registry.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { countEntries } from './environment.ts';
+import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
+import type { RegistryTables } from './registry-tables.ts';
+import { credentialsCachedMax, productsCachedMax } from './store-limits.ts';
+
+export class RegistryStore implements RegistryReader {
+  readonly #tables: RegistryTables;
+  readonly #credentials = new LRUCache<AccessKeyId, Credential>({ max: credentialsCachedMax });
+  readonly #products = new LRUCache<ProductId, Product>({ max: productsCachedMax });
+
+  constructor(tables: RegistryTables) {
+    this.#tables = tables;
+  }
+
+  findCredential(accessKeyId: AccessKeyId): Credential | null {
+    const cached = this.#credentials.get(accessKeyId);
+    if (cached !== undefined) return cached;
+    const credential = this.#tables.find('credential', accessKeyId);
+    if (credential !== null) this.#credentials.set(accessKeyId, credential);
+    return credential;
+  }
+
+  findProduct(productId: ProductId): Product | null {
+    const cached = this.#products.get(productId);
+    if (cached !== undefined) return cached;
+    const product = this.#tables.find('product', productId);
+    if (product !== null) this.#products.set(productId, product);
+    return product;
+  }
+
+  findDevice(deviceId: DeviceId): Device | null {
+    return this.#tables.find('device', deviceId);
+  }
+
+  /** Any entry by its id, past the caches; a webhook's is application id, line feed, url. */
+  find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
+    return this.#tables.find(kind, id);
+  }
+
+  /** At most `limit` entries in the order of their ids' bytes; `after`: the id of the last one seen. */
+  page<Kind extends KindName>(kind: Kind, limit: number, after?: string): EntryOf[Kind][] {
+    return Array.from(this.#tables.entries(kind, after === undefined ? { limit } : { after, limit }));
+  }
+
+  counts(): Record<KindName, number> {
+    const count = (kind: KindName): [KindName, number] => [kind, countEntries(this.#tables.kinds[kind])];
+    return Object.fromEntries(kindNames.map(count)) as Record<KindName, number>;
+  }
+
+  isEmpty(): boolean {
+    return Object.values(this.counts()).every((count) => count === 0);
+  }
+
+  /** After every change, by whatever thread: the next read sees it. */
+  purge(): void {
+    this.#credentials.clear();
+    this.#products.clear();
+    this.#tables.environment.refresh();
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Two servers must never share one data directory: each would believe it alone knows who is connected. The
+ * holder writes its process id and that process's start into `server.lock`; a lock whose process is gone, or
+ * whose id now names a later process (a container restarted), is stale and taken over.
+ */
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StoreOpenError } from './store-open-error.ts';
+
+interface Holder {
+  readonly pid: number;
+  /** When the process started, in the kernel's own count; null where that cannot be read. */
+  readonly start: string | null;
+}
+
+const lockName = 'server.lock';
+
+export class ServerLock {
+  readonly #path: string;
+  readonly #text: string;
+
+  /** Throws a StoreOpenError that names the holder when a living process has it. */
+  constructor(directory: string) {
+    this.#path = join(directory, lockName);
+    this.#text = JSON.stringify({ pid: process.pid, start: processStart(process.pid) } satisfies Holder);
+    if (this.#take()) return;
+    const held = readLock(this.#path);
+    const holder = held === null ? null : livingHolder(held);
+    if (holder !== null) throw heldBy(holder.pid, directory, this.#path);
+    if (held !== null) this.#removeStale(held);
+    if (!this.#take()) throw heldBy(livingPid(directory), directory, this.#path);
+  }
+
+  /** Does nothing when the lock is no longer ours. */
+  release(): void {
+    if (readLock(this.#path) === this.#text) rmSync(this.#path, { force: true });
+  }
+
+  /** A link appears whole or not at all, and never over another. */
+  #take(): boolean {
+    const own = `${this.#path}.${process.pid}`;
+    writeFileSync(own, this.#text, { mode: 0o600 });
+    try {
+      linkSync(own, this.#path);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    } finally {
+      rmSync(own, { force: true });
+    }
+  }
+
+  /** Moves it aside before it goes, and puts back what another starter has put there meanwhile. */
+  #removeStale(stale: string): void {
+    const aside = `${this.#path}.stale.${process.pid}`;
+    try {
+      renameSync(this.#path, aside);
+      if (readLock(aside) !== stale) linkSync(aside, this.#path);
+    } catch {
+      // Another starter was faster; taking the lock tells.
+    } finally {
+      rmSync(aside, { force: true });
+    }
+  }
+}
+
+/** The process id of the server that has this directory, or null: the store is at rest. */
+export function livingPid(directory: string): number | null {
+  const held = readLock(join(directory, lockName));
+  return held === null ? null : (livingHolder(held)?.pid ?? null);
+}
+
+function readLock(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Null when the process is gone, or the text was never a lock of ours. */
+function livingHolder(text: string): Holder | null {
+  const holder = parseHolder(text);
+  if (holder === null || !isAlive(holder.pid)) return null;
+  const start = processStart(holder.pid);
+  if (start === null || holder.start === null) return holder.pid === process.pid ? null : holder;
+  return start === holder.start ? holder : null;
+}
+
+function parseHolder(text: string): Holder | null {
+  try {
+    const { pid, start } = JSON.parse(text) as Partial<Holder>;
+    return Number.isSafeInteger(pid) && Number(pid) > 0 ? { pid: Number(pid), start: start ?? null } : null;
+  } catch {
+    return null;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Field 22 of the process's stat, behind its name, which may hold anything and ends at the last parenthesis. */
+function processStart(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function heldBy(pid: number | null, directory: string, path: string): StoreOpenError {
+  return new StoreOpenError(
+    `the data directory ${directory} is in use by process ${pid ?? 'that just started'}: stop that server first, ` +
+      `or name another directory with REVEILLE_DATA_DIR; if that process is no Reveille, delete ${path}`,
+  );
+}

@@ -1,0 +1,39 @@
+/** What the store bounds, and what full means. What a deployment may move is a setting handed to the constructors. */
+
+/** One entry of a registry file: a line of NDJSON, an object in a list of a document. Longer is an error. */
+export const registryEntryBytesMax = 64 * 1024;
+/** What is held of a registry file while it is read. */
+export const registryWindowBytes = 1024 * 1024;
+/** Text fields of an entry, in bytes of UTF-8. */
+export const registryNameBytesMax = 255;
+export const registrySecretBytesMax = 1024;
+/** Part of a key, and a key of the store ends at 1978 bytes. */
+export const webhookUrlBytesMax = 1024;
+export const webhookTypeBytesMax = 64;
+/** Applications in one product or bridge, types in one webhook. */
+export const registryListItemsMax = 1000;
+/** Entries of one import that may come before what they refer to; beyond it the import is refused. */
+export const referencesAheadMax = 100_000;
+/** References already seen to exist; beyond it they are looked up again. */
+export const referencesKnownMax = 10_000;
+/** An import says how far it is after each so many entries. */
+export const importProgressEntries = 20_000;
+/** Files whose hash is remembered so that an unchanged one is skipped; the one imported longest ago is forgotten. */
+export const importedFilesMax = 16;
+/** An export is handed on in pieces of about this size. */
+export const exportChunkChars = 64 * 1024;
+
+/** Decoded entries kept in memory, least recently used out first; devices are read from the memory map each time. */
+export const credentialsCachedMax = 10_000;
+export const productsCachedMax = 10_000;
+
+/** Writes handed to the store at once: about 2 ms of the loop. */
+export const commitWritesMax = 1000;
+/** A store that refused a commit is asked again after this. */
+export const commitRetryMs = 1000;
+/** Open sessions that are closed between two waits for the store, when a crash left them open. */
+export const closeSessionsSlice = 10_000;
+
+/** Accepted wakeups forgotten between two waits for the store, and how often one looks for them. */
+export const forgetWakeupsSlice = 500;
+export const forgetWakeupsMs = 1000;

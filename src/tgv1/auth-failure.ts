@@ -1,0 +1,64 @@
+/** Why a signed request is refused: the stable messages of tgv1-signing.md, When it fails. */
+import { formatSigningDate } from './signing-date.ts';
+import { stringToSign } from './verify-signature.ts';
+import type { SignatureJob, SignatureVerdict } from './verify-signature.ts';
+
+/** In the order of the checks; the label of `reveille_auth_failures_total`. */
+export type AuthFailureReason =
+  | 'missing_header'
+  | 'unsupported_algorithm'
+  | 'malformed_authorization'
+  | 'malformed_date'
+  | 'signed_headers_incomplete'
+  | 'unknown_credential'
+  | 'application_mismatch'
+  | 'outside_window'
+  | 'body_hash_mismatch'
+  | 'signature_mismatch';
+
+/** What the server computed, for a client's author to compare with; there is no secret in it. */
+export interface SigningExplanation {
+  readonly canonicalRequest: string;
+  readonly stringToSign: string;
+}
+
+export interface AuthFailure {
+  readonly reason: AuthFailureReason;
+  /** Contract, byte for byte. */
+  readonly message: string;
+  /** Only of a signature mismatch. */
+  readonly explained?: SigningExplanation;
+}
+
+function failure(reason: AuthFailureReason, message: string): AuthFailure {
+  return { reason, message };
+}
+
+export const authFailures = {
+  unsupportedAlgorithm: failure('unsupported_algorithm', 'unsupported algorithm'),
+  malformedAuthorization: failure('malformed_authorization', 'malformed authorization'),
+  malformedDate: failure('malformed_date', 'malformed X-Tg-Date'),
+  signedHeadersIncomplete: failure('signed_headers_incomplete', 'signed headers incomplete'),
+  unknownCredential: failure('unknown_credential', 'unknown or revoked credential'),
+  applicationMismatch: failure('application_mismatch', 'application mismatch'),
+  bodyHashMismatch: failure('body_hash_mismatch', 'body hash mismatch'),
+  signatureMismatch: failure('signature_mismatch', 'signature mismatch'),
+} as const;
+
+/** `name` as the table of headers spells it. */
+export function missingHeader(name: string): AuthFailure {
+  return failure('missing_header', `missing header ${name}`);
+}
+
+export function outsideWindow(nowMs: number): AuthFailure {
+  const serverTime = formatSigningDate(nowMs);
+  return failure('outside_window', `request time outside the allowed window; server time ${serverTime}`);
+}
+
+/** What a verdict on the job answers, or null when it is valid. */
+export function verdictFailure(verdict: SignatureVerdict, job: SignatureJob): AuthFailure | null {
+  if (verdict === 'valid') return null;
+  if (verdict === 'body-hash-mismatch') return authFailures.bodyHashMismatch;
+  const explained = { canonicalRequest: job.canonicalRequest, stringToSign: stringToSign(job) };
+  return { ...authFailures.signatureMismatch, explained };
+}

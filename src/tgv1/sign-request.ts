@@ -1,0 +1,91 @@
+/** The client's side of signing: what the command line, the demo, tests and benchmarks send. Source: tgv1-signing.md. */
+import { canonicalPath, canonicalRequest } from './canonical-request.ts';
+import { algorithm, hasBody, scopeTerminator } from './scheme.ts';
+import { emptySha256, hmacSha256Hex, sha256Hex } from './sha256.ts';
+import { signedHeaderSet } from './signed-headers.ts';
+import type { HeaderSet } from './signed-headers.ts';
+import { signingDateAt } from './signing-date.ts';
+import { deriveSigningKey } from './signing-key.ts';
+
+export interface SigningCredential {
+  readonly accessKeyId: string;
+  readonly secretKey: string;
+  readonly appId: string;
+}
+
+export interface UnsignedRequest {
+  readonly credential: SigningCredential;
+  /** In upper case. */
+  readonly method: string;
+  readonly path: string;
+  /** Without its question mark; '' for none. */
+  readonly rawQuery: string;
+  /** Null: no body. */
+  readonly body: Uint8Array | null;
+  /** Of methods with a body; application/json where it is not given. */
+  readonly contentType?: string;
+  readonly headerSet: HeaderSet;
+  /** Wall milliseconds; the signature has whole seconds. */
+  readonly atMs: number;
+  /** Further headers to sign and send, by lower-case name. */
+  readonly furtherHeaders?: Readonly<Record<string, string>>;
+}
+
+/** Every value on the way to the headers, as the vectors have them. */
+export interface SigningSteps {
+  readonly canonicalRequest: string;
+  readonly stringToSign: string;
+  readonly signingKeyHex: string;
+  readonly signature: string;
+  readonly headers: Record<string, string>;
+}
+
+/** The headers to send. */
+export function signRequest(request: UnsignedRequest): Record<string, string> {
+  return explainSigning(request).headers;
+}
+
+export function explainSigning(request: UnsignedRequest): SigningSteps {
+  const { credential, method, rawQuery } = request;
+  const date = signingDateAt(request.atMs);
+  const bodySha256 = request.body === null ? emptySha256 : sha256Hex(request.body);
+  const sent = {
+    'X-Tg-Algorithm': algorithm,
+    'X-Tg-Date': date.text,
+    'X-Tg-App-Id': credential.appId,
+    'X-Tg-Content-Sha256': bodySha256,
+    ...contentHeaders(request),
+    ...request.furtherHeaders,
+  };
+  const headers = new Map(Object.entries(sent).map(([name, value]) => [name.toLowerCase(), value.trim()]));
+  const further = Object.keys(request.furtherHeaders ?? {});
+  const names = [...signedHeaderSet(request.headerSet, method), ...further].sort();
+  const signedHeaders = names.join(';');
+
+  const path = canonicalPath(request.path);
+  const key = deriveSigningKey(credential.secretKey, date.day, path);
+  const parts = { method, path, query: rawQuery, signedHeaders, names, headers, bodySha256 };
+  const canonical = canonicalRequest(parts);
+  const stringToSign = date.toSignPrefix + sha256Hex(canonical);
+  const signature = hmacSha256Hex(key, stringToSign);
+  const scope = `${credential.accessKeyId}/${date.scopeDay}/${scopeTerminator}`;
+  return {
+    canonicalRequest: canonical,
+    stringToSign,
+    signingKeyHex: Buffer.from(key).toString('hex'),
+    signature,
+    headers: {
+      ...sent,
+      'X-Tg-Signed-Headers': signedHeaders,
+      Authorization: `${algorithm} Credential=${scope}, SignedHeaders=${signedHeaders}, Signature=${signature}`,
+    },
+  };
+}
+
+function contentHeaders({ method, body, contentType }: UnsignedRequest): Record<string, string> {
+  if (!hasBody(method)) return {};
+  return {
+    'Content-Type': contentType ?? 'application/json',
+    'Content-Length': String(body?.length ?? 0),
+  };
+}

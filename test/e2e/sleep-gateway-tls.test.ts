@@ -1,0 +1,256 @@
+/** The sleep port with a certificate and behind a load balancer. Source: sleep-wire.md, TLS. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { connect as connectTls, TLSSocket } from 'node:tls';
+import { SleepListener } from '../../src/sleep-gateway/listener.ts';
+import { sleepGatewayDefaults, type SleepGatewaySettings } from '../../src/sleep-gateway/settings.ts';
+import { encodeLoginLine } from '../../src/sleep-wire/login-line.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { FakeSleepSessions } from '../support/fake-sleep-sessions.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+
+const skip = spawnSync('openssl', ['version']).status === 0 ? false : 'no openssl here to make a certificate';
+/** 203.0.113.7 or 203.0.113.8 to 192.0.2.1:8081. */
+const proxyHeader = (last: '07' | '08'): Buffer =>
+  Buffer.from(`0d0a0d0a000d0a515549540a2111000ccb0071${last}c0000201c3501f91`, 'hex');
+
+let directory: string;
+let clock: DrivenClock;
+let sessions: FakeSleepSessions;
+let telemetry: FakeTelemetry;
+let listener: SleepListener;
+let port: number;
+const peers: RawPeer[] = [];
+
+before(() => {
+  directory = mkdtempSync(join(tmpdir(), 'reveille-tls-'));
+  if (skip) return;
+  for (const name of ['first', 'second']) makeCertificate(name);
+});
+after(() => rmSync(directory, { recursive: true }));
+
+beforeEach(() => {
+  clock = new DrivenClock();
+  sessions = new FakeSleepSessions();
+  telemetry = new FakeTelemetry();
+});
+
+afterEach(async () => {
+  for (const peer of peers.splice(0)) peer.socket.destroy();
+  await listener.close();
+});
+
+function path(name: string): string {
+  return join(directory, name);
+}
+
+function makeCertificate(name: string): void {
+  const files = ['-keyout', path(`${name}.key`), '-out', path(`${name}.crt`)];
+  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  execFileSync('openssl', ['req', '-x509', ...key, ...files, ...subject], { stdio: 'ignore' });
+}
+
+function useCertificate(name: string): void {
+  copyFileSync(path(`${name}.crt`), path('current.crt'));
+  copyFileSync(path(`${name}.key`), path('current.key'));
+}
+
+async function listen(settings: Partial<SleepGatewaySettings>): Promise<void> {
+  const house = { clock, sessions, telemetry, log: new FakeLog() };
+  listener = new SleepListener({ ...sleepGatewayDefaults, port: 0, ...settings }, house);
+  await listener.listen();
+  port = listener.address.port;
+}
+
+function listenTls(settings: Partial<SleepGatewaySettings> = {}): Promise<void> {
+  useCertificate('first');
+  return listen({ tls: { certFile: path('current.crt'), keyFile: path('current.key') }, ...settings });
+}
+
+async function peer(): Promise<RawPeer> {
+  const peer = await RawPeer.connect(port);
+  peers.push(peer);
+  return peer;
+}
+
+/** A TLS peer that trusts one of the certificates; `before` goes out in plain first, in the same segment if it can. */
+async function securePeer(trusted = 'first', before?: Buffer): Promise<RawPeer> {
+  const plain = await peer();
+  plain.socket.removeAllListeners('data');
+  if (before !== undefined) plain.send(before);
+  const socket = connectTls({
+    socket: plain.socket,
+    host: '127.0.0.1',
+    ca: readFileSync(path(`${trusted}.crt`)),
+  });
+  const secure = new RawPeer(socket);
+  peers.push(secure);
+  return secure;
+}
+
+function line(sessionKey: string): string {
+  const module = { deviceId: 'TESTDEVICE01', secret: 'device-secret' };
+  return encodeLoginLine(
+    { ...module, wakeMode: 'custom', heartbeatSeconds: 5, wantsReply: true },
+    sessionKey,
+  );
+}
+
+async function logIn(peer: RawPeer): Promise<void> {
+  peer.send(line(await peer.read(32)));
+  assert.equal(await peer.read(3), 'OK\n');
+}
+
+function commonName(peer: RawPeer): string | undefined {
+  return peer.socket instanceof TLSSocket ? peer.socket.getPeerCertificate().subject.CN : undefined;
+}
+
+test('a module logs in and is woken over TLS', { skip }, async () => {
+  await listenTls();
+  const module = await securePeer();
+  await logIn(module);
+  assert.equal(await sessions.connection().wake(Buffer.from([1, 2])), 'written');
+  assert.equal(Buffer.from(await module.read(8), 'latin1').toString('hex'), '983b16f8f39c0102');
+});
+
+test('a session over TLS ends like any other', { skip }, async () => {
+  await listenTls();
+  const module = await securePeer();
+  await logIn(module);
+  module.socket.end();
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'peer_closed');
+});
+
+test('a session over TLS whose peer vanishes under it is reset', { skip }, async () => {
+  await listenTls();
+  const module = await securePeer();
+  await logIn(module);
+  peers[0]?.socket.resetAndDestroy();
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
+});
+
+test('bytes that are no TLS after the handshake end the session as reset', { skip }, async () => {
+  await listenTls();
+  const module = await securePeer();
+  await logIn(module);
+  const handle = peers[0];
+  assert(handle !== undefined);
+  handle.send(Buffer.alloc(100, 0x7f));
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
+});
+
+test('a peer that speaks no TLS is closed, and is counted as malformed', { skip }, async () => {
+  await listenTls();
+  const caller = await peer();
+  caller.send('RVL1 this is no client hello\n');
+  await caller.gone;
+  assert.equal(telemetry.count('login malformed'), 1);
+  assert.equal(listener.handshakeCount, 0);
+});
+
+test('a TLS handshake that is never finished is over in 10 s', { skip }, async () => {
+  await listenTls();
+  const caller = await peer();
+  const watcher = await securePeer();
+  await watcher.read(32);
+  clock.advance(12_000);
+  assert.equal(await caller.readAll(), '');
+  assert.equal(telemetry.count('login timeout'), 2);
+});
+
+test('a TLS peer that had to wait for its turn loses nothing of its hello', { skip }, async () => {
+  await listenTls({ handshakesMax: 1 });
+  const first = await securePeer();
+  const key = await first.read(32);
+  const second = await securePeer();
+  first.send(line(key));
+  assert.equal(await first.read(3), 'OK\n');
+  await logIn(second);
+});
+
+test(
+  'a reload serves the new certificate to new connections and leaves the old ones alone',
+  { skip },
+  async () => {
+    await listenTls();
+    const older = await securePeer();
+    await logIn(older);
+    useCertificate('second');
+    listener.reloadTls();
+    const newer = await securePeer('second');
+    assert.equal((await newer.read(32)).length, 32);
+    assert.deepEqual([commonName(older), commonName(newer)], ['first', 'second']);
+    assert.equal(await sessions.connection().wake(null), 'written');
+  },
+);
+
+test('a reload of a bad certificate changes nothing', { skip }, async () => {
+  await listenTls();
+  writeFileSync(path('current.crt'), 'no certificate');
+  assert.throws(() => listener.reloadTls());
+  await logIn(await securePeer());
+});
+
+test('behind a balancer the header comes first, and the key after it', async () => {
+  await listen({ proxyProtocol: true });
+  const module = await peer();
+  for (const byte of proxyHeader('07')) module.send(Buffer.from([byte]));
+  await logIn(module);
+});
+
+test('behind a balancer handshakes count for the address in the header', async () => {
+  await listen({ proxyProtocol: true, handshakesPerAddressMax: 1 });
+  const [first, second, other] = [await peer(), await peer(), await peer()];
+  first.send(proxyHeader('07'));
+  await first.read(32);
+  second.send(proxyHeader('07'));
+  other.send(proxyHeader('08'));
+  await logIn(other);
+  assert.equal(second.unread, 0);
+});
+
+test('without a header, or with bytes right behind it, a connection is malformed', async () => {
+  await listen({ proxyProtocol: true });
+  for (const bytes of ['RVL1 hello', Buffer.concat([proxyHeader('07'), Buffer.from('RVL1 ')])]) {
+    const caller = await peer();
+    caller.send(bytes);
+    assert.equal(await caller.readAll(), '');
+  }
+  assert.equal(telemetry.count('login malformed'), 2);
+});
+
+test('a header that never comes is given up', async () => {
+  await listen({ proxyProtocol: true });
+  const caller = await peer();
+  const module = await peer();
+  module.send(proxyHeader('07'));
+  await logIn(module);
+  clock.advance(11_000);
+  assert.equal(await caller.readAll(), '');
+  assert.equal(telemetry.count('login timeout'), 1);
+});
+
+test('a header, then TLS', { skip }, async () => {
+  await listenTls({ proxyProtocol: true });
+  await logIn(await securePeer('first', proxyHeader('07')));
+});
+
+test('a header and the TLS hello in one segment', { skip }, async () => {
+  await listenTls({ proxyProtocol: true });
+  const plain = await peer();
+  plain.socket.removeAllListeners('data');
+  plain.socket.cork();
+  plain.send(proxyHeader('07'));
+  const secure = new RawPeer(
+    connectTls({ socket: plain.socket, host: '127.0.0.1', ca: readFileSync(path('first.crt')) }),
+  );
+  peers.push(secure);
+  plain.socket.uncork();
+  await logIn(secure);
+});

@@ -1,0 +1,128 @@
+/**
+ * The Authorization parser against its form written as one expression, over headers broken at random from a
+ * seed. The canary is a parser with a fault: a fuzzer that does not catch it catches nothing.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseAuthorization } from '../../src/tgv1/authorization.ts';
+
+type Parse = (header: string) => object | null;
+
+const seed = 0x7467_7631;
+const rounds = 20_000;
+
+const form =
+  /^TGV1-HMAC-SHA256 Credential=([!-+\-.0-~]{1,128})\/(\d{8})\/tgv1_request, SignedHeaders=(.*), Signature=([\da-fA-F]{64})$/s;
+
+const seeds = [
+  'TGV1-HMAC-SHA256 Credential=AKexample000000000001/20261127/tgv1_request, SignedHeaders=x-tg-app-id;x-tg-date, ' +
+    'Signature=557a51d1fffdcc50eec601c301c3428016fc6e76f672748f2545f2c3fc8be981',
+  'TGV1-HMAC-SHA256 Credential=A/20261127/tgv1_request, SignedHeaders=, Signature=' + 'F'.repeat(64),
+  'TGV1-HMAC-SHA256 Credential=' +
+    'K'.repeat(128) +
+    '/20261127/tgv1_request, SignedHeaders=a, Signature=' +
+    '0'.repeat(64),
+];
+
+/** What the mutations insert: the words of the form, and characters next to those it takes. */
+const pieces = [
+  'TGV1-HMAC-SHA256',
+  ' Credential=',
+  '/20261127',
+  '/tgv1_request',
+  ', SignedHeaders=',
+  ', Signature=',
+  'K'.repeat(120),
+  'x;'.repeat(2100),
+  ' ',
+  '/',
+  ',',
+  ';',
+  '\n',
+  '\0',
+  '\t',
+  'g',
+  'F',
+  '0',
+  'é',
+  '٣',
+  '\u{1f600}',
+];
+
+/** Mulberry32: numbers in [0, 1) that a seed repeats. */
+function randomFrom(state: number): () => number {
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function mutated(header: string, random: () => number): string {
+  const below = (max: number): number => Math.floor(random() * max);
+  const at = below(header.length + 1);
+  const until = at + below(12);
+  const piece = pieces[below(pieces.length)] ?? '';
+  switch (below(5)) {
+    case 0:
+      return header.slice(0, at) + piece + header.slice(at);
+    case 1:
+      return header.slice(0, at) + header.slice(until);
+    case 2:
+      return header.slice(0, at) + piece + header.slice(until);
+    case 3:
+      return header.slice(0, at) + header.slice(at, until).toUpperCase() + header.slice(until);
+    default:
+      return header;
+  }
+}
+
+function matchForm(header: string): object | null {
+  const match = form.exec(header);
+  if (match === null) return null;
+  const [, accessKeyId, scopeDay, signedHeaders, signature] = match;
+  return { accessKeyId, scopeDay, signedHeaders, signature };
+}
+
+function expected(header: string): object | null {
+  return header.length <= 4096 ? matchForm(header) : null;
+}
+
+/** How many headers had the form and how many had not; throws at the first on which parser and form differ. */
+function fuzz(parse: Parse): { formed: number; malformed: number } {
+  const random = randomFrom(seed);
+  let formed = 0;
+  for (let round = 0; round < rounds; round++) {
+    let header = seeds[round % seeds.length] ?? '';
+    for (let steps = Math.floor(random() * 4); steps > 0; steps--) header = mutated(header, random);
+    const parsed = parse(header);
+    assert.deepEqual(parsed, expected(header), JSON.stringify(header));
+    if (parsed !== null) formed += 1;
+  }
+  return { formed, malformed: rounds - formed };
+}
+
+test('the parser takes exactly the headers of the form, whatever is done to them', () => {
+  const { formed, malformed } = fuzz(parseAuthorization);
+
+  assert.ok(formed > rounds / 10, `only ${formed} had the form`);
+  assert.ok(malformed > rounds / 10, `only ${malformed} had not`);
+});
+
+const canaries: Readonly<Record<string, Parse>> = {
+  'trims what it is given': (header) => parseAuthorization(header.trim()),
+  'takes a signature of any characters': (header) => {
+    const parsed = parseAuthorization(header.slice(0, -1) + '0');
+    return parsed === null
+      ? null
+      : { ...parsed, signature: parsed.signature.slice(0, -1) + header.slice(-1) };
+  },
+  'has no limit': matchForm,
+};
+
+for (const [fault, parse] of Object.entries(canaries)) {
+  test(`a parser that ${fault} is caught`, () => {
+    assert.throws(() => fuzz(parse), assert.AssertionError);
+  });
+}

@@ -1,0 +1,131 @@
+/** What holds of signing whatever is signed: a signer and a checker agree, and nothing signed can change. */
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { checkRequest } from '../../src/tgv1/check-request.ts';
+import type { SignedRequest } from '../../src/tgv1/check-request.ts';
+import { hmacSha256Hex } from '../../src/tgv1/sha256.ts';
+import { formatSigningDate, parseSigningDate } from '../../src/tgv1/signing-date.ts';
+import { verifySignature } from '../../src/tgv1/verify-signature.ts';
+import type { SignatureJob } from '../../src/tgv1/verify-signature.ts';
+import { checking, jobOf, signed } from '../support/signed-requests.ts';
+
+const dependencies = checking();
+
+const text = fc.string({ unit: 'grapheme', maxLength: 40 });
+const furtherHeaders = fc.dictionary(
+  fc.stringMatching(/^x-further-[a-z0-9-]{0,12}$/),
+  fc.string({ maxLength: 40 }).map((value) => value.trim()),
+  { maxKeys: 4 },
+);
+
+const signedRequest: fc.Arbitrary<SignedRequest> = fc
+  .record({
+    method: fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'),
+    path: text.map((tail) => `/v1/${tail.replaceAll('?', '')}`),
+    rawQuery: text,
+    body: fc.option(fc.uint8Array({ maxLength: 2000 }), { nil: null }),
+    contentType: fc.constantFrom('application/json', 'application/json; charset=utf-8', 'text/plain'),
+    headerSet: fc.constantFrom('long', 'short'),
+    furtherHeaders,
+  })
+  .map(signed);
+
+function verdictOf(request: SignedRequest): string {
+  const checked = checkRequest(request, dependencies);
+  return checked.ok ? verifySignature(checked.value.job) : checked.error.message;
+}
+
+test('whatever is signed is valid when it arrives as it was sent', () => {
+  fc.assert(
+    fc.property(signedRequest, (request) => {
+      assert.equal(verdictOf(request), 'valid');
+    }),
+  );
+});
+
+function flipped(bytes: Uint8Array, at: number, bit: number): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[at % copy.length] = (copy[at % copy.length] ?? 0) ^ (1 << bit);
+  return copy;
+}
+
+const place = fc.nat();
+const bit = fc.integer({ min: 0, max: 7 });
+
+test('one flipped bit in the body, the key or the canonical request makes it invalid', () => {
+  fc.assert(
+    fc.property(signedRequest, place, bit, (request, at, bit) => {
+      const job = jobOf(request, dependencies);
+      const canonical = flipped(Buffer.from(job.canonicalRequest), at, bit);
+      const key = flipped(job.signingKey, at, bit);
+
+      assert.equal(verifySignature({ ...job, canonicalRequest: canonical }), 'signature-mismatch');
+      assert.equal(verifySignature({ ...job, signingKey: key }), 'signature-mismatch');
+      if (job.body !== null && job.body.length > 0)
+        assert.equal(verifySignature({ ...job, body: flipped(job.body, at, bit) }), 'body-hash-mismatch');
+    }),
+  );
+});
+
+test('one other character in the signature or the string to sign makes it invalid', () => {
+  const parts = fc.constantFrom<keyof SignatureJob & ('signature' | 'toSignPrefix')>(
+    'signature',
+    'toSignPrefix',
+  );
+  fc.assert(
+    fc.property(
+      signedRequest,
+      parts,
+      place,
+      fc.string({ minLength: 1, maxLength: 1 }),
+      (request, part, at, other) => {
+        const job = jobOf(request, dependencies);
+        const index = at % job[part].length;
+        fc.pre(job[part][index] !== other);
+        const changed = job[part].slice(0, index) + other + job[part].slice(index + 1);
+
+        assert.equal(verifySignature({ ...job, [part]: changed }), 'signature-mismatch');
+      },
+    ),
+  );
+});
+
+test('another value of any header on the list is noticed', () => {
+  fc.assert(
+    fc.property(signedRequest, place, (request, at) => {
+      const names = (request.headers.get('x-tg-signed-headers') ?? '').split(';');
+      const name = names[at % names.length] ?? '';
+      const headers = new Map(request.headers).set(name, `${request.headers.get(name)}x`);
+
+      assert.notEqual(verdictOf({ ...request, headers }), 'valid');
+    }),
+  );
+});
+
+test('our HMAC is the one of node:crypto', () => {
+  const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
+  fc.assert(
+    fc.property(key, fc.string({ unit: 'binary', maxLength: 128 }), (key, content) => {
+      assert.equal(hmacSha256Hex(key, content), createHmac('sha256', key).update(content).digest('hex'));
+    }),
+  );
+});
+
+test('every second of the calendar is written and read as itself', () => {
+  const second = fc.date({
+    noInvalidDate: true,
+    min: new Date('0000-01-01T00:00:00Z'),
+    max: new Date('9999-12-24T23:59:59Z'),
+  });
+  fc.assert(
+    fc.property(second, (date) => {
+      const ms = Math.floor(date.getTime() / 1000) * 1000;
+      const read = parseSigningDate(formatSigningDate(ms));
+
+      assert.equal(read?.ms, ms);
+      assert.equal(parseSigningDate(formatSigningDate(ms + 7 * 86_400_000))?.day, read.scopeDay);
+    }),
+  );
+});

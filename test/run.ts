@@ -1,0 +1,77 @@
+/**
+ * Runs the tests: every `*.test.ts` under `test/`, or under the files and folders given. The runner of Node 20
+ * expands no patterns, takes an empty list for success and counts a file without a test as a passed one; so the
+ * files are listed here, and what saw nothing fails.
+ *
+ *   node --import tsx test/run.ts [--flag-of-node ...] [file or folder ...]
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const args = process.argv.slice(2);
+const flags = args.filter((arg) => arg.startsWith('-'));
+const places = args.filter((arg) => !arg.startsWith('-'));
+if (places.length === 0) places.push(fileURLToPath(new URL('.', import.meta.url)));
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const missing = places.filter((place) => !existsSync(place));
+  if (missing.length > 0) return complain(`no such file or folder: ${missing.join(', ')}`, 2);
+  const files = [...new Set(places.flatMap(testFiles))].sort();
+  if (files.length === 0) return complain(`no *.test.ts under ${places.join(', ')}`, 1);
+  const folder = mkdtempSync(join(tmpdir(), 'test-run-'));
+  const report = join(folder, 'report.tap');
+  try {
+    const code = await runNode(files, report);
+    return code === 0 ? judge(files, readFileSync(report, 'utf8')) : code;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A file given by name is a test whatever it is called. */
+function testFiles(place: string): string[] {
+  if (statSync(place).isFile()) return [resolve(place)];
+  return readdirSync(place, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => resolve(place, path));
+}
+
+/** Resolves to the runner's exit code. */
+function runNode(files: readonly string[], report: string): Promise<number> {
+  const reporters = [
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=tap',
+    `--test-reporter-destination=${report}`,
+  ];
+  const options = ['--import', 'tsx', '--test', '--test-concurrency=2', ...reporters, ...flags];
+  // Within another run the runner would report to that one instead of here.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const runner = spawn(process.execPath, [...options, ...files], { stdio: 'inherit', env });
+  return new Promise((done, fail) => {
+    runner.on('error', fail);
+    runner.on('close', (code, signal) => done(code ?? complain(`the runner was ended by ${signal}`, 1)));
+  });
+}
+
+/** A run that passed: whether it saw anything. */
+function judge(files: readonly string[], report: string): number {
+  const tests = Number([...report.matchAll(/^# tests (\d+)$/gm)].at(-1)?.[1] ?? 0);
+  const named = new Set(
+    [...report.matchAll(/^# Subtest: (.+\.ts)$/gm)].map(([, name = '']) => resolve(name)),
+  );
+  // Where tests are chosen by a flag, a file may well have none of them.
+  const empty = flags.length > 0 ? [] : files.filter((file) => named.has(file));
+  if (empty.length > 0) return complain(`no test in ${empty.join(', ')}`, 1);
+  return tests === 0 ? complain(`no test ran in ${files.length} files`, 1) : 0;
+}
+
+function complain(message: string, code: number): number {
+  console.error(`test/run.ts: ${message}`);
+  return code;
+}

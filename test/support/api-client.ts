@@ -1,0 +1,116 @@
+/** Signed requests over real HTTP, with every chance to spoil them on the way. */
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { signRequest, type SigningCredential } from '../../src/tgv1/sign-request.ts';
+
+export interface ApiCall {
+  readonly method?: string;
+  readonly path?: string;
+  /** Raw, without `?`. */
+  readonly query?: string;
+  readonly body?: string | Uint8Array;
+  readonly contentType?: string;
+  readonly headerSet?: 'long' | 'short';
+  readonly credential?: SigningCredential;
+  readonly atMs?: number;
+  /** Laid over the signed headers after signing; null leaves one out, an array sends it several times. */
+  readonly spoil?: Readonly<Record<string, string | string[] | null>>;
+  /** Sent in place of what was signed. */
+  readonly sentBody?: string | Uint8Array;
+  readonly sentPath?: string;
+  readonly sentMethod?: string;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The body as JSON; {} when it is none. */
+  readonly json: Record<string, unknown> & { code?: number; data?: Record<string, unknown> };
+}
+
+export class ApiClient {
+  readonly #port: number;
+  readonly #credential: SigningCredential;
+  readonly #nowMs: () => number;
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(port: number, credential: SigningCredential, nowMs: () => number = Date.now) {
+    this.#port = port;
+    this.#credential = credential;
+    this.#nowMs = nowMs;
+  }
+
+  connectivity(deviceId: string, call: ApiCall = {}): Promise<ApiAnswer> {
+    return this.call({ query: `device_id=${encodeURIComponent(deviceId)}`, ...call });
+  }
+
+  wake(body: object, call: ApiCall = {}): Promise<ApiAnswer> {
+    return this.call({ method: 'POST', path: '/v1/device/wakeup-request', body: JSON.stringify(body), ...call });
+  }
+
+  /** A GET of the connectivity record unless the call says otherwise. */
+  call(call: ApiCall): Promise<ApiAnswer> {
+    const { method = 'GET', path = '/v1/device/connectivity', query = '', headerSet = 'long' } = call;
+    const body = call.body === undefined ? null : Buffer.from(call.body);
+    const headers: Record<string, string | string[]> = signRequest({
+      credential: call.credential ?? this.#credential,
+      method,
+      path,
+      rawQuery: query,
+      body,
+      ...(call.contentType === undefined ? {} : { contentType: call.contentType }),
+      headerSet,
+      atMs: call.atMs ?? this.#nowMs(),
+    });
+    const sentBody = call.sentBody === undefined ? body : Buffer.from(call.sentBody);
+    if (sentBody !== null) headers['Content-Length'] = String(sentBody.length);
+    for (const [name, value] of Object.entries(call.spoil ?? {})) spoilHeader(headers, name, value);
+    const target = `${call.sentPath ?? path}${query === '' ? '' : `?${query}`}`;
+    return this.send(call.sentMethod ?? method, target, headers, sentBody);
+  }
+
+  /** As it is, signed or not. */
+  send(
+    method: string,
+    target: string,
+    headers: Readonly<Record<string, string | string[]>>,
+    body: Uint8Array | null,
+  ): Promise<ApiAnswer> {
+    return new Promise((resolve, reject) => {
+      const sent = httpRequest(
+        { host: '127.0.0.1', port: this.#port, method, path: target, headers, agent: this.#agent },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('end', () => {
+            const text = Buffer.concat(chunks).toString();
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parse(text) });
+          });
+        },
+      );
+      sent.on('error', reject);
+      sent.end(body ?? undefined);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+function spoilHeader(
+  headers: Record<string, string | string[]>,
+  name: string,
+  value: string | string[] | null,
+): void {
+  for (const known of Object.keys(headers)) if (known.toLowerCase() === name.toLowerCase()) delete headers[known];
+  if (value !== null) headers[name] = value;
+}
+
+function parse(text: string): ApiAnswer['json'] {
+  try {
+    return JSON.parse(text) as ApiAnswer['json'];
+  } catch {
+    return {};
+  }
+}

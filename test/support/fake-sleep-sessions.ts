@@ -1,0 +1,61 @@
+/**
+ * The house behind a sleep listener, as small as it can be: it knows secrets, holds one session a device,
+ * closes what a newer login replaces, and lets a test wait for what happens.
+ */
+import { EventEmitter, once } from 'node:events';
+import { generateSessionId } from '../../src/domain/ids.ts';
+import type { SleepEndReason, SleepLogin } from '../../src/domain/sleep.ts';
+import type { SleepConnection } from '../../src/ports/sleep-connection.ts';
+import type { SleepSessions, SleepSessionTicket } from '../../src/ports/sleep-sessions.ts';
+import { computeLoginMac } from '../../src/sleep-wire/login-mac.ts';
+
+export interface EndedSession {
+  readonly ticket: SleepSessionTicket;
+  readonly reason: SleepEndReason;
+  readonly lastHeartbeatAt: number;
+}
+
+export class FakeSleepSessions implements SleepSessions {
+  readonly secrets = new Map<string, string>([['TESTDEVICE01', 'device-secret']]);
+  readonly connections = new Map<string, SleepConnection>();
+  readonly logins: SleepLogin[] = [];
+  readonly ends: EndedSession[] = [];
+  failure: Error | null = null;
+  readonly #happenings = new EventEmitter();
+  #epoch = 0;
+
+  admit(login: SleepLogin, sessionKey: string, connection: SleepConnection): SleepSessionTicket | null {
+    if (this.failure !== null) throw this.failure;
+    const secret = this.secrets.get(login.deviceId);
+    if (secret === undefined) return null;
+    if (!computeLoginMac(secret, sessionKey, login.signedText).equals(login.mac)) return null;
+    this.logins.push(login);
+    this.connections.get(login.deviceId)?.close('replaced');
+    this.connections.set(login.deviceId, connection);
+    this.#happenings.emit('login');
+    this.#epoch += 1;
+    return { deviceId: login.deviceId, sessionId: generateSessionId(), epoch: this.#epoch };
+  }
+
+  ended(ticket: SleepSessionTicket, reason: SleepEndReason, lastHeartbeatAt: number): void {
+    this.ends.push({ ticket, reason, lastHeartbeatAt });
+    this.#happenings.emit('end');
+  }
+
+  /** The connection of a device that is logged in. */
+  connection(deviceId = 'TESTDEVICE01'): SleepConnection {
+    const connection = this.connections.get(deviceId);
+    if (connection === undefined) throw new Error(`${deviceId} is not logged in`);
+    return connection;
+  }
+
+  /** Resolves with the `count`th login there was, now or when it comes. */
+  async loggedIn(count = 1): Promise<void> {
+    while (this.logins.length < count) await once(this.#happenings, 'login');
+  }
+
+  async endedSessions(count = 1): Promise<readonly EndedSession[]> {
+    while (this.ends.length < count) await once(this.#happenings, 'end');
+    return this.ends;
+  }
+}

@@ -1,0 +1,167 @@
+/** Stand-ins for the ports: in memory, scripted, and they remember what was asked of them. */
+import type { ConnectionRecord } from '../../src/domain/connectivity.ts';
+import type { AccessKeyId, ApplicationId, DeviceId, ProductId, RequestId } from '../../src/domain/ids.ts';
+import type { Credential, Device, Product } from '../../src/domain/registry.ts';
+import type { CustomData, SleepEndReason, WakeWriteResult } from '../../src/domain/sleep.ts';
+import type { AcceptedWakeup, AcceptedWakeups } from '../../src/ports/accepted-wakeups.ts';
+import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { RegistryReader } from '../../src/ports/registry-reader.ts';
+import type { SleepConnection } from '../../src/ports/sleep-connection.ts';
+import type { Telemetry } from '../../src/ports/telemetry.ts';
+
+export const testApp = '2818153' as ApplicationId;
+export const otherApp = '9999999' as ApplicationId;
+export const testDevice = 'TESTDEVICE01' as DeviceId;
+
+export class FakeRegistry implements RegistryReader {
+  readonly credentials = new Map<string, Credential>();
+  readonly products = new Map<string, Product>();
+  readonly devices = new Map<string, Device>();
+  failure: Error | null = null;
+
+  constructor() {
+    this.products.set('doorbell', { productId: 'doorbell' as ProductId, appIds: [testApp] });
+    this.addDevice({});
+  }
+
+  addDevice(overrides: Partial<Device>): Device {
+    const device: Device = {
+      deviceId: testDevice,
+      productId: 'doorbell' as ProductId,
+      secret: 'device-secret',
+      expiresAt: null,
+      disabled: false,
+      ...overrides,
+    };
+    this.devices.set(device.deviceId, device);
+    return device;
+  }
+
+  findCredential(accessKeyId: AccessKeyId): Credential | null {
+    return this.#read(this.credentials, accessKeyId);
+  }
+
+  findProduct(productId: ProductId): Product | null {
+    return this.#read(this.products, productId);
+  }
+
+  findDevice(deviceId: DeviceId): Device | null {
+    return this.#read(this.devices, deviceId);
+  }
+
+  #read<Value>(values: Map<string, Value>, key: string): Value | null {
+    if (this.failure !== null) throw this.failure;
+    return values.get(key) ?? null;
+  }
+}
+
+export class FakeRecords implements ConnectionRecords {
+  readonly records = new Map<DeviceId, ConnectionRecord>();
+  readonly writes: ConnectionRecord[] = [];
+  failure: Error | null = null;
+  outstanding: Promise<void> | null = null;
+
+  read(deviceId: DeviceId): ConnectionRecord | null {
+    if (this.failure !== null) throw this.failure;
+    return this.records.get(deviceId) ?? null;
+  }
+
+  write(deviceId: DeviceId, record: ConnectionRecord): void {
+    this.records.set(deviceId, record);
+    this.writes.push(record);
+  }
+
+  committed(): Promise<void> | null {
+    return this.outstanding;
+  }
+
+  async allCommitted(): Promise<void> {
+    await this.outstanding;
+  }
+}
+
+export class FakeAcceptedWakeups implements AcceptedWakeups {
+  readonly wakeups = new Map<string, AcceptedWakeup>();
+  full = false;
+
+  find(appId: ApplicationId, requestId: RequestId): AcceptedWakeup | null {
+    return this.wakeups.get(`${requestId}\n${appId}`) ?? null;
+  }
+
+  add(appId: ApplicationId, requestId: RequestId, wakeup: AcceptedWakeup): void {
+    this.wakeups.set(`${requestId}\n${appId}`, wakeup);
+  }
+
+  isFull(): boolean {
+    return this.full;
+  }
+}
+
+/** Its wakes wait until the test settles them, unless `immediately` says how they end. */
+export class FakeConnection implements SleepConnection {
+  lastHeartbeatAt = 0;
+  readonly wakes: CustomData[] = [];
+  readonly closes: SleepEndReason[] = [];
+  immediately: WakeWriteResult | null = 'written';
+  readonly #waiting: ((result: WakeWriteResult) => void)[] = [];
+
+  wake(customData: CustomData): Promise<WakeWriteResult> {
+    this.wakes.push(customData);
+    if (this.immediately !== null) return Promise.resolve(this.immediately);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  settle(result: WakeWriteResult): void {
+    for (const resolve of this.#waiting.splice(0)) resolve(result);
+  }
+
+  close(reason: SleepEndReason): void {
+    this.closes.push(reason);
+  }
+}
+
+export class FakeTelemetry implements Telemetry {
+  readonly counts = new Map<string, number>();
+
+  count(name: string): number {
+    return this.counts.get(name) ?? 0;
+  }
+
+  httpRequest(route: string, status: number, code: number): void {
+    this.#add(`http ${route} ${status} ${code}`);
+  }
+  authFailure(reason: string): void {
+    this.#add(`auth ${reason}`);
+  }
+  sleepLogin(result: string): void {
+    this.#add(`login ${result}`);
+  }
+  sleepEnd(reason: string): void {
+    this.#add(`end ${reason}`);
+  }
+  wakeup(outcome: string): void {
+    this.#add(`wakeup ${outcome}`);
+  }
+  wakeupWrite(): void {
+    this.#add('wakeup write');
+  }
+
+  #add(name: string): void {
+    this.counts.set(name, this.count(name) + 1);
+  }
+}
+
+export class FakeLog implements Log {
+  readonly lines: { level: string; fields: object; message: string }[] = [];
+  debug = this.#at('debug');
+  info = this.#at('info');
+  warn = this.#at('warn');
+  error = this.#at('error');
+
+  #at(level: string): (fields: object, message: string) => void {
+    return (fields, message) => {
+      this.lines.push({ level, fields, message });
+    };
+  }
+}

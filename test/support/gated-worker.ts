@@ -1,0 +1,36 @@
+/**
+ * The task file of a verifying pool whose test decides what becomes of a batch: it says on one
+ * channel that it has it, and waits on another for `go`, `throw` or `die`. Loading it fails while the environment says so.
+ */
+import { BroadcastChannel, workerData } from 'node:worker_threads';
+import { HmacBatch } from '../../src/workers/hmac-batch.ts';
+import type { HmacBatchMemory } from '../../src/workers/hmac-batch.ts';
+import { gateFailsVariable, gateOrders, gateReports } from './gate.ts';
+import type { GateOrder } from './gate.ts';
+
+if (process.env[gateFailsVariable] !== undefined) throw new Error('this worker cannot be loaded');
+
+const memories: readonly HmacBatchMemory[] = workerData;
+const batches = memories.map((memory) => new HmacBatch(memory));
+
+const reports = new BroadcastChannel(gateReports);
+
+function orderOfTest(): Promise<GateOrder> {
+  return new Promise((resolve) => {
+    const orders = new BroadcastChannel(gateOrders);
+    orders.onmessage = ({ data }: { data: GateOrder }) => {
+      orders.close();
+      resolve(data);
+    };
+    reports.postMessage('held');
+  });
+}
+
+export async function verifyBatch(index: number): Promise<void> {
+  const batch = batches[index];
+  if (batch === undefined || batch.jobs === 0) return;
+  const order = await orderOfTest();
+  if (order === 'die') process.exit(1);
+  if (order === 'throw') throw new Error('this worker was told to throw');
+  batch.verify();
+}

@@ -1,0 +1,41 @@
+/** A small registry with one entry of every kind, as a file has it. */
+export const sampleRegistry = {
+  applications: [{ app_id: '2818153', name: 'demo' }],
+  products: [{ product_id: 'doorbell', app_ids: ['2818153'] }],
+  credentials: [
+    {
+      access_key_id: 'AKTEST',
+      secret_key: 'secret-of-the-credential',
+      app_id: '2818153',
+      permissions: ['*'],
+      not_before: null,
+      not_after: 2_000_000_000,
+      revoked: false,
+    },
+  ],
+  devices: [
+    { device_id: 'TESTDEVICE01', product_id: 'doorbell', secret: 'secret-1', expires_at: null, disabled: false },
+    { device_id: 'TESTDEVICE02', product_id: 'doorbell', secret: 'secret-2', expires_at: 1_900_000_000, disabled: true },
+  ],
+  webhooks: [
+    { app_id: '2818153', url: 'https://backend.example/hook', secret: 'whsec_c2VjcmV0', types: ['device.wakeup.accepted'] },
+  ],
+  bridges: [{ bridge_id: 'bridge-1', key_sha256: 'ab'.repeat(32), app_ids: ['2818153'], revoked: false }],
+};
+
+const kindsByList = {
+  applications: 'application',
+  products: 'product',
+  credentials: 'credential',
+  devices: 'device',
+  webhooks: 'webhook',
+  bridges: 'bridge',
+} as const;
+
+/** The same registry, one entry a line. */
+export function sampleLines({ tagged }: { tagged: boolean }): string[] {
+  return Object.entries(sampleRegistry).flatMap(([list, entries]) => {
+    const kind = kindsByList[list as keyof typeof kindsByList];
+    return (entries as object[]).map((entry) => JSON.stringify(tagged ? { kind, ...entry } : entry));
+  });
+}

@@ -1,0 +1,103 @@
+/** Signed requests for tests and benchmarks, as they would stand in the server once the front end has read them. */
+import { parseAccessKeyId, parseApplicationId } from '../../src/domain/ids.ts';
+import type { Credential } from '../../src/domain/registry.ts';
+import { checkRequest } from '../../src/tgv1/check-request.ts';
+import type { CheckDependencies, SignedRequest } from '../../src/tgv1/check-request.ts';
+import { signRequest } from '../../src/tgv1/sign-request.ts';
+import type { SigningCredential, UnsignedRequest } from '../../src/tgv1/sign-request.ts';
+import { SigningKeyCache } from '../../src/tgv1/signing-key.ts';
+import type { SignatureJob } from '../../src/tgv1/verify-signature.ts';
+
+/** The instant of the signing vectors, where the driven clock starts too. */
+export const signedAtMs = Date.UTC(2026, 10, 20, 8, 30, 0);
+
+/** A credential that may do everything and never ends. */
+export function credentialOf(signing: SigningCredential): Credential {
+  const accessKeyId = parseAccessKeyId(signing.accessKeyId);
+  const appId = parseApplicationId(signing.appId);
+  if (accessKeyId === null || appId === null)
+    throw new Error(`no ids: ${signing.accessKeyId}, ${signing.appId}`);
+  return {
+    accessKeyId,
+    secretKey: signing.secretKey,
+    appId,
+    grants: ['*'],
+    notBefore: null,
+    notAfter: null,
+    revoked: false,
+  };
+}
+
+export const demoCredential = credentialOf({
+  accessKeyId: 'AKtest0000000000001',
+  secretKey: 'a secret of tests',
+  appId: '2818153',
+});
+
+/** `target` is path and query as in a request line; header names of any case. */
+export function received(
+  method: string,
+  target: string,
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array | null,
+): SignedRequest {
+  const [path = '', query = ''] = splitOnce(target, '?');
+  const byName = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return { method, path, query, headers: new Map(byName), repeated: false, body };
+}
+
+function splitOnce(text: string, separator: string): string[] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+/** A connectivity query signed by the demo credential at the instant of the vectors, unless told otherwise. */
+export function unsigned(change: Partial<UnsignedRequest> = {}): UnsignedRequest {
+  return {
+    credential: demoCredential,
+    method: 'GET',
+    path: '/v1/device/connectivity',
+    rawQuery: 'device_id=TESTDEVICE01',
+    body: null,
+    headerSet: 'long',
+    atMs: signedAtMs,
+    ...change,
+  };
+}
+
+export function signed(change: Partial<UnsignedRequest> = {}): SignedRequest {
+  const request = unsigned(change);
+  return received(request.method, `${request.path}?${request.rawQuery}`, signRequest(request), request.body);
+}
+
+/** A server that knows the demo credential, at the instant of the vectors. */
+export function checking(change: Partial<CheckDependencies> = {}): CheckDependencies {
+  return {
+    findCredential: (id) => (id === demoCredential.accessKeyId ? demoCredential : null),
+    signingKeys: new SigningKeyCache(),
+    windowMs: 300_000,
+    nowMs: signedAtMs,
+    ...change,
+  };
+}
+
+/** The job that a signed request leaves to verify. */
+export function jobOf(request: SignedRequest, dependencies: CheckDependencies = checking()): SignatureJob {
+  const checked = checkRequest(request, dependencies);
+  if (!checked.ok) throw new Error(checked.error.message);
+  return checked.value.job;
+}
+
+/** `count` valid jobs, each of another request: wakeups and queries by turns. */
+export function distinctJobs(count: number): SignatureJob[] {
+  const dependencies = checking();
+  return Array.from({ length: count }, (_, index) => jobOf(distinctRequest(index), dependencies));
+}
+
+/** The `index`th of many different requests. */
+export function distinctRequest(index: number): SignedRequest {
+  const device = `DEVICE${String(index).padStart(8, '0')}`;
+  if (index % 2 === 1) return signed({ rawQuery: `device_id=${device}` });
+  const body = Buffer.from(JSON.stringify({ device_id: device, custom_data: '0x12aB' }));
+  return signed({ method: 'POST', path: '/v1/device/wakeup-request', rawQuery: '', body });
+}

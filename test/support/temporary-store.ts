@@ -1,0 +1,34 @@
+/** Real LMDB in a directory of the test's own, gone when the test ends. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+
+/** What a hook needs to be run when the test is over. */
+type Ending = Pick<TestContext, 'after'>;
+
+export function temporaryDirectory(t: Ending): string {
+  const directory = mkdtempSync(join(tmpdir(), 'reveille-test-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** A new store; closed when the test ends unless the test closed it. */
+export function temporaryStore(t: Ending): Store {
+  return closedAfter(t, openStore(join(temporaryDirectory(t), 'data')));
+}
+
+export function closedAfter(t: Ending, store: Store): Store {
+  let closing: Promise<void> | null = null;
+  const close = (): Promise<void> => (closing ??= store.close());
+  t.after(close);
+  return { ...store, close };
+}
+
+/** Writes a file beside the store's directory and returns its path. */
+export function writeBeside(store: Store, name: string, content: string | Uint8Array): string {
+  const path = join(store.directory, '..', name);
+  writeFileSync(path, content);
+  return path;
+}

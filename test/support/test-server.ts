@@ -1,0 +1,141 @@
+/** A whole server on free ports with a registry of its own, and hands to call it and sleep at it. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../src/base/clock.ts';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import type { WakeMode } from '../../src/domain/sleep.ts';
+import { startServer, type RunningServer } from '../../src/server/server.ts';
+import { loadSettings } from '../../src/server/settings.ts';
+import type { SigningCredential } from '../../src/tgv1/sign-request.ts';
+import { ApiClient } from './api-client.ts';
+import { FakeLog } from './fakes.ts';
+
+const appId = '2818153';
+
+function credential(name: string): SigningCredential {
+  return { accessKeyId: `AKtest-${name}`, secretKey: `secret of ${name}`, appId };
+}
+
+export const testCredentials = {
+  all: credential('all'),
+  second: credential('second'),
+  reader: credential('reader'),
+  waker: credential('waker'),
+  revoked: credential('revoked'),
+  past: credential('past'),
+  future: credential('future'),
+};
+
+const anHourS = 3600;
+
+function registryFile(): object {
+  const nowS = Math.floor(Date.now() / 1000);
+  const terms: Record<string, object> = {
+    reader: { permissions: ['connectivity:read'] },
+    waker: { permissions: ['wakeup:write'] },
+    revoked: { revoked: true },
+    past: { not_after: nowS - anHourS },
+    future: { not_before: nowS + anHourS },
+  };
+  const device = (device_id: string, product_id = 'doorbell', expires_at: number | null = null): object => {
+    return { device_id, product_id, secret: `secret of ${device_id}`, expires_at, disabled: false };
+  };
+  return {
+    applications: [
+      { app_id: appId, name: 'test' },
+      { app_id: '9999999', name: 'other' },
+    ],
+    credentials: Object.entries(testCredentials).map(([name, { accessKeyId, secretKey }]) => ({
+      access_key_id: accessKeyId,
+      secret_key: secretKey,
+      app_id: appId,
+      permissions: ['*'],
+      not_before: null,
+      not_after: null,
+      revoked: false,
+      ...terms[name],
+    })),
+    products: [
+      { product_id: 'doorbell', app_ids: [appId] },
+      { product_id: 'foreign', app_ids: ['9999999'] },
+    ],
+    devices: [
+      device('TESTDEVICE01'),
+      device('SLEEPING01'),
+      device('SLEEPING02'),
+      device('L'.repeat(255)),
+      device('a b c+'),
+      { ...device('DISABLED01'), disabled: true },
+      device('EXPIRED01', 'doorbell', nowS - anHourS),
+      device('FOREIGN01', 'foreign'),
+      device('FOREIGNEXPIRED01', 'foreign', nowS - anHourS),
+    ],
+  };
+}
+
+export interface TestServerOptions {
+  readonly clock?: Clock;
+  /** Of an earlier server, to start again on what it left. */
+  readonly dataDirectory?: string;
+  /** `section.key=value` each. */
+  readonly overrides?: readonly string[];
+}
+
+export interface TestServer {
+  readonly server: RunningServer;
+  readonly api: ApiClient;
+  readonly credentials: typeof testCredentials;
+  readonly ports: Readonly<Record<'api' | 'sleep' | 'ops', number>>;
+  readonly log: FakeLog;
+  readonly dataDirectory: string;
+  /** A module that is logged in. */
+  module(deviceId: string, options?: { wakeMode?: WakeMode; heartbeatSeconds?: number }): Promise<SleepingModule>;
+  /** Stops the server and leaves its data. */
+  halt(): Promise<void>;
+  /** Stops the server and removes its data. */
+  stop(): Promise<void>;
+}
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'reveille-test-')));
+  const file = join(dataDirectory, 'registry.json');
+  if (options.dataDirectory === undefined) await writeFile(file, JSON.stringify(registryFile()));
+  const log = new FakeLog();
+  const listens = ['api', 'sleep', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
+  const settings = loadSettings({
+    env: {},
+    overrides: [...listens, `data.dir=${dataDirectory}`, `registry.file=${file}`, ...(options.overrides ?? [])],
+  });
+  const clock = options.clock ?? new SystemClock();
+  const server = await startServer(settings, { clock, log });
+  const port = (name: 'api' | 'sleep' | 'ops'): number => Number(server.listeners[name].split(':').at(-1));
+  const ports = { api: port('api'), sleep: port('sleep'), ops: port('ops') };
+  const api = new ApiClient(ports.api, testCredentials.all, () => clock.wallMs());
+  const halt = async (): Promise<void> => {
+    api.close();
+    await server.stop();
+  };
+  return {
+    server,
+    api,
+    credentials: testCredentials,
+    ports,
+    log,
+    dataDirectory,
+    module: (deviceId, { wakeMode = 'custom', heartbeatSeconds = 50 } = {}) =>
+      SleepingModule.connect(ports.sleep, {
+        deviceId,
+        secret: `secret of ${deviceId}`,
+        wakeMode,
+        heartbeatSeconds,
+        reply: true,
+      }),
+    halt,
+    async stop() {
+      await halt();
+      await rm(dataDirectory, { recursive: true, force: true });
+    },
+  };
+}
