@@ -61,14 +61,14 @@ function runNode(files: readonly string[], report: string): Promise<number> {
 
 /** A run that passed: whether it saw anything. */
 function judge(files: readonly string[], report: string): number {
-  const tests = Number([...report.matchAll(/^# tests (\d+)$/gm)].at(-1)?.[1] ?? 0);
+  const passed = Number([...report.matchAll(/^# pass (\d+)$/gm)].at(-1)?.[1] ?? 0);
   const named = new Set(
     [...report.matchAll(/^# Subtest: (.+\.ts)$/gm)].map(([, name = '']) => resolve(name)),
   );
   // Where tests are chosen by a flag, a file may well have none of them.
   const empty = flags.length > 0 ? [] : files.filter((file) => named.has(file));
   if (empty.length > 0) return complain(`no test in ${empty.join(', ')}`, 1);
-  return tests === 0 ? complain(`no test ran in ${files.length} files`, 1) : 0;
+  return passed === 0 ? complain(`no test ran in ${files.length} files`, 1) : 0;
 }
 
 function complain(message: string, code: number): number {

@@ -35,7 +35,12 @@ export class Child {
 
   constructor({ entry, core, parameters = [], env = {} }: ChildPlan) {
     const node = [process.execPath, '--expose-gc', '--import', 'tsx', '--import', probeEntry.href];
-    const command = [...(pinning ? ['taskset', '-c', String(core)] : []), ...node, fileURLToPath(entry), ...parameters];
+    const command = [
+      ...(pinning ? ['taskset', '-c', String(core)] : []),
+      ...node,
+      fileURLToPath(entry),
+      ...parameters,
+    ];
     const [program = '', ...rest] = command;
     this.process = spawn(program, rest, {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -24,17 +24,27 @@ type Answer = { readonly desk: string; readonly number: number } & (
   { readonly give: unknown } | { readonly error: string }
 );
 
+/** The desks of this process, and what was asked before its desk was open: a preload opens its own first. */
+const desks = new Map<string, (question: Question) => void>();
+const unclaimed: Question[] = [];
+
 /** The child's side: answers every question that is put to `desk`. */
 export function answerQuestions<Asked extends Protocol>(desk: string, answers: Answers<Asked>): void {
-  process.on('message', (question: Question) => {
-    if (question.desk === desk) void answerOne(question, answers);
-  });
+  if (desks.size === 0) process.on('message', takeQuestion);
+  desks.set(desk, (question) => void answerOne(question, answers));
+  for (const question of unclaimed.splice(0)) takeQuestion(question);
+}
+
+function takeQuestion(question: Question): void {
+  const answer = desks.get(question.desk);
+  if (answer === undefined) unclaimed.push(question);
+  else answer(question);
 }
 
 async function answerOne<Asked extends Protocol>(question: Question, answers: Answers<Asked>): Promise<void> {
   const { desk, number, name, take } = question;
   try {
-    const give = await answers[name]?.(take as Asked[string]['take']);
+    const give = await answers[name]?.(take);
     process.send?.({ desk, number, give });
   } catch (error) {
     process.send?.({ desk, number, error: error instanceof Error ? error.message : String(error) });
@@ -57,14 +67,19 @@ export class Desk<Asked extends Protocol> {
     this.#child = child;
     this.#name = name;
     child.on('message', (answer: Answer) => this.#settle(answer));
-    child.once('exit', (code, signal) => this.#abandon(new Error(`${name}: the process ended (${code ?? signal})`)));
+    child.once('exit', (code, signal) =>
+      this.#abandon(new Error(`${name}: the process ended (${code ?? signal})`)),
+    );
   }
 
-  ask<Name extends keyof Asked & string>(name: Name, take: Asked[Name]['take']): Promise<Asked[Name]['give']> {
+  ask<Name extends keyof Asked & string>(
+    name: Name,
+    take: Asked[Name]['take'],
+  ): Promise<Asked[Name]['give']> {
     this.#asked += 1;
     const question: Question = { desk: this.#name, number: this.#asked, name, take };
     return new Promise((resolve, reject) => {
-      this.#waiters.set(question.number, { resolve: resolve as Waiter['resolve'], reject });
+      this.#waiters.set(question.number, { resolve, reject });
       this.#child.send(question, (error) => {
         if (error !== null) reject(error);
       });

@@ -1,5 +1,5 @@
 /** What every peer can be asked. */
-import { answerQuestions, type Protocol } from './ipc.ts';
+import { answerQuestions } from './ipc.ts';
 
 export const peerDesk = 'peer';
 
@@ -8,11 +8,11 @@ export interface PeerPorts {
   readonly devicePort: number;
 }
 
-export interface PeerProtocol extends Protocol {
+export type PeerProtocol = {
   listen: { take: null; give: PeerPorts };
   /** Answered when this many devices are connected, with that moment on the clock that all processes share. */
   connected: { take: number; give: number };
-}
+};
 
 /** Counts what a peer without a login protocol has accepted, for those who must know when it is done. */
 export class Arrivals {

@@ -12,10 +12,9 @@ export interface ProbeReading {
   readonly loopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
-export interface ProbeProtocol {
-  [question: string]: { take: unknown; give: unknown };
+export type ProbeProtocol = {
   reset: { take: null; give: null };
   read: { take: null; give: ProbeReading };
   /** Anonymous resident bytes after two forced collections. */
   memory: { take: null; give: number };
-}
+};

@@ -48,7 +48,6 @@ function startProbe(): void {
     },
   });
   process.once('disconnect', () => process.exit(1));
-  process.channel?.unref();
 }
 
 function spent(): { readonly wall: number; readonly cpu: number; readonly mainCpu: number } {

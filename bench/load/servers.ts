@@ -95,12 +95,11 @@ function readListeners(child: Child): Promise<Readonly<Record<string, string>>> 
   });
 }
 
+/** Lines that are no JSON are for people. */
 function parseLine(line: string): ReadyLine {
-  try {
-    return JSON.parse(line) as ReadyLine;
-  } catch {
-    return {};
-  }
+  if (!line.startsWith('{')) return {};
+  const parsed: ReadyLine = JSON.parse(line);
+  return parsed;
 }
 
 function portOf(address: string | undefined): number {

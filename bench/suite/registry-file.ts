@@ -15,9 +15,12 @@ function deviceAt(number: number): object {
   return { device_id: deviceIdAt(number), product_id: 'doorbell', secret, expires_at: null, disabled: false };
 }
 
+function line(kind: string, entry: object): string {
+  return `${JSON.stringify({ kind, ...entry })}\n`;
+}
+
 export function writeRegistryFile(devices: number, form: RegistryForm, write: (text: string) => void): void {
   const isDocument = form === 'document';
-  const line = (kind: string, entry: object): string => `${JSON.stringify({ kind, ...entry })}\n`;
   if (isDocument)
     write(`{"applications":[${JSON.stringify(application)}],"products":[${JSON.stringify(product)}],`);
   else write(line('application', application) + line('product', product));

@@ -61,7 +61,8 @@ export function sendApiRequest(request: ApiRequest, clock: Clock): Promise<ApiAn
 /** An origin: scheme, host and port. Throws InvalidArgumentError. */
 export function parseOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === '';
+  const isOrigin =
+    url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === '';
   if (!isOrigin) throw new InvalidArgumentError('Expected an origin like http://127.0.0.1:8080.');
   return url.origin;
 }

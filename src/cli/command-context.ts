@@ -53,7 +53,10 @@ export function contextOf(command: Command): CommandContext {
 }
 
 /** Examples under a command's help: each a command line behind `reveille`, and what it is for. */
-export function addExamples(command: Command, ...examples: readonly (readonly [line: string, purpose: string])[]): Command {
+export function addExamples(
+  command: Command,
+  ...examples: readonly (readonly [line: string, purpose: string])[]
+): Command {
   const lines = examples.map(([line, purpose]) => `  # ${purpose}\n  $ reveille ${line}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
 }

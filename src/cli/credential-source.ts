@@ -33,7 +33,11 @@ export function addCredentialOptions(command: Command): Command {
   return command
     .option('--credential <file>', 'JSON file with access_key_id, secret_key and app_id')
     .addOption(new Option('--access-key-id <id>', 'with --secret-key and --app-id').conflicts(parts))
-    .addOption(new Option('--secret-key <key>', 'seen by other users of this machine: better in a file').conflicts(parts))
+    .addOption(
+      new Option('--secret-key <key>', 'seen by other users of this machine: better in a file').conflicts(
+        parts,
+      ),
+    )
     .addOption(new Option('--app-id <id>', 'the application of the access key').conflicts(parts));
 }
 
@@ -70,7 +74,9 @@ function readCredentialFile(path: string): SigningCredential {
 async function findInRegistry(context: CommandContext, need: CredentialNeed): Promise<SigningCredential> {
   const { permission } = need;
   const nowS = wallSeconds(context.clock);
-  const found = await lookIntoRegistry(context.dataDirectory, (registry) => chooseCredential(registry, need, nowS));
+  const found = await lookIntoRegistry(context.dataDirectory, (registry) =>
+    chooseCredential(registry, need, nowS),
+  );
   if (found !== null) return found;
   const which = permission === null ? 'live credential' : `live credential with ${permission}`;
   throw new CommandError(
@@ -82,11 +88,15 @@ async function findInRegistry(context: CommandContext, need: CredentialNeed): Pr
 const pageEntries = 1000;
 
 /** The first that is valid now, may do it, and, if there is such a one, whose application has the device. */
-export function chooseCredential(registry: RegistryStore, need: CredentialNeed, nowS: number): Credential | null {
+export function chooseCredential(
+  registry: RegistryStore,
+  need: CredentialNeed,
+  nowS: number,
+): Credential | null {
   const device = need.deviceId === null ? null : registry.findDevice(need.deviceId as DeviceId);
   const appIds = device === null ? null : (registry.findProduct(device.productId)?.appIds ?? null);
   let secondBest: Credential | null = null;
-  for (let after: string | undefined; ; ) {
+  for (let after: string | undefined; ;) {
     const page = registry.page('credential', pageEntries, after);
     for (const credential of page) {
       if (!isCredentialValid(credential, nowS)) continue;

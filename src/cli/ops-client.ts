@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { request, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { text as readText } from 'node:stream/consumers';
@@ -46,7 +46,11 @@ export class OpsClient {
   }
 
   /** Uploads a registry file. `onProgress` is told the entries read so far, now and then. */
-  async importFile<Report>(file: string, replace: boolean, onProgress: (entries: number) => void): Promise<Report> {
+  async importFile<Report>(
+    file: string,
+    replace: boolean,
+    onProgress: (entries: number) => void,
+  ): Promise<Report> {
     const { size } = await stat(file);
     const contentType = /\.(ndjson|jsonl)$/i.test(file) ? 'application/x-ndjson' : 'application/json';
     const headers = { 'Content-Type': contentType, 'Content-Length': size };
@@ -54,7 +58,8 @@ export class OpsClient {
     const response = await this.#send(path, headers, (sent) => pipeline(createReadStream(file), sent));
     for await (const line of createInterface({ input: response })) {
       const said = JSON.parse(line) as ImportLine<Report>;
-      if (said.error !== undefined) throw new CommandError(said.error, 'nothing was changed');
+      if (said.error !== undefined)
+        throw new CommandError(said.error.replace(/^the file\b/, file), 'nothing was changed');
       if (said.result !== undefined) return said.result;
       if (said.progress !== undefined) onProgress(said.progress);
     }
@@ -64,7 +69,7 @@ export class OpsClient {
   /** The response of a change that was taken. */
   #send(
     path: string,
-    headers: RequestOptions['headers'],
+    headers: OutgoingHttpHeaders,
     write: (sent: ReturnType<typeof request>) => Promise<void>,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {

@@ -5,7 +5,8 @@ import { InvalidArgumentError } from 'commander';
 export function parseMoment(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError('Expected Unix seconds or a moment like 2027-01-31T12:00:00Z.');
+  if (Number.isNaN(ms))
+    throw new InvalidArgumentError('Expected Unix seconds or a moment like 2027-01-31T12:00:00Z.');
   return Math.floor(ms / 1000);
 }
 
@@ -28,7 +29,8 @@ export function formatMoment(unixSeconds: number | null, never: string): string 
 export function wholeNumberOption(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-    if (!(value >= min && value <= max)) throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+    if (!(value >= min && value <= max))
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
     return value;
   };
 }

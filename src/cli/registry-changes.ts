@@ -2,18 +2,17 @@
  * Changes to the registry, asked of the running server where one has the store, else made in the store at rest.
  * Entries are given and answered as a registry file has them. What cannot be done throws a CommandError.
  */
-import type { Clock } from '../base/clock.ts';
-import { wallSeconds } from '../base/clock.ts';
+import { wallSeconds, type Clock } from '../base/clock.ts';
+import type { Outcome } from '../base/outcome.ts';
 import type { AccessKeyId, DeviceId } from '../domain/ids.ts';
 import type { JsonObject } from '../store/entry-reader.ts';
 import { openStore } from '../store/open-store.ts';
 import { parseEntry, writeEntry } from '../store/registry-entry.ts';
 import type { EntryOf, KindName } from '../store/registry-kinds.ts';
 import { RegistryStore } from '../store/registry-store.ts';
+import type { RegistryTables } from '../store/registry-tables.ts';
 import { RegistryWriter, type CredentialTerms, type MissingEntry } from '../store/registry-write.ts';
-import type { Outcome } from '../base/outcome.ts';
-import { usageError } from './command-error.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, usageError } from './command-error.ts';
 import { opsClientOf, type OpsClient } from './ops-client.ts';
 import { findRunningServer } from './running-server.ts';
 
@@ -24,7 +23,7 @@ export interface RegistryChanges {
   createCredential(terms: CredentialTerms): Promise<JsonObject>;
   /** The new one; the old one ends `graceSeconds` from now. */
   rotateCredential(accessKeyId: string, graceSeconds: number): Promise<JsonObject>;
-  revokeCredential(accessKeyId: string): Promise<JsonObject>;
+  revokeCredential(accessKeyId: string): Promise<void>;
 }
 
 /** Runs `act` with the changes of whoever has the store now. */
@@ -69,9 +68,8 @@ class LiveChanges implements RegistryChanges {
     return (await this.#ops.change<CredentialAnswer>('/v1/credential/rotate', body)).credential;
   }
 
-  async revokeCredential(accessKeyId: string): Promise<JsonObject> {
-    const body = { access_key_id: accessKeyId };
-    return (await this.#ops.change<CredentialAnswer>('/v1/credential/revoke', body)).credential;
+  async revokeCredential(accessKeyId: string): Promise<void> {
+    await this.#ops.change('/v1/credential/revoke', { access_key_id: accessKeyId });
   }
 }
 
@@ -88,7 +86,7 @@ class RestingChanges implements RegistryChanges {
   readonly #writer: RegistryWriter;
   readonly #clock: Clock;
 
-  constructor(tables: ConstructorParameters<typeof RegistryStore>[0], clock: Clock) {
+  constructor(tables: RegistryTables, clock: Clock) {
     this.#registry = new RegistryStore(tables);
     this.#writer = new RegistryWriter(tables, this.#registry);
     this.#clock = clock;
@@ -116,16 +114,20 @@ class RestingChanges implements RegistryChanges {
     return shown('credential', await this.#writer.rotateCredential(accessKeyId as AccessKeyId, oldNotAfter));
   }
 
-  async revokeCredential(accessKeyId: string): Promise<JsonObject> {
-    return shown('credential', await this.#writer.revokeCredential(accessKeyId as AccessKeyId));
+  async revokeCredential(accessKeyId: string): Promise<void> {
+    entryOf(await this.#writer.revokeCredential(accessKeyId as AccessKeyId));
   }
 }
 
 function shown<Kind extends KindName>(kind: Kind, outcome: Outcome<EntryOf[Kind], MissingEntry>): JsonObject {
+  return writeEntry(kind, entryOf(outcome));
+}
+
+function entryOf<Entry>(outcome: Outcome<Entry, MissingEntry>): Entry {
   if (!outcome.ok) throw missing(outcome.error);
-  return writeEntry(kind, outcome.value);
+  return outcome.value;
 }
 
 function missing({ kind, id }: MissingEntry): CommandError {
-  return new CommandError(`${kind} ${JSON.stringify(id)} does not exist`);
+  return new CommandError(`no ${kind} ${JSON.stringify(id)} in the registry`);
 }

@@ -13,11 +13,14 @@ export interface RequestTarget {
 
 /** A path and its query as they go over the wire. Throws InvalidArgumentError. */
 export function parseTarget(text: string): RequestTarget {
-  if (!text.startsWith('/')) throw new InvalidArgumentError('Expected a path like /v1/device/connectivity?device_id=ID.');
+  if (!text.startsWith('/'))
+    throw new InvalidArgumentError('Expected a path like /v1/device/connectivity?device_id=ID.');
   if (!/^[\x21-\x22\x24-\x7e]+$/.test(text))
     throw new InvalidArgumentError('Spaces, # and characters outside ASCII must be percent-encoded.');
   const mark = text.indexOf('?');
-  return mark === -1 ? { path: text, rawQuery: '' } : { path: text.slice(0, mark), rawQuery: text.slice(mark + 1) };
+  return mark === -1
+    ? { path: text, rawQuery: '' }
+    : { path: text.slice(0, mark), rawQuery: text.slice(mark + 1) };
 }
 
 export function formatTarget({ path, rawQuery }: RequestTarget): string {

@@ -95,7 +95,6 @@ export class Exchange {
     response.writeHeader('X-Tg-Request-Id', answer.requestId);
     if (answer.allow !== undefined) response.writeHeader('Allow', answer.allow);
     if (answer.retryAfterS !== undefined) response.writeHeader('Retry-After', `${answer.retryAfterS}`);
-    if (answer.withoutBody) response.endWithoutBody(Buffer.byteLength(answer.body), answer.closeConnection);
-    else response.end(answer.body, answer.closeConnection);
+    response.end(answer.withoutBody ? '' : answer.body, answer.closeConnection);
   }
 }

@@ -12,11 +12,11 @@ export type LogLevel = Settings['log']['level'];
 export interface Logging {
   readonly log: Log;
   /** Written whatever the level: what whoever started the process waits for. */
-  announce(fields: object, message: string): void;
-  /** Blocks until everything is written: for a process that is about to die. */
-  flushNow(): void;
+  readonly announce: (fields: object, message: string) => void;
+  /** For a process that is about to end: blocks until all is written but a write under way, which the exit awaits. */
+  readonly flushNow: () => void;
   /** Resolves when everything is written. Nothing may be logged after it. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Bytes that wait for a slow reader; beyond it lines are lost, not memory. */
@@ -39,9 +39,9 @@ const secretNames = [
   'token',
 ];
 
-/** `target`: a file descriptor, or the path of a file to append to. */
-export function openLog(level: LogLevel, target: number | string = standardOutput): Logging {
-  const output = destination({ dest: target, sync: false, maxLength: logBytesWaitingMax });
+/** `descriptor` is an open file; unless it is a standard one it is closed with the log. */
+export function openLog(level: LogLevel, descriptor: number = standardOutput): Logging {
+  const output = destination({ dest: descriptor, sync: false, maxLength: logBytesWaitingMax });
   // A reader that is gone takes the log with it, not the server.
   let isReaderGone = false;
   output.on('error', (error: NodeJS.ErrnoException) => {

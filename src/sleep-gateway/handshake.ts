@@ -140,7 +140,8 @@ export class Handshake implements Arrival, Applicant, SocketOwner {
     this.#stage = 'admitting';
     this.#waitUntil(clock.monotonicMs() + settings.admissionWaitMs);
     // A peer that is gone already has no address; its close is on the way.
-    const address = settings.handshakesPerAddressMax === 0 ? '' : (source ?? this.#socket.remoteAddress ?? '');
+    const address =
+      settings.handshakesPerAddressMax === 0 ? '' : (source ?? this.#socket.remoteAddress ?? '');
     if (!admission.apply(this, addressKey(address))) this.turnAway();
   }
 

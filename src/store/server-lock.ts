@@ -22,7 +22,7 @@ export class ServerLock {
   /** Throws a StoreOpenError that names the holder when a living process has it. */
   constructor(directory: string) {
     this.#path = join(directory, lockName);
-    this.#text = JSON.stringify({ pid: process.pid, start: processStart(process.pid) } satisfies Holder);
+    this.#text = JSON.stringify({ pid: process.pid, start: processStat(process.pid)[1] } satisfies Holder);
     if (this.#take()) return;
     const held = readLock(this.#path);
     const holder = held === null ? null : livingHolder(held);
@@ -83,7 +83,9 @@ function readLock(path: string): string | null {
 function livingHolder(text: string): Holder | null {
   const holder = parseHolder(text);
   if (holder === null || !isAlive(holder.pid)) return null;
-  const start = processStart(holder.pid);
+  const [state, start] = processStat(holder.pid);
+  // Killed, and its parent has not looked yet: it holds nothing any more.
+  if (state === 'Z') return null;
   if (start === null || holder.start === null) return holder.pid === process.pid ? null : holder;
   return start === holder.start ? holder : null;
 }
@@ -106,13 +108,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Field 22 of the process's stat, behind its name, which may hold anything and ends at the last parenthesis. */
-function processStart(pid: number): string | null {
+/**
+ * State and start of a process: the fields 3 and 22 of its stat, counted from behind its name, which may hold
+ * anything and ends at the last parenthesis. Nulls where the system has no such file.
+ */
+function processStat(pid: number): readonly [state: string | null, start: string | null] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return [fields[0] ?? null, fields[19] ?? null];
   } catch {
-    return null;
+    return [null, null];
   }
 }
 

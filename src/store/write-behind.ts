@@ -32,7 +32,7 @@ export class WriteBehind<Value> {
   readonly #pending = new Map<string, Value>();
   readonly #pendingWaiters = new Map<string, Waiter>();
   #committing = new Map<string, Value>();
-  #committingWaiters = new Map<string, Waiter>();
+  readonly #committingWaiters = new Map<string, Waiter>();
   /** Keys that ever became pending, and those of them that are committed: both grow in the same order. */
   #taken = 0;
   #committed = 0;
@@ -121,14 +121,13 @@ export class WriteBehind<Value> {
   }
 
   #finish(): void {
-    const waiters = this.#committingWaiters;
     this.#committed += this.#committing.size;
     this.#committing = new Map();
-    if (waiters.size > 0) this.#committingWaiters = new Map();
+    for (const { resolve } of this.#committingWaiters.values()) resolve();
+    this.#committingWaiters.clear();
+    while ((this.#drains[0]?.taken ?? Infinity) <= this.#committed) this.#drains.shift()?.waiter.resolve();
     if (this.#pending.size > 0) this.#handOver();
     else this.#isIdle = true;
-    for (const { resolve } of waiters.values()) resolve();
-    while ((this.#drains[0]?.taken ?? Infinity) <= this.#committed) this.#drains.shift()?.waiter.resolve();
   }
 
   #turn(isHealthy: boolean, failure: unknown): void {

@@ -185,6 +185,16 @@ test('a refused peer that never hangs up is let go of soon', async () => {
   while (!caller.socket.destroyed) await new Promise((sent) => caller.socket.write('still here', sent));
 });
 
+test('a refused peer that lingers holds no place among the handshakes', async () => {
+  await listen({ handshakesMax: 1 });
+  const caller = await peer();
+  await caller.read(32);
+  caller.send('RVL1 YQ fixed 5 1 x\n');
+  assert.equal(await caller.readAll(), 'ERR malformed\n');
+  const next = await peer();
+  assert.equal((await next.read(32)).length, 32);
+});
+
 test('a refused peer that sends without end is cut off', async () => {
   await listen();
   const caller = await peer();

@@ -45,7 +45,12 @@ export class ApiClient {
   }
 
   wake(body: object, call: ApiCall = {}): Promise<ApiAnswer> {
-    return this.call({ method: 'POST', path: '/v1/device/wakeup-request', body: JSON.stringify(body), ...call });
+    return this.call({
+      method: 'POST',
+      path: '/v1/device/wakeup-request',
+      body: JSON.stringify(body),
+      ...call,
+    });
   }
 
   /** A GET of the connectivity record unless the call says otherwise. */
@@ -103,7 +108,8 @@ function spoilHeader(
   name: string,
   value: string | string[] | null,
 ): void {
-  for (const known of Object.keys(headers)) if (known.toLowerCase() === name.toLowerCase()) delete headers[known];
+  for (const known of Object.keys(headers))
+    if (known.toLowerCase() === name.toLowerCase()) delete headers[known];
   if (value !== null) headers[name] = value;
 }
 

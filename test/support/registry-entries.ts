@@ -14,11 +14,28 @@ export const sampleRegistry = {
     },
   ],
   devices: [
-    { device_id: 'TESTDEVICE01', product_id: 'doorbell', secret: 'secret-1', expires_at: null, disabled: false },
-    { device_id: 'TESTDEVICE02', product_id: 'doorbell', secret: 'secret-2', expires_at: 1_900_000_000, disabled: true },
+    {
+      device_id: 'TESTDEVICE01',
+      product_id: 'doorbell',
+      secret: 'secret-1',
+      expires_at: null,
+      disabled: false,
+    },
+    {
+      device_id: 'TESTDEVICE02',
+      product_id: 'doorbell',
+      secret: 'secret-2',
+      expires_at: 1_900_000_000,
+      disabled: true,
+    },
   ],
   webhooks: [
-    { app_id: '2818153', url: 'https://backend.example/hook', secret: 'whsec_c2VjcmV0', types: ['device.wakeup.accepted'] },
+    {
+      app_id: '2818153',
+      url: 'https://backend.example/hook',
+      secret: 'whsec_c2VjcmV0',
+      types: ['device.wakeup.accepted'],
+    },
   ],
   bridges: [{ bridge_id: 'bridge-1', key_sha256: 'ab'.repeat(32), app_ids: ['2818153'], revoked: false }],
 };

@@ -2,11 +2,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 
-/** What a hook needs to be run when the test is over. */
-type Ending = Pick<TestContext, 'after'>;
+/** The end of a test, or of a whole file: a test's context, or `{ after }` of node:test. */
+export interface Ending {
+  after(run: () => void | Promise<void>): void;
+}
 
 export function temporaryDirectory(t: Ending): string {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-test-'));

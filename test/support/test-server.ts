@@ -91,7 +91,10 @@ export interface TestServer {
   readonly log: FakeLog;
   readonly dataDirectory: string;
   /** A module that is logged in. */
-  module(deviceId: string, options?: { wakeMode?: WakeMode; heartbeatSeconds?: number }): Promise<SleepingModule>;
+  module(
+    deviceId: string,
+    options?: { wakeMode?: WakeMode; heartbeatSeconds?: number },
+  ): Promise<SleepingModule>;
   /** Stops the server and leaves its data. */
   halt(): Promise<void>;
   /** Stops the server and removes its data. */
@@ -106,7 +109,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const listens = ['api', 'sleep', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({
     env: {},
-    overrides: [...listens, `data.dir=${dataDirectory}`, `registry.file=${file}`, ...(options.overrides ?? [])],
+    overrides: [
+      ...listens,
+      `data.dir=${dataDirectory}`,
+      `registry.file=${file}`,
+      ...(options.overrides ?? []),
+    ],
   });
   const clock = options.clock ?? new SystemClock();
   const server = await startServer(settings, { clock, log });

@@ -93,3 +93,13 @@ test('a process that was stopped for longer than a turn expires everything that 
   wheel.turn(10_000_000);
   assert.equal(wheel.size, 0);
 });
+
+test('as many entries are picked as asked for, each once, and they may then be taken off', () => {
+  const { wheel } = wheelAt(0);
+  for (let i = 0; i < 1000; i++) wheel.add(new Entry(i * 700));
+  const picked = wheel.pick(400);
+  assert.equal(new Set(picked).size, 400);
+  for (const entry of picked) wheel.remove(entry);
+  assert.equal(wheel.size, 600);
+  assert.equal(wheel.pick(Infinity).length, 600);
+});

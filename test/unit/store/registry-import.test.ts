@@ -63,7 +63,12 @@ test('an import adds and replaces by id and deletes none', (t) => {
 test('an import that replaces makes the store equal to the file', (t) => {
   const store = temporaryStore(t);
   assert.ok(importText(store, sampleText).ok);
-  const other = { ...sampleRegistry, devices: [{ ...device, device_id: 'OTHER' }], webhooks: [], bridges: [] };
+  const other = {
+    ...sampleRegistry,
+    devices: [{ ...device, device_id: 'OTHER' }],
+    webhooks: [],
+    bridges: [],
+  };
   assert.ok(importText(store, JSON.stringify(other), { replace: true }).ok);
   assert.deepEqual(JSON.parse(content(store)), other);
   assert.ok(importText(store, '{}', { replace: true }).ok);
@@ -91,18 +96,25 @@ test('a bad entry at any place names itself and nothing changes, replacing or no
 test('a document that breaks off at any byte changes nothing', (t) => {
   const store = temporaryStore(t);
   const text = JSON.stringify({ ...sampleRegistry, credentials: [], webhooks: [], bridges: [] });
-  for (let length = 0; length < text.length; length++) assert.ok(!importText(store, text.slice(0, length)).ok);
+  for (let length = 0; length < text.length; length++)
+    assert.ok(!importText(store, text.slice(0, length)).ok);
   assert.ok(new RegistryStore(store.registry).isEmpty());
 });
 
 const broken: readonly [object, string][] = [
   [{ devices: [device] }, 'devices[0]: device "TESTDEVICE01": product_id product "doorbell" does not exist'],
-  [{ products: sampleRegistry.products }, 'products[0]: product "doorbell": app_ids application "2818153" does not exist'],
+  [
+    { products: sampleRegistry.products },
+    'products[0]: product "doorbell": app_ids application "2818153" does not exist',
+  ],
   [
     { credentials: sampleRegistry.credentials },
     'credentials[0]: credential "AKTEST": app_id application "2818153" does not exist',
   ],
-  [{ bridges: sampleRegistry.bridges }, 'bridges[0]: bridge "bridge-1": app_ids application "2818153" does not exist'],
+  [
+    { bridges: sampleRegistry.bridges },
+    'bridges[0]: bridge "bridge-1": app_ids application "2818153" does not exist',
+  ],
 ];
 for (const [registry, message] of broken)
   test(`an entry that refers to nothing is refused: ${message}`, (t) => {
@@ -184,7 +196,9 @@ test('a file that is not there, or is a directory, is named', (t) => {
 test('a masked export is refused, because its secrets are none', (t) => {
   const store = temporaryStore(t);
   assert.ok(importText(store, sampleText).ok);
-  const masked = Array.from(exportRegistry(store.registry, { form: 'document', withSecrets: false })).join('');
+  const masked = Array.from(exportRegistry(store.registry, { form: 'document', withSecrets: false })).join(
+    '',
+  );
   assert.doesNotMatch(masked, /secret-|whsec_/);
   assert.match(messageOf(importText(store, masked)), /credential "AKTEST": secret_key is masked/);
 });
@@ -210,8 +224,15 @@ test('progress is told now and then', (t) => {
 
 test('too many entries before what they refer to are refused, and none is kept', (t) => {
   const store = temporaryStore(t);
-  const devices = Array.from({ length: 100_001 }, (_, i) => ({ ...device, device_id: `${i}`, product_id: `${i}` }));
+  const devices = Array.from({ length: 100_001 }, (_, i) => ({
+    ...device,
+    device_id: `${i}`,
+    product_id: `${i}`,
+  }));
   const lines = devices.map((entry) => JSON.stringify(entry)).join('\n');
-  assert.match(messageOf(importText(store, lines, {}, 'r.ndjson')), /line 100001: device "100000": comes after too many/);
+  assert.match(
+    messageOf(importText(store, lines, {}, 'r.ndjson')),
+    /line 100001: device "100000": comes after too many/,
+  );
   assert.ok(new RegistryStore(store.registry).isEmpty());
 });

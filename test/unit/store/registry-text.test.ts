@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { ByteWindow, fileSha256 } from '../../../src/store/byte-window.ts';
 import { readDocument } from '../../../src/store/registry-document.ts';
 import { readLines } from '../../../src/store/registry-lines.ts';
@@ -9,9 +9,13 @@ import { describePlace, detectForm, type RegistryItem } from '../../../src/store
 import { sampleLines, sampleRegistry } from '../../support/registry-entries.ts';
 import { temporaryDirectory } from '../../support/temporary-store.ts';
 
-const directory = temporaryDirectory({ after: (end) => process.on('exit', () => (end as () => void)()) });
+const directory = temporaryDirectory({ after });
 
-function readItems(name: string, content: string | Uint8Array, windowBytes?: number): RegistryItem[] | string {
+function readItems(
+  name: string,
+  content: string | Uint8Array,
+  windowBytes?: number,
+): RegistryItem[] | string {
   const path = join(directory, name);
   writeFileSync(path, content);
   const window = new ByteWindow(path, windowBytes);
@@ -28,7 +32,9 @@ function readItems(name: string, content: string | Uint8Array, windowBytes?: num
 function summary(items: RegistryItem[] | string): string[] {
   if (typeof items === 'string') return [items];
   return items.map((item) =>
-    item.ok ? `${describePlace(item.where)} ${item.kind} ${JSON.stringify(item.json)}` : `${item.where}: ${item.reason}`,
+    item.ok
+      ? `${describePlace(item.where)} ${item.kind} ${JSON.stringify(item.json)}`
+      : `${item.where}: ${item.reason}`,
   );
 }
 
@@ -39,7 +45,11 @@ const strange = {
 
 for (const [what, registry] of Object.entries({ sample: sampleRegistry, strange })) {
   const text = ` ${JSON.stringify(registry, null, 1)}\n`;
-  const longest = Math.max(...Object.values(registry).flat().map((entry) => Buffer.byteLength(JSON.stringify(entry, null, 1))));
+  const longest = Math.max(
+    ...Object.values(registry)
+      .flat()
+      .map((entry) => Buffer.byteLength(JSON.stringify(entry, null, 1))),
+  );
   test(`the ${what} document reads the same through every size of window`, () => {
     const whole = summary(readItems('r.json', text));
     assert.equal(whole.length, Object.values(registry).flat().length);
@@ -60,9 +70,13 @@ test('lines read the same through every size of window, with and without a last 
   }
 });
 
+function kindsOf(lines: string[]): string[] {
+  return Array.from(readItems('r.ndjson', lines.join('\n')) as RegistryItem[], (item) =>
+    item.ok ? item.kind : item.reason,
+  );
+}
+
 test('lines say their kind, or their id tells it', () => {
-  const kindsOf = (lines: string[]): string[] =>
-    (readItems('r.ndjson', lines.join('\n')) as RegistryItem[]).map((item) => (item.ok ? item.kind : item.reason));
   const kinds = ['application', 'product', 'credential', 'device', 'device', 'webhook', 'bridge'];
   assert.deepEqual(kindsOf(sampleLines({ tagged: true })), kinds);
   assert.deepEqual(kindsOf(sampleLines({ tagged: false })), kinds);
@@ -85,11 +99,11 @@ const refused: readonly [string, string | Uint8Array, string][] = [
   ['r.ndjson', ' \n', 'is empty: an empty registry is written {}'],
   ['r.json', Buffer.from('\ufeff{}', 'utf16le'), 'is UTF-16: save it as UTF-8'],
   ['r.json', '[]', 'starts with neither a JSON object nor a line of NDJSON'],
-  ['r.json', '{"device":[]}', 'byte 9: "device" is not a list of a registry'],
+  ['r.json', '{"device":[]}', 'byte 10: "device" is not a list of a registry'],
   ['r.json', '{"devices":{}}', 'byte 11: devices must be a list'],
   ['r.json', '{"devices":[7]}', 'devices[0]: is not a JSON object'],
   ['r.json', '{"devices":[{}', 'byte 14: expected , or ] in devices'],
-  ['r.json', '{"devices":[{"a":1]}', 'devices[0]: does not end, or is longer than 65536 bytes'],
+  ['r.json', '{"devices":[{"a":1]', 'devices[0]: does not end, or is longer than 65536 bytes'],
   ['r.json', '{"devices":[{"a":}]}', 'devices[0]: is not valid JSON'],
   ['r.json', '{"devices":[]', 'byte 13: expected , or } after a list'],
   ['r.json', '{"devices":[],}', 'byte 14: expected the name of a list'],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,9 @@ test('a lock that another living process holds is refused with its id and what t
   assert.throws(
     () => new ServerLock(directory),
     (error) =>
-      error instanceof StoreOpenError && error.message.includes(`process ${other.pid}:`) && error.message.includes(path),
+      error instanceof StoreOpenError &&
+      error.message.includes(`process ${other.pid}:`) &&
+      error.message.includes(path),
   );
   other.stdin.end();
   await once(other, 'exit');
@@ -65,3 +67,21 @@ test('a lock that is no longer ours is left alone', (t) => {
   lock.release();
   assert.equal(readFileSync(path, 'utf8'), 'of another');
 });
+
+test(
+  'a lock whose process was killed and not yet looked after is stale',
+  { skip: !hasProcessFiles },
+  async (t) => {
+    const directory = temporaryDirectory(t);
+    // The shell starts a process, tells its id, becomes a program that never asks after it, and the child ends.
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec cat']);
+    const [told] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(told.toString());
+    const state = (): string => readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) (.).*$/s, '$1');
+    while (state() !== 'Z') spawnSync('true');
+    writeFileSync(join(directory, 'server.lock'), JSON.stringify({ pid, start: null }));
+    new ServerLock(directory).release();
+    parent.stdin.end();
+    await once(parent, 'exit');
+  },
+);

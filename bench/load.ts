@@ -1,0 +1,84 @@
+/**
+ * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats ...] [--runs 5] [--smoke]
+ * [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered
+ * wrongly or a session was lost; a missed target is reported, not an error.
+ */
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { loadCore, pinning, serverCore } from './load/child.ts';
+import { describeFigure, type Figure } from './load/figure.ts';
+import { measureHeartbeats } from './load/heartbeats.ts';
+import { measureLogins } from './load/logins.ts';
+import { measureMemory } from './load/memory.ts';
+import { fullPlan, smokePlan, type Plan } from './load/plan.ts';
+import { measureQueries } from './load/queries.ts';
+import { measureWakeups } from './load/wakeups.ts';
+
+const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
+  queries: measureQueries,
+  memory: measureMemory,
+  logins: measureLogins,
+  wakeups: measureWakeups,
+  heartbeats: measureHeartbeats,
+};
+const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
+
+/** Whatever hangs, the benchmark ends, and its processes with it. */
+const minutesPerRunMax = 8;
+const smokeMinutesMax = 2;
+
+function readPlan(): { plan: Plan; names: string[]; jsonFile: string | undefined } {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { runs: { type: 'string', default: '5' }, smoke: { type: 'boolean' }, json: { type: 'string' } },
+  });
+  const runs = Number(values.runs);
+  const unknown = positionals.find((name) => !Object.hasOwn(figures, name));
+  if (unknown !== undefined) throw new Error(`no such figure: ${unknown}`);
+  if (!Number.isInteger(runs) || runs < 1) throw new Error('--runs takes a whole number from 1');
+  const plan = values.smoke === true ? smokePlan : fullPlan(runs);
+  return { plan, names: positionals.length > 0 ? positionals : Object.keys(figures), jsonFile: values.json };
+}
+
+function machine(): string {
+  const gibibytes = Math.round(totalmem() / 1024 ** 3);
+  const pinned = pinning
+    ? `servers pinned to core ${serverCore}, their load to core ${loadCore}`
+    : 'nothing pinned: no taskset, or one core only';
+  return `${availableParallelism()} cores (${cpus()[0]?.model}), ${gibibytes} GiB, Node ${process.versions.node}; ${pinned}`;
+}
+
+function endInTime(plan: Plan): void {
+  const minutes = plan.isSmoke ? smokeMinutesMax : minutesPerRunMax * plan.runs;
+  setTimeout(() => {
+    console.error(`not done after ${minutes} minutes`);
+    process.exit(1);
+  }, minutes * 60_000).unref();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+}
+
+async function main(): Promise<void> {
+  const { plan, names, jsonFile } = readPlan();
+  endInTime(plan);
+  console.log(
+    `${machine()}; ${plan.isSmoke ? 'a smoke run' : `medians of ${plan.runs} runs (least–most)`}\n`,
+  );
+  const measured: Figure[] = [];
+  for (const name of names) {
+    const figure = await figures[name]?.(plan);
+    if (figure === undefined) continue;
+    measured.push(figure);
+    console.log(`${describeFigure(figure, !plan.isSmoke)}\n`);
+  }
+  if (jsonFile !== undefined)
+    writeFileSync(jsonFile, `${JSON.stringify({ machine: machine(), figures: measured }, null, 2)}\n`);
+  if (measured.some(({ trouble }) => trouble.length > 0)) process.exitCode = 1;
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(`${error instanceof Error ? error.message : String(error)}\nusage: ${usage}`);
+  process.exitCode = 1;
+}

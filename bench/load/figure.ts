@@ -1,0 +1,71 @@
+/** A figure as it is reported: what was measured and how, a table, and each target with whether it is met. */
+import type { Samples, Spread } from './samples.ts';
+
+export interface Column {
+  readonly metric: string;
+  readonly title: string;
+  readonly digits: number;
+}
+
+export interface Target {
+  readonly what: string;
+  readonly measured: Spread;
+  /** `at most` or `at least` the bound. Null: shown without a target. */
+  readonly bound: { readonly kind: 'at most' | 'at least'; readonly value: number } | null;
+  readonly digits: number;
+}
+
+export interface Figure {
+  readonly name: string;
+  readonly title: string;
+  /** How it was measured, a sentence each. */
+  readonly notes: readonly string[];
+  readonly columns: readonly Column[];
+  readonly samples: Samples;
+  readonly targets: readonly Target[];
+  readonly trouble: readonly string[];
+}
+
+/** Markdown, as it stands in docs/benchmarks.md. */
+export function describeFigure(figure: Figure, judges: boolean): string {
+  const { name, title, notes, columns, samples, targets, trouble } = figure;
+  const rows = samples.servers.map((server) => [
+    server,
+    ...columns.map(({ metric, digits }) => formatSpread(samples.spread(server, metric), digits)),
+  ]);
+  return [
+    `## ${title}`,
+    `\`npm run bench:load -- ${name}\``,
+    notes.map((note) => `- ${note}`).join('\n'),
+    table(['server', ...columns.map((column) => column.title)], rows),
+    judges
+      ? table(['compared', 'measured', 'target', ''], targets.map(describeTarget))
+      : '(a smoke run: counts too small to judge)',
+    ...trouble.map((what) => `**Wrong:** ${what}`),
+  ].join('\n\n');
+}
+
+export function isMet({ measured, bound }: Target): boolean | null {
+  if (bound === null) return null;
+  return bound.kind === 'at most' ? measured.median <= bound.value : measured.median >= bound.value;
+}
+
+function describeTarget(target: Target): string[] {
+  const { what, measured, bound, digits } = target;
+  const met = isMet(target);
+  const verdict = met === null ? '' : met ? 'met' : '**missed**';
+  const asked = bound === null ? 'shown' : `${bound.kind === 'at most' ? '≤' : '≥'} ${bound.value}`;
+  return [what, formatSpread(measured, digits), asked, verdict];
+}
+
+function formatSpread(spread: Spread | null, digits: number): string {
+  if (spread === null) return '';
+  const show = (value: number): string =>
+    value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const { median, min, max } = spread;
+  return min === max ? show(median) : `${show(median)} (${show(min)}–${show(max)})`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}

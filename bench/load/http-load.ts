@@ -1,0 +1,177 @@
+/**
+ * Sends signed requests over keep-alive connections and looks at every answer. Closed loop: each connection asks
+ * again as soon as it is answered, which finds the highest rate. Open loop: requests are due at a fixed rate, and
+ * their latency counts from when they were due, so that a server that stalls cannot hide the requests it kept
+ * from being sent.
+ */
+import { HttpConnection, type HttpAnswer } from './http-connection.ts';
+import { LatencyRecorder, type LatencyReading } from './latency.ts';
+import type { RequestSet } from './signed-requests.ts';
+
+export interface LoadShape {
+  readonly port: number;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Null: closed loop. */
+  readonly ratePerSecond: number | null;
+}
+
+export interface LoadReading {
+  readonly seconds: number;
+  readonly ratePerSecond: number;
+  readonly latency: LatencyReading;
+  /** Not the answer it should have been, or none at all. */
+  readonly wrong: number;
+  readonly firstWrong: string | null;
+}
+
+/** After the last request an open loop waits this long for answers that are due. */
+const patienceMs = 5000;
+const excerptLength = 400;
+
+interface Lane {
+  readonly connection: HttpConnection;
+  /** The request under way: its place in the set, and since when it is due. */
+  index: number;
+  dueMs: number;
+}
+
+export class HttpLoad {
+  readonly #requests: RequestSet;
+  /** Told of each request as it is sent. */
+  readonly #sent: (device: number, dueMs: number) => void;
+  #cursor = 0;
+
+  constructor(requests: RequestSet, sent: (device: number, dueMs: number) => void = () => undefined) {
+    this.#requests = requests;
+    this.#sent = sent;
+  }
+
+  async run(shape: LoadShape): Promise<LoadReading> {
+    const opening = Array.from({ length: shape.connections }, () => HttpConnection.open(shape.port));
+    const connections = await Promise.all(opening);
+    try {
+      const run = new LoadRun(shape, connections, (lane) => this.#send(lane), this.#requests);
+      return await run.finished;
+    } finally {
+      for (const connection of connections) connection.close();
+    }
+  }
+
+  #send(lane: Lane): void {
+    const { bytes, devices } = this.#requests;
+    lane.index = this.#cursor;
+    this.#cursor = (this.#cursor + 1) % bytes.length;
+    this.#sent(devices[lane.index] ?? 0, lane.dueMs);
+    lane.connection.send(bytes[lane.index] ?? Buffer.alloc(0));
+  }
+}
+
+class LoadRun {
+  readonly finished: Promise<LoadReading>;
+  readonly #shape: LoadShape;
+  readonly #send: (lane: Lane) => void;
+  readonly #requests: RequestSet;
+  readonly #latency = new LatencyRecorder();
+  readonly #startMs = performance.now();
+  readonly #endMs: number;
+  readonly #free: Lane[];
+  #finish: (reading: LoadReading) => void = () => undefined;
+  #sent = 0;
+  #answered = 0;
+  #wrong = 0;
+  #firstWrong: string | null = null;
+
+  constructor(
+    shape: LoadShape,
+    connections: readonly HttpConnection[],
+    send: (lane: Lane) => void,
+    requests: RequestSet,
+  ) {
+    this.#shape = shape;
+    this.#send = send;
+    this.#requests = requests;
+    this.#endMs = this.#startMs + shape.seconds * 1000;
+    this.finished = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+    this.#free = connections.map((connection) => {
+      const lane: Lane = { connection, index: 0, dueMs: 0 };
+      connection.listen(
+        (answer) => this.#answer(lane, answer),
+        (error) => this.#note(error.message),
+      );
+      return lane;
+    });
+    this.#turn();
+  }
+
+  /** Turns without a pause: a timer would send in bursts of its own resolution. */
+  #turn(): void {
+    const nowMs = performance.now();
+    if (this.#shape.ratePerSecond === null) this.#fillLanes(nowMs);
+    else this.#sendDue(nowMs, this.#shape.ratePerSecond);
+    const isOver = nowMs >= this.#endMs && this.#answered >= this.#sent && this.#backlog === 0;
+    if (isOver || nowMs > this.#endMs + patienceMs) this.#finish(this.#read(nowMs));
+    else if (this.#shape.ratePerSecond === null) setTimeout(() => this.#turn(), 1);
+    else setImmediate(() => this.#turn());
+  }
+
+  #fillLanes(nowMs: number): void {
+    if (nowMs >= this.#endMs) return;
+    for (const lane of this.#free.splice(0)) this.#start(lane, nowMs);
+  }
+
+  #sendDue(nowMs: number, ratePerSecond: number): void {
+    const due = this.#dueBy(nowMs, ratePerSecond);
+    while (this.#sent < due) {
+      const lane = this.#free.pop();
+      if (lane === undefined) return;
+      this.#start(lane, this.#startMs + (this.#sent * 1000) / ratePerSecond);
+    }
+  }
+
+  #dueBy(nowMs: number, ratePerSecond: number): number {
+    return Math.floor(((Math.min(nowMs, this.#endMs) - this.#startMs) / 1000) * ratePerSecond);
+  }
+
+  get #backlog(): number {
+    const { ratePerSecond } = this.#shape;
+    return ratePerSecond === null ? 0 : this.#dueBy(this.#endMs, ratePerSecond) - this.#sent;
+  }
+
+  #start(lane: Lane, dueMs: number): void {
+    this.#sent += 1;
+    lane.dueMs = dueMs;
+    this.#send(lane);
+  }
+
+  #answer(lane: Lane, { status, text }: HttpAnswer): void {
+    const nowMs = performance.now();
+    this.#answered += 1;
+    this.#latency.add(nowMs - lane.dueMs);
+    const mark = this.#requests.marks[lane.index] ?? '';
+    const isGood = status === this.#requests.goodStatus && text.includes('"code":0') && text.includes(mark);
+    if (!isGood) this.#note(text);
+    if (this.#shape.ratePerSecond === null && nowMs < this.#endMs) this.#start(lane, nowMs);
+    else this.#free.push(lane);
+  }
+
+  #note(trouble: string): void {
+    this.#wrong += 1;
+    this.#firstWrong ??= trouble.slice(0, excerptLength);
+  }
+
+  #read(nowMs: number): LoadReading {
+    const missing = this.#sent - this.#answered + this.#backlog;
+    if (missing > 0) this.#firstWrong ??= `${missing} requests were not answered`;
+    const seconds = (nowMs - this.#startMs) / 1000;
+    return {
+      seconds,
+      ratePerSecond: this.#answered / seconds,
+      latency: this.#latency.read(),
+      wrong: this.#wrong + missing,
+      firstWrong: this.#firstWrong,
+    };
+  }
+}

@@ -1,0 +1,90 @@
+/** The process that plays backends and devices: everything that loads a server runs here, away from its processor. */
+import { Fleet } from './fleet.ts';
+import { HttpConnection, type HttpAnswer } from './http-connection.ts';
+import { HttpLoad, type LoadShape } from './http-load.ts';
+import { answerQuestions } from './ipc.ts';
+import { LatencyRecorder } from './latency.ts';
+import { loadDesk, type LoadProtocol, type WakeReading } from './load-protocol.ts';
+import { signQueries, signWakeups, type RequestSet } from './signed-requests.ts';
+import { WakeWatch } from './wake-watch.ts';
+
+const fleet = new Fleet();
+let queries: HttpLoad | null = null;
+let wakeups: RequestSet | null = null;
+let wakeupsUsed = 0;
+
+async function wakeAtRate(shape: LoadShape): Promise<WakeReading> {
+  const watch = new WakeWatch(fleet);
+  const count = Math.floor(shape.seconds * (shape.ratePerSecond ?? 0));
+  const load = new HttpLoad(takeWakeups(count), (device, dueMs) => watch.expect(device, dueMs));
+  return watch.read(await load.run(shape));
+}
+
+/** Each is sent when the one before has been answered and its packet has come. */
+async function wakeOneByOne({ port, count }: { port: number; count: number }): Promise<WakeReading> {
+  const watch = new WakeWatch(fleet);
+  const { bytes, devices, goodStatus } = takeWakeups(count);
+  const connection = await HttpConnection.open(port);
+  const answers = new LatencyRecorder();
+  const startMs = performance.now();
+  let wrong = 0;
+  let firstWrong: string | null = null;
+  for (const [place, request] of bytes.entries()) {
+    const answered = new Promise<HttpAnswer>((resolve, reject) => connection.listen(resolve, reject));
+    const arrived = watch.next();
+    const sentMs = performance.now();
+    watch.expect(devices[place] ?? 0, sentMs);
+    connection.send(request);
+    const { status, text } = await answered;
+    answers.add(performance.now() - sentMs);
+    if (status === goodStatus) {
+      await arrived;
+    } else {
+      wrong += 1;
+      firstWrong ??= text;
+    }
+  }
+  connection.close();
+  const seconds = (performance.now() - startMs) / 1000;
+  const reading = { seconds, ratePerSecond: count / seconds, latency: answers.read(), wrong, firstWrong };
+  return watch.read(reading);
+}
+
+/** Never one that was sent before: it would be a repeat, which wakes nobody. */
+function takeWakeups(count: number): RequestSet {
+  const from = wakeupsUsed;
+  wakeupsUsed += count;
+  if (wakeups === null || wakeupsUsed > wakeups.bytes.length) throw new Error('too few wakeups were signed');
+  const { bytes, devices, marks, goodStatus } = wakeups;
+  return {
+    bytes: bytes.slice(from, wakeupsUsed),
+    devices: devices.slice(from, wakeupsUsed),
+    marks: marks.slice(from, wakeupsUsed),
+    goodStatus,
+  };
+}
+
+function signedQueries(): HttpLoad {
+  if (queries === null) throw new Error('no queries were signed');
+  return queries;
+}
+
+answerQuestions<LoadProtocol>(loadDesk, {
+  login: (plan) => fleet.login(plan),
+  heartbeats: (seconds) => fleet.heartbeats(seconds),
+  lost: () => fleet.lost,
+  signQueries: ({ devices, dates }) => {
+    queries = new HttpLoad(signQueries(devices, dates));
+    globalThis.gc?.();
+    return null;
+  },
+  query: (shape) => signedQueries().run(shape),
+  signWakeups: ({ devices, count }) => {
+    wakeups = signWakeups(devices, count);
+    wakeupsUsed = 0;
+    globalThis.gc?.();
+    return null;
+  },
+  wakeAtRate,
+  wakeOneByOne,
+});

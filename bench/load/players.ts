@@ -1,0 +1,36 @@
+/** Starts the processes that play backends and devices, and takes no failed login for granted. */
+import { Child, loadCore } from './child.ts';
+import type { LoginPlan, LoginReading } from './fleet.ts';
+import type { Desk } from './ipc.ts';
+import { loadDesk, type LoadProtocol } from './load-protocol.ts';
+import type { Trouble } from './trouble.ts';
+
+export interface Players {
+  readonly child: Child;
+  readonly desk: Desk<LoadProtocol>;
+}
+
+export function startPlayers(): Players {
+  const child = new Child({ entry: new URL('./load-process.ts', import.meta.url), core: loadCore });
+  child.process.stdout?.resume();
+  return { child, desk: child.desk(loadDesk) };
+}
+
+/** Half of what peers' and our per-address bounds and backlogs allow: a burst without losses in the kernel. */
+export const loginConcurrency = 500;
+
+export async function logIn(
+  players: Players,
+  plan: Omit<LoginPlan, 'concurrency'>,
+  trouble: Trouble,
+): Promise<LoginReading> {
+  const reading = await players.desk.ask('login', { ...plan, concurrency: loginConcurrency });
+  if (reading.failed > 0)
+    trouble.add(`${plan.dialect}: ${reading.failed} logins failed: ${reading.firstTrouble}`);
+  return reading;
+}
+
+export async function expectNoneLost(players: Players, server: string, trouble: Trouble): Promise<void> {
+  const lost = await players.desk.ask('lost', null);
+  if (lost > 0) trouble.add(`${server}: ${lost} sessions were lost`);
+}

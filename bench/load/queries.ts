@@ -1,0 +1,224 @@
+/** Figure: signed connectivity queries, against Fastify and bare uWebSockets.js without signatures. */
+import { loadCore } from './child.ts';
+import type { Figure, Target } from './figure.ts';
+import type { LoadReading } from './http-load.ts';
+import type { Plan } from './plan.ts';
+import { expectNoneLost, logIn, startPlayers, type Players } from './players.ts';
+import type { ProbeReading } from './probe-protocol.ts';
+import { interleave } from './rounds.ts';
+import { difference, ratio, Samples } from './samples.ts';
+import {
+  startPeer,
+  startReveille,
+  type PeerName,
+  type ServerUnderTest,
+  type Verification,
+} from './servers.ts';
+import { Trouble } from './trouble.ts';
+
+const connections = 64;
+const share = 0.7;
+
+interface Contender {
+  readonly name: string;
+  /** Null: ours. */
+  readonly peer: PeerName | null;
+  readonly verification: Verification;
+  /** The worker threads get the load's processor; otherwise they share the main thread's. */
+  readonly movesWorkers: boolean;
+}
+
+const inline: Contender = { name: 'inline', peer: null, verification: 'inline', movesWorkers: false };
+const contenders: readonly Contender[] = [
+  { name: 'Fastify', peer: 'fastify', verification: 'inline', movesWorkers: false },
+  { name: 'bare uWS', peer: 'bare-uws', verification: 'inline', movesWorkers: false },
+  inline,
+  { name: 'pool', peer: null, verification: 'pool', movesWorkers: false },
+  { name: 'pool, threads on the load core', peer: null, verification: 'pool', movesWorkers: true },
+];
+
+export async function measureQueries(plan: Plan): Promise<Figure> {
+  const samples = new Samples();
+  const trouble = new Trouble();
+  const backend = startPlayers();
+  const study = new QueryStudy(plan, backend, trouble);
+  let signedRound = -1;
+  try {
+    await study.sign();
+    const openRate = share * (await study.findRate(inline));
+    await interleave(contenders, plan.runs, async (contender, round) => {
+      if (round !== signedRound) await study.sign();
+      signedRound = round;
+      samples.add(contender.name, await study.measure(contender, openRate));
+    });
+    return describe(plan, samples, trouble, openRate);
+  } finally {
+    await backend.child.stop();
+  }
+}
+
+class QueryStudy {
+  readonly #plan: Plan;
+  readonly #backend: Players;
+  readonly #trouble: Trouble;
+
+  constructor(plan: Plan, backend: Players, trouble: Trouble) {
+    this.#plan = plan;
+    this.#backend = backend;
+    this.#trouble = trouble;
+  }
+
+  /** Once a round: the dates stay within the server's window while all servers of a round have their turn. */
+  async sign(): Promise<void> {
+    const { devices, dates } = this.#plan.queries;
+    await this.#backend.desk.ask('signQueries', { devices, dates });
+  }
+
+  /** Queries per second in a closed loop. */
+  findRate(contender: Contender): Promise<number> {
+    return this.#withServer(contender, async (server) => {
+      await this.#ask(contender, server, this.#plan.queries.warmUpSeconds, null);
+      return (await this.#ask(contender, server, this.#plan.queries.seconds, null)).load.ratePerSecond;
+    });
+  }
+
+  measure(contender: Contender, openRate: number): Promise<Record<string, number>> {
+    const { warmUpSeconds, seconds } = this.#plan.queries;
+    return this.#withServer(contender, async (server) => {
+      await this.#ask(contender, server, warmUpSeconds, null);
+      const closed = await this.#ask(contender, server, seconds, null);
+      const measured = closedMetrics(closed);
+      if (contender.peer !== null) return measured;
+      const open = await this.#ask(contender, server, seconds, openRate);
+      return { ...measured, ...openMetrics(open) };
+    });
+  }
+
+  /** Devices are logged in where the server knows any. */
+  async #withServer<Result>(
+    { name, peer, verification, movesWorkers }: Contender,
+    use: (server: ServerUnderTest) => Promise<Result>,
+  ): Promise<Result> {
+    const { devices } = this.#plan.queries;
+    const server = peer === null ? await startReveille({ devices, verification }) : await startPeer(peer);
+    const fleet = peer === null ? startPlayers() : null;
+    try {
+      if (fleet !== null) {
+        await logIn(fleet, { port: server.devicePort, dialect: 'reveille', count: devices }, this.#trouble);
+        await fleet.desk.ask('heartbeats', 1);
+      }
+      if (movesWorkers) server.child.moveWorkersTo(loadCore);
+      const result = await use(server);
+      if (fleet !== null) await expectNoneLost(fleet, name, this.#trouble);
+      return result;
+    } finally {
+      await server.stop();
+      await fleet?.child.stop();
+    }
+  }
+
+  async #ask(
+    { name }: Contender,
+    server: ServerUnderTest,
+    seconds: number,
+    ratePerSecond: number | null,
+  ): Promise<{ load: LoadReading; spent: ProbeReading }> {
+    await server.child.probe.ask('reset', null);
+    const shape = { port: server.httpPort, connections, seconds, ratePerSecond };
+    const load = await this.#backend.desk.ask('query', shape);
+    const spent = await server.child.probe.ask('read', null);
+    this.#trouble.expectGoodAnswers(name, load);
+    return { load, spent };
+  }
+}
+
+function closedMetrics({ load, spent }: { load: LoadReading; spent: ProbeReading }): Record<string, number> {
+  const answered = load.latency.count;
+  return {
+    rate: load.ratePerSecond,
+    cpuUs: (spent.cpuSeconds / answered) * 1e6,
+    mainCpuUs: (spent.mainCpuSeconds / answered) * 1e6,
+    perCpuSecond: answered / spent.cpuSeconds,
+    busy: (spent.cpuSeconds / spent.wallSeconds) * 100,
+    p50: load.latency.p50Ms,
+    p99: load.latency.p99Ms,
+  };
+}
+
+function openMetrics({ load, spent }: { load: LoadReading; spent: ProbeReading }): Record<string, number> {
+  return {
+    openDelayP99: spent.loopDelayMs.p99,
+    openP99: load.latency.p99Ms,
+    openMainCpuUs: (spent.mainCpuSeconds / load.latency.count) * 1e6,
+  };
+}
+
+function describe(plan: Plan, samples: Samples, trouble: Trouble, openRate: number): Figure {
+  const { devices, dates, seconds } = plan.queries;
+  return {
+    name: 'queries',
+    title: 'Signed connectivity queries',
+    notes: [
+      `${devices * dates} distinct signed requests: ${devices} devices with live sessions, ${dates} dates each; ` +
+        `${connections} keep-alive connections without pipelining; default settings; ${seconds} s after a warm-up.`,
+      'The peers get the very same bytes and answer the same JSON, unsigned and from no store.',
+      'The load generator is one Node process: it is used up before bare uWebSockets.js is, so the rates flatter ' +
+        'whoever is slower than the generator. "Server CPU" is what one core would be asked for; where a server is ' +
+        'less than about 95 % busy its rate is the generator’s, and the comparison by CPU counts.',
+      `At 70 %: an open loop of ${Math.round(openRate)} queries/s, latency from the moment each was due. ` +
+        'Event loop delay is between two turns of a 1 ms timer, that 1 ms included.',
+      'Pool: the worker threads share the server’s core, or, where said, the load generator’s.',
+    ],
+    columns: [
+      { metric: 'rate', title: 'queries/s', digits: 0 },
+      { metric: 'cpuUs', title: 'server CPU µs/query', digits: 1 },
+      { metric: 'mainCpuUs', title: 'main thread CPU µs/query', digits: 1 },
+      { metric: 'busy', title: 'server busy %', digits: 0 },
+      { metric: 'p50', title: 'p50 ms', digits: 2 },
+      { metric: 'p99', title: 'p99 ms', digits: 2 },
+      { metric: 'openMainCpuUs', title: 'at 70 %: main CPU µs', digits: 1 },
+      { metric: 'openDelayP99', title: 'at 70 %: loop delay p99 ms', digits: 2 },
+      { metric: 'openP99', title: 'at 70 %: p99 ms', digits: 2 },
+    ],
+    samples,
+    targets: targets(samples),
+    trouble: trouble.list,
+  };
+}
+
+function targets(samples: Samples): Target[] {
+  const against = (theirs: string, metric: string, value: number, what: string): Target => ({
+    what: `inline / ${theirs}, ${what}`,
+    measured: samples.compare(metric, 'inline', theirs, ratio),
+    bound: { kind: 'at least', value },
+    digits: 2,
+  });
+  const pools = contenders.filter(({ verification }) => verification === 'pool');
+  return [
+    against('Fastify', 'rate', 1, 'rate'),
+    against('Fastify', 'perCpuSecond', 1, 'queries per server CPU-second'),
+    against('bare uWS', 'rate', 0.45, 'rate'),
+    against('bare uWS', 'perCpuSecond', 0.45, 'queries per server CPU-second'),
+    ...pools.flatMap(({ name }) => poolTargets(samples, name)),
+  ];
+}
+
+/** "No worse" within what one step of the 1 ms timer can say. */
+const noWorseMs = 0.1;
+
+function poolTargets(samples: Samples, pool: string): Target[] {
+  return [
+    {
+      what: `${pool} / inline, main thread CPU per query`,
+      measured: samples.compare('mainCpuUs', pool, 'inline', ratio),
+      bound: { kind: 'at most', value: 1 },
+      digits: 2,
+    },
+    {
+      what: `${pool} − inline, loop delay p99 at 70 %, ms`,
+      measured: samples.compare('openDelayP99', pool, 'inline', difference),
+      bound: { kind: 'at most', value: noWorseMs },
+      digits: 2,
+    },
+  ];
+}

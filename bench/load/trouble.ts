@@ -1,0 +1,22 @@
+/** What went wrong in a figure: with any of it, its numbers mean nothing and the benchmark fails. */
+import type { LoadReading } from './http-load.ts';
+import type { WakeReading } from './load-protocol.ts';
+
+export class Trouble {
+  readonly list: string[] = [];
+
+  add(what: string): void {
+    this.list.push(what);
+  }
+
+  expectGoodAnswers(server: string, { wrong, firstWrong }: LoadReading): void {
+    if (wrong > 0) this.add(`${server}: ${wrong} wrong answers, the first: ${firstWrong}`);
+  }
+
+  expectGoodWakes(server: string, reading: WakeReading): void {
+    this.expectGoodAnswers(server, reading.answers);
+    const { missing, strange } = reading;
+    if (missing > 0) this.add(`${server}: ${missing} packets did not arrive`);
+    if (strange > 0) this.add(`${server}: ${strange} arrivals that were no expected packet`);
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Measures from a POST to the bytes at the device. Both ends are in this process, so that one clock sees both:
+ * what is measured holds this process's own turn of the event loop, for us and for peers alike.
+ */
+import type { Fleet } from './fleet.ts';
+import { LatencyRecorder } from './latency.ts';
+import type { WakeReading } from './load-protocol.ts';
+import type { LoadReading } from './http-load.ts';
+
+const packet = Buffer.from('983b16f8f39c0000', 'hex');
+const settleMs = 200;
+
+export class WakeWatch {
+  readonly #latency = new LatencyRecorder();
+  /** By device: since when its wakeup is due. */
+  readonly #due = new Map<number, number>();
+  #strange = 0;
+  #arrived: () => void = () => undefined;
+
+  constructor(fleet: Fleet) {
+    fleet.takePacket = (device, chunk) => this.#take(device, chunk);
+  }
+
+  expect(device: number, dueMs: number): void {
+    this.#due.set(device, dueMs);
+  }
+
+  /** Resolves when the next packet has come. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#arrived = resolve;
+    });
+  }
+
+  async read(answers: LoadReading): Promise<WakeReading> {
+    await new Promise((resolve) => setTimeout(resolve, settleMs));
+    return { wake: this.#latency.read(), answers, missing: this.#due.size, strange: this.#strange };
+  }
+
+  #take(device: number, chunk: Buffer): void {
+    const dueMs = this.#due.get(device);
+    if (dueMs === undefined || !chunk.equals(packet)) this.#strange += 1;
+    else this.#latency.add(performance.now() - dueMs);
+    this.#due.delete(device);
+    this.#arrived();
+  }
+}

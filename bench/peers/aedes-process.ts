@@ -1,0 +1,14 @@
+/** aedes, an MQTT broker on Node, with its defaults: what one would otherwise hold sleeping devices with. */
+import { Aedes } from 'aedes';
+import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
+import { listenForDevices } from './device-listener.ts';
+
+async function listen(): Promise<PeerPorts> {
+  const broker = await Aedes.createBroker();
+  const devicePort = await listenForDevices((socket) => {
+    broker.handle(socket);
+  });
+  return { httpPort: 0, devicePort };
+}
+
+answerAsPeer(listen);

@@ -1,0 +1,35 @@
+/**
+ * node:net with nothing around it: sockets are accepted and held, with the listeners that one of our sessions has,
+ * shared by all of them. It says nothing, asks nothing, and throws away what arrives.
+ */
+import type { Socket } from 'node:net';
+import { answerAsPeer, Arrivals, type PeerPorts } from '../load/peer-protocol.ts';
+import { listenForDevices } from './device-listener.ts';
+
+const arrivals = new Arrivals();
+const sockets = new Set<Socket>();
+
+function onData(): void {}
+
+function onEnd(this: Socket): void {
+  this.destroy();
+}
+
+function onFailure(this: Socket): void {
+  sockets.delete(this);
+}
+
+function accept(socket: Socket): void {
+  socket.on('data', onData);
+  socket.on('end', onEnd);
+  socket.on('error', onFailure);
+  socket.on('close', onFailure);
+  sockets.add(socket);
+  arrivals.add();
+}
+
+async function listen(): Promise<PeerPorts> {
+  return { httpPort: 0, devicePort: await listenForDevices(accept) };
+}
+
+answerAsPeer(listen, arrivals);

@@ -1,0 +1,52 @@
+/**
+ * The least that can wake a device: a uWebSockets.js POST handler that reads the device's name from the body and
+ * writes 8 bytes to its node:net socket, found in a Map. No signatures, no limits, no repeats, no records; it
+ * answers without waiting for the write. A device says its name in a line, unproven.
+ */
+import type { Socket } from 'node:net';
+import { createApp, listenExclusively, type HttpResponse } from '../../src/base/uws.ts';
+import { answerAsPeer, Arrivals, type PeerPorts } from '../load/peer-protocol.ts';
+import { listenForDevices } from './device-listener.ts';
+
+const packet = Buffer.from('983b16f8f39c0000', 'hex');
+const arrivals = new Arrivals();
+const sockets = new Map<string, Socket>();
+
+function ignore(): void {}
+
+function accept(socket: Socket): void {
+  socket.once('data', (line: Buffer) => {
+    sockets.set(line.toString('latin1').trimEnd(), socket);
+    socket.on('data', ignore);
+    arrivals.add();
+  });
+  socket.on('error', () => socket.destroy());
+}
+
+function wake(response: HttpResponse): void {
+  let open = true;
+  response.onAborted(() => {
+    open = false;
+  });
+  const chunks: Buffer[] = [];
+  response.onData((chunk, isLast) => {
+    chunks.push(Buffer.from(chunk.slice(0)));
+    if (!isLast || !open) return;
+    const { device_id: deviceId }: { device_id: string } = JSON.parse(Buffer.concat(chunks).toString());
+    const socket = sockets.get(deviceId);
+    socket?.write(packet);
+    response.cork(() => {
+      response.writeStatus(socket === undefined ? '404 Not Found' : '202 Accepted');
+      response.writeHeader('content-type', 'application/json; charset=utf-8');
+      response.end(JSON.stringify({ code: socket === undefined ? 40412 : 0, message: 'success' }));
+    });
+  });
+}
+
+async function listen(): Promise<PeerPorts> {
+  const app = createApp().post('/v1/device/wakeup-request', wake);
+  const { port: httpPort } = await listenExclusively(app, '127.0.0.1', 0);
+  return { httpPort, devicePort: await listenForDevices(accept) };
+}
+
+answerAsPeer(listen, arrivals);

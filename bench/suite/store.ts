@@ -1,0 +1,73 @@
+/**
+ * The store on the request path: a device looked up at random among 100 000 (LMDB's memory map, never cached), a
+ * credential looked up (cached), and records written behind, 1 000 a round, until they are committed.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Bench } from 'tinybench';
+import { assert } from '../../src/base/assert.ts';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import type { ApplicationId, DeviceId, SessionId } from '../../src/domain/ids.ts';
+import { ConnectionRecordStore } from '../../src/store/connection-record-store.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { importRegistry } from '../../src/store/registry-import.ts';
+import { RegistryStore } from '../../src/store/registry-store.ts';
+import { RegistryWriter } from '../../src/store/registry-write.ts';
+import { deviceIdAt, writeRegistryFile } from './registry-file.ts';
+
+const devices = 100_000;
+const writesPerRound = 1000;
+
+/** Adds the cases to `bench`; the returned function takes the store away again. */
+export async function register(bench: Bench): Promise<() => Promise<void>> {
+  const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
+  const file = join(directory, 'registry.ndjson');
+  writeFileSync(file, '');
+  writeRegistryFile(devices, 'ndjson', (text) => writeFileSync(file, text, { flag: 'a' }));
+  const store = openStore(join(directory, 'data'));
+  const imported = importRegistry(store.registry, { file, replace: false, skipUnchanged: false });
+  assert(imported.ok, 'the generated registry is valid');
+  const registry = new RegistryStore(store.registry);
+  const terms = {
+    appId: '2818153' as ApplicationId,
+    grants: ['*'],
+    notBefore: null,
+    notAfter: null,
+  } as const;
+  const credential = await new RegistryWriter(store.registry, registry).createCredential(terms);
+  assert(credential.ok, 'the application is there');
+
+  const ids = Array.from({ length: 1 << 16 }, () => deviceIdAt(Math.floor(Math.random() * devices)));
+  let lookups = 0;
+  const nextId = (): DeviceId => ids[lookups++ & 0xffff] ?? deviceIdAt(0);
+  bench.add('store: device lookup, random of 100k', () => {
+    registry.findDevice(nextId());
+  });
+  bench.add('store: credential lookup, cached', () => {
+    registry.findCredential(credential.value.accessKeyId);
+  });
+  const records = new ConnectionRecordStore(store.state, 'sleep', {
+    clock: new SystemClock(),
+    backlogMax: 100_000,
+  });
+  bench.add('store: 1000 records written and committed', async () => {
+    for (let i = 0; i < writesPerRound; i++) records.write(nextId(), recordAt(i));
+    await records.allCommitted();
+  });
+
+  return async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  };
+}
+
+function recordAt(number: number) {
+  return {
+    epoch: number + 1,
+    lastLoginAt: 1_800_000_000,
+    lastHeartbeatAt: 1_800_000_060,
+    lastOfflineAt: null,
+    openSession: '0190b1c2-7d3e-7000-8000-0123456789ab' as SessionId,
+  };
+}

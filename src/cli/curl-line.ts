@@ -1,0 +1,25 @@
+/** A signed request as a curl line for a POSIX shell: sent as signed, with nothing tidied up on the way. */
+
+/** `body`: the text, or `@FILE`, as the option had it; null for none. */
+export function curlLine(
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | null,
+): string {
+  const parts = [`curl -sS --globoff --path-as-is -X ${method} ${quote(url)}`];
+  // Curl counts the body itself, and by that name only.
+  for (const [name, value] of Object.entries(headers))
+    if (name !== 'Content-Length') parts.push(`-H ${quote(`${name}: ${value}`)}`);
+  if ('Content-Length' in headers) parts.push(bodyPart(body ?? ''));
+  return parts.join(' \\\n  ');
+}
+
+/** What starts with @ names a file to both of us. */
+function bodyPart(body: string): string {
+  return `--data-binary ${quote(body)}`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

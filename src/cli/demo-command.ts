@@ -1,0 +1,48 @@
+/** `reveille demo`: the whole story on real sockets, with what the API says at each step. */
+import type { Command } from 'commander';
+import { addExamples, contextOf, type CommandContext } from './command-context.ts';
+import { DemoFailure } from './demo-failure.ts';
+import { findDemoStage, openOwnStage, type DemoStage } from './demo-stage.ts';
+import { playDemo } from './demo-story.ts';
+import { findRunningServer } from './running-server.ts';
+import { Timeline } from './timeline.ts';
+
+export function addDemoCommand(program: Command): void {
+  const command = program
+    .command('demo')
+    .description(
+      'Play the story on real sockets: asleep, signed wakeup, 8 bytes on the wire, what the API says.',
+    )
+    .action((_options: object, self: Command) => demo(contextOf(self)));
+  addExamples(
+    command,
+    ['demo', 'against the running server of the data directory, else one of its own'],
+    ['demo --data-dir /var/lib/reveille', 'against the server that has this directory'],
+    ['demo --json', 'each step as a JSON object'],
+  );
+}
+
+async function demo(context: CommandContext): Promise<void> {
+  const timeline = new Timeline(context);
+  const stage = await openStage(context, timeline);
+  try {
+    await playDemo(stage, timeline, context.clock);
+    timeline.end('the story went as it should');
+  } catch (error) {
+    if (!(error instanceof DemoFailure)) throw error;
+    timeline.end(`the story went wrong: ${error.message}`);
+    process.exitCode = 1;
+  } finally {
+    await stage.close();
+  }
+}
+
+async function openStage(context: CommandContext, timeline: Timeline): Promise<DemoStage> {
+  const running = findRunningServer(context.dataDirectory);
+  if (running !== null) return findDemoStage(context, running, timeline);
+  timeline.tell(
+    'server',
+    `none runs on ${context.dataDirectory}: starting one of our own, for this story only`,
+  );
+  return openOwnStage(context.clock, timeline);
+}

@@ -1,0 +1,102 @@
+/** What `reveille device …` does. */
+import { wallSeconds } from '../base/clock.ts';
+import type { DeviceId } from '../domain/ids.ts';
+import { isExpired } from '../domain/registry.ts';
+import { generateSecret } from '../store/generated-secrets.ts';
+import { writeEntry } from '../store/registry-entry.ts';
+import { maskSecrets } from '../store/registry-export.ts';
+import { StoreOpenError } from '../store/store-open-error.ts';
+import type { CommandContext } from './command-context.ts';
+import { CommandError } from './command-error.ts';
+import { reveilleCommand } from './invocation.ts';
+import { opsClientOf } from './ops-client.ts';
+import { formatMoment } from './option-values.ts';
+import { alignColumns } from './output.ts';
+import { changeRegistry } from './registry-changes.ts';
+import { lookIntoRegistry } from './registry-look.ts';
+import { findRunningServer } from './running-server.ts';
+
+export interface AddDeviceOptions {
+  readonly product: string;
+  readonly secret?: string;
+  /** Unix seconds. */
+  readonly expiresAt?: number;
+  readonly replace?: boolean;
+}
+
+export async function addDevice(
+  context: CommandContext,
+  id: string,
+  options: AddDeviceOptions,
+): Promise<void> {
+  const { clock, dataDirectory, output } = context;
+  if (options.replace !== true && (await isKnown(dataDirectory, id)))
+    throw new CommandError(
+      `device ${JSON.stringify(id)} is in the registry already`,
+      'give it a new secret with --replace: what logs in with the old one is locked out',
+    );
+  const entry = {
+    device_id: id,
+    product_id: options.product,
+    secret: options.secret ?? generateSecret(),
+    expires_at: options.expiresAt ?? null,
+    disabled: false,
+  };
+  const device = await changeRegistry(dataDirectory, clock, (changes) => changes.putDevice(entry));
+  output.answer({ device }, `added ${id} to product ${entry.product_id}\nsecret  ${entry.secret}`);
+}
+
+async function isKnown(dataDirectory: string, id: string): Promise<boolean> {
+  try {
+    return await lookIntoRegistry(dataDirectory, (registry) => registry.findDevice(id as DeviceId) !== null);
+  } catch (error) {
+    if (error instanceof StoreOpenError) return false;
+    throw error;
+  }
+}
+
+export async function showDevice(
+  { clock, dataDirectory, output }: CommandContext,
+  id: string,
+): Promise<void> {
+  const found = await lookIntoRegistry(dataDirectory, (registry) => {
+    const device = registry.findDevice(id as DeviceId);
+    return device && { device, appIds: registry.findProduct(device.productId)?.appIds ?? [] };
+  });
+  if (found === null)
+    throw new CommandError(
+      `no device ${JSON.stringify(id)} in the registry`,
+      `add it: ${reveilleCommand(`device add ${id} --product PRODUCT`)}`,
+    );
+  const { device, appIds } = found;
+  const expired = isExpired(device, wallSeconds(clock)) ? ' (expired)' : '';
+  const rows = [
+    ['device', device.deviceId],
+    ['product', device.productId],
+    ['applications', appIds.join(', ')],
+    ['expires', formatMoment(device.expiresAt, 'never') + expired],
+    ['disabled', device.disabled ? 'yes' : 'no'],
+  ];
+  output.answer({ device: maskSecrets(writeEntry('device', device)), app_ids: appIds }, alignColumns(rows));
+}
+
+export async function disableDevice(context: CommandContext, id: string, disabled: boolean): Promise<void> {
+  const { clock, dataDirectory, output } = context;
+  const device = await changeRegistry(dataDirectory, clock, (changes) => changes.disableDevice(id, disabled));
+  output.answer({ device: maskSecrets(device) }, `${id} is ${disabled ? 'disabled' : 'enabled'}`);
+}
+
+export async function kickDevice({ dataDirectory, output }: CommandContext, id: string): Promise<void> {
+  const running = findRunningServer(dataDirectory);
+  if (running === null)
+    throw new CommandError(
+      `no server runs on ${dataDirectory}, so no device has a session`,
+      'name the data directory of the running server with --data-dir',
+    );
+  const ops = opsClientOf(running, dataDirectory);
+  const { kicked } = await ops.change<{ kicked: boolean }>('/v1/device/kick', { device_id: id });
+  output.answer(
+    { kicked },
+    kicked ? `the sleep session of ${id} is ended` : `${id} has no sleep session: nothing to end`,
+  );
+}

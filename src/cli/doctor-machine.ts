@@ -1,0 +1,83 @@
+/** The doctor on the machine: Node, the two binaries, the data directory, open files. */
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { descriptorsReserved } from '../domain/limits.ts';
+import { boundSessions, readOpenFilesLimit } from '../sleep-gateway/open-files-limit.ts';
+import { Environment } from '../store/environment.ts';
+import type { CommandContext } from './command-context.ts';
+import { failing, ok, warn, type Finding } from './doctor-finding.ts';
+
+export async function checkMachine({ settings, dataDirectory }: CommandContext): Promise<Finding[]> {
+  return [
+    checkNode(process.versions.node),
+    await checkFrontEnd(),
+    await checkStorePackage(),
+    checkDataDirectory(dataDirectory),
+    checkOpenFiles(settings.sleep.max_sessions, readOpenFilesLimit()),
+  ];
+}
+
+const testedMajors: ReadonlySet<number> = new Set([20, 22]);
+
+export function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const advice = 'run on Node 20 or 22';
+  if (major < 20 || (major === 20 && minor < 12)) return failing('node', `${version} is too old`, advice);
+  if (!testedMajors.has(major)) return warn('node', `${version} is not one it is tested on`, advice);
+  return ok('node', version);
+}
+
+async function checkFrontEnd(): Promise<Finding> {
+  try {
+    await import('../base/uws.ts');
+    return ok('uWebSockets.js', 'its binary loads');
+  } catch (error) {
+    return failing('uWebSockets.js', (error as Error).message, 'see "official uWebSockets.js" in README.md');
+  }
+}
+
+/** In a directory of its own, whatever the state of ours. */
+async function checkStorePackage(): Promise<Finding> {
+  const directory = mkdtempSync(join(tmpdir(), 'reveille-doctor-'));
+  try {
+    await new Environment(join(directory, 'doctor.mdb'), 'write').close();
+    return ok('lmdb', 'its binary loads and opens a store');
+  } catch (error) {
+    return failing('lmdb', (error as Error).message, 'run npm ci on this machine');
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function checkDataDirectory(directory: string): Finding {
+  const check = 'data directory';
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (stats === undefined) return warn(check, `${directory} is not there yet`, 'the first start makes it');
+  const elsewhere = 'name another directory with REVEILLE_DATA_DIR';
+  if (!stats.isDirectory()) return failing(check, `${directory} is no directory`, elsewhere);
+  const ownUid = process.getuid?.();
+  if (ownUid !== undefined && stats.uid !== ownUid)
+    return failing(
+      check,
+      `${directory} belongs to user ${stats.uid}, this is user ${ownUid}`,
+      `run as its owner, or ${elsewhere}`,
+    );
+  const mode = stats.mode & 0o777;
+  if (process.platform !== 'win32' && mode !== 0o700)
+    return warn(
+      check,
+      `${directory} has mode 0${mode.toString(8)}`,
+      `close it to others: chmod 700 ${directory}; a start does it, too`,
+    );
+  return ok(check, `${directory}, ours alone`);
+}
+
+/** `wanted`: the setting; `limit`: the soft limit of open files. */
+export function checkOpenFiles(wanted: number, limit: number): Finding {
+  const bounded = boundSessions(wanted, limit);
+  const found = `the limit of ${limit} leaves room for ${bounded} sleep sessions`;
+  if (bounded >= wanted) return ok('open files', found);
+  const advice = `sleep.max_sessions is ${wanted}: ulimit -n ${wanted + descriptorsReserved}, or LimitNOFILE in its unit`;
+  return bounded === 0 ? failing('open files', found, advice) : warn('open files', found, advice);
+}

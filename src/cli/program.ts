@@ -1,0 +1,63 @@
+/** All commands under one roof, and the options that every one of them takes. */
+import { Command } from 'commander';
+import { addCallCommand } from './call-command.ts';
+import { addConfigCommand } from './config-command.ts';
+import { addCredentialCommand } from './credential-command.ts';
+import { addDemoCommand } from './demo-command.ts';
+import { addDeviceCommand } from './device-command.ts';
+import { addDoctorCommand } from './doctor-command.ts';
+import { addRegistryCommand } from './registry-command.ts';
+import { addServeCommand } from './serve-command.ts';
+import { addSignCommand } from './sign-command.ts';
+import { addSimulateCommand } from './simulate-command.ts';
+import { addVersionCommand, readVersion } from './version-command.ts';
+import { addWakeCommand } from './wake-command.ts';
+
+export function buildProgram(): Command {
+  const program = new Command('reveille')
+    .description(
+      'A connection server that keeps sleeping devices reachable, and a signed REST API to wake them.',
+    )
+    .version(readVersion(), '-V, --version', 'print the version')
+    .option('--config <file>', 'settings file (JSON)')
+    .option('--data-dir <dir>', 'data directory: the store and the running server (--set data.dir=DIR)')
+    .option('--set <section.key=value>', 'one setting, over file and environment; may be repeated', collect)
+    .option('--json', 'answer as JSON, for machines')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', overview);
+  for (const addCommand of commands) addCommand(program);
+  return program;
+}
+
+const commands = [
+  addServeCommand,
+  addDoctorCommand,
+  addConfigCommand,
+  addRegistryCommand,
+  addDeviceCommand,
+  addCredentialCommand,
+  addSignCommand,
+  addCallCommand,
+  addWakeCommand,
+  addSimulateCommand,
+  addDemoCommand,
+  addVersionCommand,
+] as const;
+
+const overview = `
+Examples:
+  # from a checkout every command is called as
+  $ npm run -s reveille -- doctor
+
+  # run the server, let two devices sleep, wake one
+  $ reveille serve
+  $ reveille simulate --devices 2
+  $ reveille wake DEMO-DOORBELL-1
+
+Exit codes: 0 done, 1 failed, 2 asked for in a way that cannot be.`;
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}

@@ -1,0 +1,126 @@
+/** docs/openapi.yaml against the code: routes, statuses, codes, messages and limits are the same in both. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { codeTexts, endpointCodes } from '../../src/domain/codes.ts';
+import { deviceIdBytesMax, requestIdBytesMax } from '../../src/domain/limits.ts';
+import { connectivityRoute } from '../../src/http/connectivity-route.ts';
+import type { Route } from '../../src/http/route.ts';
+import { wakeupRoute } from '../../src/http/wakeup-route.ts';
+import { authFailures, missingHeader, outsideWindow } from '../../src/tgv1/auth-failure.ts';
+import { signingHeaders } from '../../src/tgv1/scheme.ts';
+import { apiContract, examplesOf } from '../support/openapi.ts';
+
+const { document, responses } = apiContract;
+
+/** A route says what it is without a house behind it. */
+const nowhere = undefined as never;
+const routes: Readonly<Record<keyof typeof endpointCodes, Route>> = {
+  connectivity: connectivityRoute(nowhere),
+  wakeup: wakeupRoute(nowhere),
+};
+
+test('the version is that of the package', () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  assert.equal(document.info.version, version);
+});
+
+test('the operations are the routes', () => {
+  const operations = responses.map(({ operation }) => operation).filter((name) => !name.startsWith('*'));
+  const paths = Object.values(routes).map(({ method, path }) => `${method} ${path}`);
+  assert.deepEqual(new Set(operations), new Set(paths));
+});
+
+/** Answered before an endpoint's own rules, under their own status everywhere. */
+const transportCodes = new Set([40105, 41300, 41500]);
+
+for (const name of ['connectivity', 'wakeup'] as const) {
+  const route = routes[name];
+  const place = `${route.method} ${route.path}`;
+  const own = responses.filter(({ operation }) => operation === place);
+
+  test(`${name} documents the codes that it may answer, and those before its own rules`, () => {
+    const codes = own.flatMap((response) => response.codes);
+    const transport = [...transportCodes].filter((code) => code !== 41500 || route.method === 'POST');
+    assert.deepEqual(new Set(codes), new Set([0, ...transport, ...endpointCodes[name]]));
+    assert.equal(codes.length, new Set(codes).size, 'each code has one status');
+    const otherMethods = responses.filter(({ operation }) => operation === `* ${route.path}`);
+    assert.deepEqual(
+      otherMethods.map((response) => [response.status, response.codes]),
+      [[405, [40500]]],
+    );
+  });
+
+  test(`${name} documents each code under the status that it is answered with`, () => {
+    for (const { status, codes } of own)
+      for (const code of codes) assert.equal(status, statusOf(route, code), `${place} ${code}`);
+  });
+
+  test(`${name} takes X-Request-ID where its route does, and the headers of the signature`, () => {
+    const operation = document.paths[route.path]?.[route.method === 'GET' ? 'get' : 'post'];
+    const parameters = (operation?.parameters ?? []).map((parameter) => apiContract.resolve(parameter));
+    const headers = parameters.filter((parameter) => parameter.in === 'header').map((header) => header.name);
+    // OpenAPI has Authorization as a security scheme.
+    const signing = signingHeaders
+      .map(([, spelled]) => spelled)
+      .filter((header) => header !== 'Authorization');
+    assert.deepEqual(headers, route.takesRequestId ? [...signing, 'X-Request-ID'] : signing);
+  });
+}
+
+function statusOf(route: Route, code: number): number {
+  if (code === 0) return route.successStatus;
+  return route.statusFromCode || transportCodes.has(code) ? Math.floor(code / 100) : 200;
+}
+
+test('every code of the table is documented, and no other', () => {
+  const documented = responses.flatMap(({ codes }) => codes);
+  assert.deepEqual(new Set(documented), new Set(Object.keys(codeTexts).map(Number)));
+});
+
+test('the stable messages of a 401 are documented, and no other text is one', () => {
+  const stable = [
+    ...signingHeaders.map(([, spelled]) => missingHeader(spelled).message),
+    ...Object.values(authFailures).map(({ message }) => message),
+    outsideWindow(Date.UTC(2026, 10, 20)).message,
+  ];
+  for (const message of stable) assert.ok(accepts('AuthenticationMessage', message), message);
+  assert.ok(!accepts('AuthenticationMessage', 'Signature mismatch'));
+});
+
+test('limits are those of the code', () => {
+  const limits = { DeviceId: deviceIdBytesMax, RequestId: requestIdBytesMax };
+  for (const [name, max] of Object.entries(limits)) {
+    const texts = ['', 'x', 'x'.repeat(max), 'x'.repeat(max + 1)];
+    assert.deepEqual(
+      texts.map((text) => accepts(name, text)),
+      [false, true, true, false],
+    );
+  }
+});
+
+function accepts(schemaName: string, value: string): boolean {
+  return apiContract.compile({ $ref: `#/components/schemas/${schemaName}` })(value);
+}
+
+test('every example is what its own schema asks for', () => {
+  let seen = 0;
+  const check = (place: string, matches: (value: unknown) => unknown, examples: readonly unknown[]): void => {
+    for (const example of examples) assert.ok(matches(example), `${place}: ${JSON.stringify(example)}`);
+    seen += examples.length;
+  };
+  for (const { operation, status, body, examples } of responses)
+    check(`${operation} ${status}`, body, examples);
+  for (const item of Object.values(document.paths))
+    for (const operation of [item.get, item.post]) {
+      for (const parameter of operation?.parameters ?? []) {
+        const { name, schema, ...rest } = apiContract.resolve(parameter);
+        check(name, apiContract.compile(schema), examplesOf(rest));
+      }
+      for (const media of Object.values(operation?.requestBody?.content ?? {}))
+        check('a request body', apiContract.compile(media.schema), examplesOf(media));
+    }
+  assert.ok(seen > 15, `${seen} examples were seen`);
+});

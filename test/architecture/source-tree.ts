@@ -1,0 +1,53 @@
+/** The sources as the checks see them: files by path, their code, and what they import. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path/posix';
+import { fileURLToPath } from 'node:url';
+
+export interface SourceFile {
+  /** From the root of the repository, such as `src/base/clock.ts`. */
+  readonly path: string;
+  /** Lines that are neither blank nor only comment. */
+  readonly codeLines: number;
+  /** The text with its comments cut out. */
+  readonly code: string;
+  /** As written: relative, or the name of a package. */
+  readonly imports: readonly string[];
+}
+
+export function sourceFile(path: string, text: string): SourceFile {
+  const code = withoutComments(text);
+  const codeLines = code.split('\n').filter((line) => line.trim() !== '').length;
+  return { path, code, codeLines, imports: importsOf(code) };
+}
+
+/** Every file under `src/`, whatever its kind. */
+export function readSources(): SourceFile[] {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  return readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => sourceFile(path.slice(root.length), readFileSync(path, 'utf8')));
+}
+
+/** The path that an import of `from` means; null for a package. */
+export function resolveImport(from: string, specifier: string): string | null {
+  return specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : null;
+}
+
+const token =
+  /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n*[])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])*\/[dgimsuvy]*/g;
+
+/** Strings and regular expressions are stepped over, so that what looks like a comment in them stays. */
+function withoutComments(text: string): string {
+  return text.replace(token, (found) => (found.startsWith('/*') || found.startsWith('//') ? '' : found));
+}
+
+const importForms = [
+  /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
+  /^\s*import\s*['"]([^'"]+)['"]/gm,
+  /\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/g,
+];
+
+function importsOf(code: string): string[] {
+  return importForms.flatMap((form) => [...code.matchAll(form)].map(([, specifier = '']) => specifier));
+}

@@ -1,0 +1,63 @@
+/** The test runner's own promise: what saw nothing fails. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const run = fileURLToPath(new URL('../run.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'test-run-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** The exit code and what was printed, for a folder with one file. */
+function outcomeOf(name: string, text: string): Promise<{ code: unknown; output: string }> {
+  const place = join(folder, name.replace(/\W/g, '-'));
+  mkdirSync(place);
+  writeFileSync(join(place, name), text);
+  return runOn(place);
+}
+
+function runOn(place: string): Promise<{ code: unknown; output: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--import', 'tsx', run, place], (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, output: stdout + stderr }),
+    );
+  });
+}
+
+test('a run whose tests pass exits 0 and ends with the summary', async () => {
+  const { code, output } = await outcomeOf(
+    'passes.test.ts',
+    `import { test } from 'node:test'; test('x', () => {});`,
+  );
+  assert.equal(code, 0);
+  assert.match(output, /tests 1\n[^]*pass 1\n[^]*fail 0\n/);
+});
+
+test('a run with a failing test exits 1', async () => {
+  const text = `import { test } from 'node:test'; test('x', () => { throw new Error('planted'); });`;
+  assert.equal((await outcomeOf('fails.test.ts', text)).code, 1);
+});
+
+test('a file without a test fails the run and is named', async () => {
+  const { code, output } = await outcomeOf('empty.test.ts', 'export {};');
+  assert.equal(code, 1);
+  assert.match(output, /no test in .*empty\.test\.ts/);
+});
+
+test('a run whose tests are all skipped fails', async () => {
+  const text = `import { test } from 'node:test'; test.skip('x', () => {});`;
+  assert.equal((await outcomeOf('skips.test.ts', text)).code, 1);
+});
+
+test('a folder without a test file fails the run', async () => {
+  const { code, output } = await outcomeOf('no-tests-here.ts', '');
+  assert.equal(code, 1);
+  assert.match(output, /no \*\.test\.ts under/);
+});
+
+test('a place that is not there is a usage error', async () => {
+  assert.equal((await runOn(join(folder, 'nowhere'))).code, 2);
+});

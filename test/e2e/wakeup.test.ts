@@ -1,0 +1,118 @@
+/** A wakeup from the signed request to the bytes at the device, over real sockets. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+const device = 'SLEEPING01';
+const fixedPacket = Buffer.from('983b16f8f39c0000', 'hex');
+const accepted = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/;
+
+test('a sleeping device receives the exact bytes and the answer is 202 under the effective request id', async () => {
+  const module = await server.module(device);
+  const answer = await server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': 'ring-1' } });
+  assert.equal(answer.status, 202, answer.text);
+  assert.deepEqual(Object.keys(answer.json).sort(), ['code', 'data', 'message', 'request_id']);
+  assert.equal(answer.json['request_id'], 'ring-1');
+  assert.equal(answer.headers['x-tg-request-id'], 'ring-1');
+  assert.deepEqual(
+    { ...answer.json.data, accepted_at: null },
+    { device_id: device, status: 'accepted', accepted_at: null },
+  );
+  assert.match(String(answer.json.data?.['accepted_at']), accepted);
+  assert.deepEqual(await module.nextPacket(), fixedPacket);
+  await module.close();
+});
+
+test('custom data stands in the last two bytes in the order written', async () => {
+  const module = await server.module('SLEEPING02');
+  assert.equal((await server.api.wake({ device_id: 'SLEEPING02', custom_data: '0x12aB' })).status, 202);
+  assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c12ab', 'hex'));
+  await module.close();
+});
+
+test('a repeat under the same X-Request-ID answers the first data and writes nothing', async () => {
+  const module = await server.module('TESTDEVICE01');
+  const spoil = { 'X-Request-ID': 'ring-2' };
+  const first = await server.api.wake({ device_id: 'TESTDEVICE01' }, { spoil });
+  const again = await server.api.wake({ device_id: 'TESTDEVICE01' }, { spoil });
+  assert.deepEqual([first.status, again.status], [202, 202]);
+  assert.deepEqual(again.json.data, first.json.data);
+  const changed = await server.api.wake({ device_id: 'TESTDEVICE01', custom_data: '0x0001' }, { spoil });
+  assert.deepEqual([changed.status, changed.json.code], [400, 40003]);
+  const other = await server.api.wake({ device_id: 'TESTDEVICE01', custom_data: '0x0002' });
+  assert.equal(other.status, 202);
+  assert.deepEqual(await module.nextPacket(), fixedPacket);
+  assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c0002', 'hex'), 'nothing in between');
+  await module.close();
+});
+
+test('the very same signed request sent again writes nothing, under its own request id', async () => {
+  const module = await server.module('a b c+');
+  const atMs = Date.now();
+  const first = await server.api.wake({ device_id: 'a b c+' }, { atMs });
+  const again = await server.api.wake({ device_id: 'a b c+' }, { atMs });
+  assert.deepEqual(again.json.data, first.json.data);
+  assert.notEqual(again.json['request_id'], first.json['request_id']);
+  const other = await server.api.wake({ device_id: 'a b c+', custom_data: '0x0003' }, { atMs });
+  assert.equal(other.status, 202);
+  await module.nextPacket();
+  assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c0003', 'hex'));
+  await module.close();
+});
+
+test('the fourth wake of a device at once is 429 with Retry-After', async () => {
+  const id = 'L'.repeat(255);
+  const module = await server.module(id);
+  const codes: unknown[] = [];
+  for (let i = 0; i < 4; i++) codes.push((await server.api.wake({ device_id: id, custom_data: `0x000${i}` })).json.code);
+  assert.deepEqual(codes, [0, 0, 0, 42901]);
+  const refused = await server.api.wake({ device_id: id, custom_data: '0x0009' });
+  assert.equal(refused.status, 429);
+  assert.equal(refused.headers['retry-after'], '1');
+  await module.close();
+});
+
+test('connectivity tells login, heartbeat and end of the sleep connection, and signal stays untouched', async () => {
+  const startS = Math.floor(Date.now() / 1000);
+  const sleepOf = async (): Promise<Record<string, number | null>> => {
+    const answer = await server.api.connectivity('SLEEPING02');
+    assert.equal(answer.json.code, 0, answer.text);
+    const data = answer.json.data as { signal: object; sleep: Record<string, number | null> };
+    assert.deepEqual(data.signal, {
+      is_online: false,
+      last_login_at: null,
+      last_heartbeat_at: null,
+      last_offline_at: null,
+    });
+    return data.sleep;
+  };
+  const module = await server.module('SLEEPING02');
+  const asleep = await sleepOf();
+  assert.ok(Number(asleep['last_login_at']) >= startS);
+  assert.equal(asleep['last_heartbeat_at'], null, 'a login is no heartbeat');
+  module.heartbeat();
+  let beaten = asleep;
+  while (beaten['last_heartbeat_at'] === null) beaten = await sleepOf();
+  assert.ok(Number(beaten['last_heartbeat_at']) >= startS);
+  const offlineBefore = beaten['last_offline_at'];
+  await module.close();
+  let ended = beaten;
+  while (ended['last_offline_at'] === offlineBefore && Number(offlineBefore) < startS) ended = await sleepOf();
+  assert.ok(Number(ended['last_offline_at']) >= startS);
+});
+
+test('a login elsewhere takes over: the old connection is closed, the wake goes to the new one', async () => {
+  const old = await server.module('TESTDEVICE01');
+  const young = await server.module('TESTDEVICE01');
+  await old.closed;
+  const answer = await server.api.wake({ device_id: 'TESTDEVICE01', custom_data: '0x0077' });
+  assert.equal(answer.status, 202, answer.text);
+  assert.deepEqual(await young.nextPacket(), Buffer.from('983b16f8f39c0077', 'hex'));
+  await young.close();
+});

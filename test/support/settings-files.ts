@@ -1,0 +1,56 @@
+/**
+ * The two files that show every setting, made from the schema: `config/default.json` and `docs/settings.md`. A test
+ * compares them with what is there; this writes them anew:
+ *
+ *   node --import tsx test/support/settings-files.ts
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { format } from 'prettier';
+import { describeSettings, settingKeys } from '../../src/server/settings-keys.ts';
+import { loadSettings } from '../../src/server/settings.ts';
+
+const root = new URL('../../', import.meta.url);
+
+const introduction = `# Settings
+
+One JSON file (\`--config FILE\`; \`config/default.json\` shows every key with its default), the environment over it, \`--set section.key=value\` over both. All of it is checked at start: an unknown key, an unknown \`REVEILLE_\` variable or a bad value names itself, and the process exits 2. \`reveille config\` prints what is in force, secrets masked.
+
+In the environment and after \`--set\`, a list is comma separated, true and false may be 1 and 0, and an empty text is nothing where a setting may be nothing. In an address, port 0 picks a free one and IPv6 stands in brackets.
+
+This file is made from the schema by \`test/support/settings-files.ts\`.
+`;
+
+/** Path from the root, and text. */
+export async function settingsFiles(): Promise<Map<string, string>> {
+  const defaults = describeSettings(loadSettings({ env: {} }));
+  return new Map([
+    ['config/default.json', await format(JSON.stringify(defaults), { parser: 'json', printWidth: 110 })],
+    ['docs/settings.md', await format(introduction + tables(defaults), { parser: 'markdown' })],
+  ]);
+}
+
+export function readFromRoot(path: string): string {
+  return readFileSync(new URL(path, root), 'utf8');
+}
+
+function tables(defaults: Record<string, Record<string, unknown>>): string {
+  return Object.entries(defaults)
+    .map(([section, values]) => {
+      const rows = settingKeys
+        .filter((setting) => setting.section === section)
+        .map(
+          ({ key, variable, description }) =>
+            `| \`${key}\` | ${shown(values[key])} | \`${variable}\` | ${description} |`,
+        );
+      return `\n## ${section}\n\n| key | default | variable | what |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+    })
+    .join('');
+}
+
+function shown(value: unknown): string {
+  return value === null ? 'nothing' : `\`${JSON.stringify(value)}\``;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const [path, text] of await settingsFiles()) writeFileSync(new URL(path, root), text);
