@@ -37,11 +37,13 @@ clearInterval(lookups);
 registry.purge();
 
 const megabytes = statSync(file).size / 1e6;
-const heapMegabytes = process.memoryUsage().rss / 1e6;
+const residentMegabytes = process.memoryUsage().rss / 1e6;
 console.log(result.ok ? `${devices} devices (${form}, ${megabytes.toFixed(0)} MB)` : result.error.message);
 console.log(
   `imported in ${seconds.toFixed(1)} s; the main loop's longest gap was ${worstGapMs.toFixed(0)} ms`,
 );
-console.log(`resident ${heapMegabytes.toFixed(0)} MB; in the store: ${JSON.stringify(registry.counts())}`);
+console.log(
+  `resident ${residentMegabytes.toFixed(0)} MB; in the store: ${JSON.stringify(registry.counts())}`,
+);
 await store.close();
 rmSync(directory, { recursive: true });

@@ -34,7 +34,7 @@ export class Child {
   readonly probe: Desk<ProbeProtocol>;
 
   constructor({ entry, core, parameters = [], env = {} }: ChildPlan) {
-    const node = [process.execPath, '--expose-gc', '--import', 'tsx', '--import', probeEntry.href];
+    const node = [process.execPath, '--expose-gc', '--import', 'tsx', '--import', preload];
     const command = [
       ...(pinning ? ['taskset', '-c', String(core)] : []),
       ...node,
@@ -77,7 +77,13 @@ export class Child {
   }
 }
 
-const probeEntry = new URL('./probe.ts', import.meta.url);
+/** Worker threads inherit what is preloaded, and the server's cannot all load TypeScript: theirs is nothing. */
+const probe = new URL('./probe.ts', import.meta.url).href;
+const preload =
+  'data:text/javascript,' +
+  encodeURIComponent(
+    `import { isMainThread } from 'node:worker_threads'; if (isMainThread) await import(${JSON.stringify(probe)});`,
+  );
 
 /** A benchmark measures default settings: what this shell sets for a server is not for its servers. */
 function outsideSettings(): NodeJS.ProcessEnv {

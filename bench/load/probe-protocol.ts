@@ -12,9 +12,16 @@ export interface ProbeReading {
   readonly loopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
+export interface MemoryReading {
+  /** What the kernel has given the process and cannot take from a file: the measure that costs money. */
+  readonly rssAnonBytes: number;
+  /** What is alive in V8's heap and in the buffers it owns: free of what an allocator keeps for later. */
+  readonly liveBytes: number;
+}
+
 export type ProbeProtocol = {
   reset: { take: null; give: null };
   read: { take: null; give: ProbeReading };
-  /** Anonymous resident bytes after two forced collections. */
-  memory: { take: null; give: number };
+  /** After two forced collections. */
+  memory: { take: null; give: MemoryReading };
 };

@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMainThread } from 'node:worker_threads';
 import { answerQuestions } from './ipc.ts';
 import { probeDesk, type ProbeProtocol, type ProbeReading } from './probe-protocol.ts';
 
@@ -15,7 +14,7 @@ const nanosecondsPerMs = 1e6;
 const nanosecondsPerSecond = 1e9;
 const microsecondsPerSecond = 1e6;
 
-if (isMainThread && process.send !== undefined) startProbe();
+startProbe();
 
 function startProbe(): void {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
@@ -44,7 +43,8 @@ function startProbe(): void {
       globalThis.gc?.();
       await sleep(settleMs);
       globalThis.gc?.();
-      return readAnonymousBytes();
+      const { heapUsed, external } = process.memoryUsage();
+      return { rssAnonBytes: readAnonymousBytes(), liveBytes: heapUsed + external };
     },
   });
   process.once('disconnect', () => process.exit(1));

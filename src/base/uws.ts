@@ -3,11 +3,12 @@
  * is CommonJS with a default: either works behind this file. Without its binary (another libc, another Node)
  * the process cannot serve, and says so in one sentence. See docs/adr/0002.
  */
+import type * as Uws from 'uWebSockets.js';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 
 export type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket };
 
-type UwsModule = typeof import('uWebSockets.js');
+type UwsModule = typeof Uws;
 
 async function load(): Promise<UwsModule> {
   try {

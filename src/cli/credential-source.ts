@@ -89,7 +89,7 @@ const pageEntries = 1000;
 
 /** The first that is valid now, may do it, and, if there is such a one, whose application has the device. */
 export function chooseCredential(
-  registry: RegistryStore,
+  registry: Pick<RegistryStore, 'page' | 'findDevice' | 'findProduct'>,
   need: CredentialNeed,
   nowS: number,
 ): Credential | null {

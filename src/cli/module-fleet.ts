@@ -11,6 +11,9 @@ import { retryDelayMs } from './retry-delay.ts';
 import type { SimulatedDevice } from './simulated-devices.ts';
 import { LoginRefused, type SleepingModule, type SleepingModuleOptions } from './sleeping-module.ts';
 
+/** What a fleet needs of a module that is logged in. */
+export type FleetModule = Pick<SleepingModule, 'heartbeat' | 'nextPacket' | 'close'>;
+
 export interface FleetOptions {
   readonly wakeMode: WakeMode;
   readonly heartbeatSeconds: number;
@@ -21,7 +24,7 @@ export interface FleetOptions {
 export interface FleetHouse {
   readonly clock: Clock;
   /** Logs one module in; rejects with LoginRefused when the server says no. */
-  readonly connect: (options: SleepingModuleOptions) => Promise<SleepingModule>;
+  readonly connect: (options: SleepingModuleOptions) => Promise<FleetModule>;
   /** The address that the device of this number comes from. */
   readonly addressOf: (number: number) => string | undefined;
   readonly onWake: (deviceId: string, packet: Buffer) => void;
@@ -43,7 +46,7 @@ class Member implements WheelEntry {
   deadlineMs = 0;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
-  module: SleepingModule | null = null;
+  module: FleetModule | null = null;
   failures = 0;
   readonly device: SimulatedDevice;
   readonly number: number;
@@ -130,7 +133,7 @@ export class ModuleFleet {
     }
   }
 
-  #comeOnline(member: Member, module: SleepingModule): void {
+  #comeOnline(member: Member, module: FleetModule): void {
     if (this.#cancelTick === null) return void module.close();
     member.module = module;
     member.failures = 0;
@@ -140,7 +143,7 @@ export class ModuleFleet {
   }
 
   /** Ends with the connection, by an error. */
-  async #readPackets(deviceId: string, module: SleepingModule): Promise<never> {
+  async #readPackets(deviceId: string, module: FleetModule): Promise<never> {
     for (;;) {
       const packet = await module.nextPacket();
       this.tally.wakes += 1;

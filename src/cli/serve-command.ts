@@ -8,6 +8,7 @@ import type { DemoRegistry } from '../server/demo-seed.ts';
 import { openLog, type Logging } from '../server/logging.ts';
 import type { RunningServer } from '../server/server.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
+import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';
 
 export function addServeCommand(program: Command): void {
@@ -33,7 +34,7 @@ async function serve(context: CommandContext): Promise<void> {
   const stopping = stopSignal();
   // Loaded only here: the other commands run without the front end's binary.
   const { startServer } = await import('../server/server.ts');
-  const server = await startServer(settings, { clock, log: logging.log });
+  const server = await startServer(settings, { clock, log: logging.log }).catch(refuseStart);
   logging.announce({ listeners: server.listeners }, 'ready');
   if (server.demo !== null) process.stderr.write(demoNotice(server.demo, context.dataDirectory));
   const reload = (): void => void server.reload();
@@ -41,6 +42,13 @@ async function serve(context: CommandContext): Promise<void> {
   const signal = await stopping;
   await stop(server, logging, signal);
   process.off('SIGHUP', reload);
+}
+
+/** What keeps a server from starting is said in a sentence; a mistake of ours keeps its stack. */
+function refuseStart(error: unknown): never {
+  if (!(error instanceof Error) || error.name !== 'Error' || error.message.startsWith('invariant'))
+    throw error;
+  throw new CommandError(error.message, `look this machine over: ${reveilleCommand('doctor')}`);
 }
 
 async function stop(server: RunningServer, logging: Logging, signal: string): Promise<void> {

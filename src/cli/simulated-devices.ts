@@ -44,7 +44,7 @@ const pageEntries = 1000;
 
 /** The first that can log in: neither disabled nor expired. */
 export function findUsable(
-  registry: RegistryStore,
+  registry: Pick<RegistryStore, 'page'>,
   { devices: count, product, prefix = '' }: DeviceChoice,
   nowS: number,
 ): SimulatedDevice[] {

@@ -105,7 +105,15 @@ export class Pipeline {
     const { credential, signature, signatureExpiresMs, bodySha256 } = authentication;
     const { requestId, incoming } = passage;
     const { query } = incoming;
-    this.#call(passage, route, { credential, query, body, bodySha256, signature, signatureExpiresMs, requestId });
+    this.#call(passage, route, {
+      credential,
+      query,
+      body,
+      bodySha256,
+      signature,
+      signatureExpiresMs,
+      requestId,
+    });
   }
 
   #call(passage: Passage, route: Route, call: Call): void {

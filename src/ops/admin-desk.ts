@@ -72,6 +72,7 @@ export class AdminDesk {
       this.#uploads -= 1;
       await rm(file, { force: true });
     }
+    exchange.endLines();
   }
 
   /** The front end may have been left with half a body, so the connection goes too. */
@@ -99,7 +100,7 @@ function refuseBody(exchange: OpsExchange, { status, message }: BodyRefusal): vo
   exchange.answerJson(status, { error: message }, { closeConnection: true });
 }
 
+/** Ends the iteration where it stands when the caller hangs up. */
 async function sendLines(exchange: OpsExchange, lines: AsyncIterable<unknown>): Promise<void> {
   for await (const line of lines) if (!(await exchange.sendLine(line))) return;
-  exchange.endLines();
 }

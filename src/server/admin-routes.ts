@@ -5,7 +5,13 @@
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import { z } from 'zod';
 import type { DeviceDirectory } from '../actor/device-directory.ts';
-import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId, type ProductId } from '../domain/ids.ts';
+import {
+  parseDeviceId,
+  type AccessKeyId,
+  type ApplicationId,
+  type DeviceId,
+  type ProductId,
+} from '../domain/ids.ts';
 import { permissions, type Credential, type Device } from '../domain/registry.ts';
 import { expelSleepSession } from '../operations/admit-sleep-session.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
@@ -31,7 +37,10 @@ const deviceId = z.string().transform((text, context): DeviceId => {
 });
 const accessKeyId = z.string().min(1) as unknown as z.ZodType<AccessKeyId>;
 const unixSeconds = z.number().int().nonnegative().nullable().default(null);
-const grants = z.array(z.enum([...permissions, '*'])).min(1).default(['*']);
+const grants = z
+  .array(z.enum([...permissions, '*']))
+  .min(1)
+  .default(['*']);
 
 const dayS = 86_400;
 
@@ -42,7 +51,9 @@ export function adminRoutes(house: AdminHouse): AdminRoute[] {
     post('/v1/device/kick', z.strictObject({ device_id: deviceId }), (body) => kickDevice(house, body)),
     post('/v1/credential/create', credentialBody, (body) => createCredential(house, body)),
     post('/v1/credential/rotate', rotateBody, (body) => rotateCredential(house, body)),
-    post('/v1/credential/revoke', z.strictObject({ access_key_id: accessKeyId }), (body) => revoke(house, body)),
+    post('/v1/credential/revoke', z.strictObject({ access_key_id: accessKeyId }), (body) =>
+      revoke(house, body),
+    ),
   ];
 }
 
@@ -145,7 +156,9 @@ function post<Schema extends z.ZodType>(
     async handle({ body }) {
       const parsed = schema.safeParse(body);
       if (parsed.success) return handle(parsed.data);
-      const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`);
+      const problems = parsed.error.issues.map(
+        (issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`,
+      );
       return { status: 400, body: { error: problems.join('; ') } };
     },
   };

@@ -38,7 +38,10 @@ export interface Api {
 export async function composeApi(settings: Settings, house: ApiHouse): Promise<Api> {
   const verifier = await startVerifier(settings, house.log);
   const { clock_window_s: windowS, explain_mismatch: explainMismatch } = settings.auth;
-  const authenticator = new Authenticator({ ...house, verifier }, { windowMs: windowS * 1000, explainMismatch });
+  const authenticator = new Authenticator(
+    { ...house, verifier },
+    { windowMs: windowS * 1000, explainMismatch },
+  );
   const { clock, records } = house;
   const routes = new RouteTable([
     connectivityRoute({ ...house, sleepRecords: records.sleep }),

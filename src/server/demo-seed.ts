@@ -50,7 +50,9 @@ export async function seedDemo(writer: RegistryWriter): Promise<DemoRegistry> {
     await writer.put('product', { productId, appIds: [appId] }),
   ];
   for (const device of devices) puts.push(await writer.putDevice(device));
-  assert(puts.every(({ ok }) => ok), 'what the demo refers to was put before it');
+  assert(
+    puts.every(({ ok }) => ok),
+    'what the demo refers to was put before it',
+  );
   return { credential, devices };
 }
-

@@ -28,7 +28,11 @@ export class RegistryRefresh {
     this.#registry.purge();
     this.#signingKeys.purgeAll();
     if (result.ok) this.#log.info({ ...result.value }, 'registry imported');
-    else this.#log.error({ file: request.file, reason: result.error.message }, 'registry not imported; nothing changed');
+    else
+      this.#log.error(
+        { file: request.file, reason: result.error.message },
+        'registry not imported; nothing changed',
+      );
     return result;
   }
 
@@ -42,31 +46,48 @@ export class RegistryRefresh {
   }
 
   /** Lines of `{progress}`, as they come in, then one `{result}` or `{error}`. */
-  async *#upload(file: string, replace: boolean): AsyncGenerator<unknown> {
-    const told: number[] = [];
-    let wake = (): void => undefined;
-    let result: ImportResult | null = null;
-    void this.import({ file, replace, skipUnchanged: false }, (entries) => {
-      told.push(entries);
-      wake();
-    }).then((settled) => {
-      result = settled;
-      wake();
-    });
-    while (result === null) {
-      const latest = told.splice(0).at(-1);
-      if (latest !== undefined) yield { progress: latest };
+  async *#upload(file: string, replace: boolean): AsyncGenerator {
+    const lines = new Lines();
+    const importing = this.import({ file, replace, skipUnchanged: false }, (entries) =>
+      lines.tell({ progress: entries }),
+    );
+    void importing.then((result) => lines.end(lastLine(result)));
+    yield* lines;
+  }
+}
+
+/** From whoever tells to whoever reads; a slow reader misses all but the latest of what can be missed. */
+class Lines {
+  #latest: object | null = null;
+  #last: object | null = null;
+  #wake = (): void => undefined;
+
+  tell(line: object): void {
+    this.#latest = line;
+    this.#wake();
+  }
+
+  end(line: object): void {
+    this.#last = line;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<object> {
+    for (;;) {
+      const line = this.#latest;
+      this.#latest = null;
+      if (line !== null) yield line;
+      else if (this.#last !== null) return yield this.#last;
       else
         await new Promise<void>((resolve) => {
-          wake = resolve;
+          this.#wake = resolve;
         });
     }
-    yield lastLine(result);
   }
 }
 
 /** The spool file's own name means nothing to who sent it. */
-function lastLine(result: ImportResult): unknown {
+function lastLine(result: ImportResult): object {
   if (result.ok) return { result: { counts: result.value.counts } };
   return { error: result.error.message.replace(result.error.file, 'the file') };
 }

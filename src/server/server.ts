@@ -87,7 +87,12 @@ class Server implements RunningServer {
     const { registry: tables, directory } = this.#store;
     this.#registry = new RegistryStore(tables);
     this.#writer = new RegistryWriter(tables, this.#registry);
-    this.#refresh = new RegistryRefresh({ directory, registry: this.#registry, signingKeys: this.#signingKeys, log });
+    this.#refresh = new RegistryRefresh({
+      directory,
+      registry: this.#registry,
+      signingKeys: this.#signingKeys,
+      log,
+    });
     this.#records = openRecords(this.#store.state, settings, { clock, log, readiness: this.#readiness });
     this.#directory = new DeviceDirectory(this.#records.sleep);
     this.#saver = new HeartbeatSaver(this.#directory);
@@ -106,7 +111,8 @@ class Server implements RunningServer {
 
   async start(): Promise<void> {
     const { modeBefore, directory } = this.#store;
-    if (modeBefore !== null) this.#log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
+    if (modeBefore !== null)
+      this.#log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
     const opsPort = await this.#ops.listen();
     await this.#fillRegistry();
     await this.#endWhatACrashLeftOpen();
@@ -208,12 +214,19 @@ class Server implements RunningServer {
       if (!result.ok) throw new Error(result.error.message);
     } else if (wantsDemo(this.#settings, this.#registry)) this.#demo = await seedDemo(this.#writer);
     if (this.#registry.isEmpty())
-      this.#log.warn({}, 'the registry is empty: nobody can call and no device can log in; see reveille registry import --help');
+      this.#log.warn(
+        {},
+        'the registry is empty: nobody can call and no device can log in; see reveille registry import --help',
+      );
   }
 
   async #endWhatACrashLeftOpen(): Promise<void> {
     const lost = await this.#records.sleep.closeOpenSessions(wallSeconds(this.#clock));
-    if (lost > 0) this.#log.warn({ sessions: lost, reason: 'node_lost' }, 'sessions that the last stop left open are ended');
+    if (lost > 0)
+      this.#log.warn(
+        { sessions: lost, reason: 'node_lost' },
+        'sessions that the last stop left open are ended',
+      );
   }
 
   /** What the drain's deadline left: their sockets go with the process, their records must not say they are open. */

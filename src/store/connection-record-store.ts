@@ -67,12 +67,19 @@ export class ConnectionRecordStore implements ConnectionRecords {
    */
   async closeOpenSessions(nowS: number): Promise<number> {
     let closed = 0;
-    for (;;) {
-      const slice = Array.from(this.#tables.open.getKeys({ limit: closeSessionsSlice }));
+    let slice = this.#openSlice();
+    while (slice.length > 0) {
       for (const key of slice) closed += this.#close(key, nowS);
       await this.allCommitted();
-      if (slice.length < closeSessionsSlice) return closed;
+      slice = this.#openSlice(slice.at(-1));
     }
+    return closed;
+  }
+
+  /** Keys of devices with an open session, behind `after`. */
+  #openSlice(after?: Buffer): Buffer[] {
+    const start = after === undefined ? {} : { start: after, exclusiveStart: true };
+    return Array.from(this.#tables.open.getKeys({ ...start, limit: closeSessionsSlice }));
   }
 
   #close(key: Buffer, nowS: number): number {

@@ -9,6 +9,7 @@
  * its thread for as long as anybody else writes: it is for worker threads and for a store at rest.
  */
 import { open, type Database, type RootDatabase } from 'lmdb';
+import { Packr } from 'msgpackr';
 
 export type Table<Row> = Database<Row, Buffer>;
 
@@ -34,7 +35,9 @@ export class Environment {
 
   /** Makes the table where there is none, unless read-only. */
   table<Row>(name: string): Table<Row> {
-    const table = this.#root.openDB<Row, Buffer>({ name, keyEncoding: 'binary' }) as Table<Row> | undefined;
+    const encoder = new Packr({ useRecords: false });
+    const options = { name, keyEncoding: 'binary', encoder } as const;
+    const table = this.#root.openDB<Row, Buffer>(options) as Table<Row> | undefined;
     if (table === undefined) throw new Error(`${this.#path} has no table ${name}`);
     return table;
   }

@@ -13,7 +13,7 @@ class Entry implements WheelEntry {
   }
 }
 
-function wheelAt(nowMs: number): { wheel: DeadlineWheel<Entry>; turnTo(ms: number): void } {
+function wheelAt(nowMs: number): { wheel: DeadlineWheel<Entry>; turnTo: (ms: number) => void } {
   let current = nowMs;
   const wheel = new DeadlineWheel<Entry>(1000, nowMs, (entry) => {
     entry.expiredMs = current;

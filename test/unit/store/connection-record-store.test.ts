@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { neverConnected, type ConnectionRecord } from '../../../src/domain/connectivity.ts';
 import type { DeviceId, SessionId } from '../../../src/domain/ids.ts';
 import { ConnectionRecordStore } from '../../../src/store/connection-record-store.ts';
@@ -134,4 +135,19 @@ test('a record cannot be read from a closed store: it throws and is never taken 
   const records = recordsOf(store);
   await store.close();
   assert.throws(() => records.read(device));
+});
+
+test('the newest record is what is read, at every moment between writes and commits', async (t) => {
+  const records = recordsOf(temporaryStore(t));
+  const newest = new Map<DeviceId, number>();
+  let seed = 1;
+  for (let step = 1; step <= 3000; step++) {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    const id = `device-${(seed >>> 16) % 12}` as DeviceId;
+    records.write(id, { ...openRecord, epoch: step });
+    newest.set(id, step);
+    if (seed % 5 === 0) await setImmediate();
+    if (seed % 97 === 0) await records.committed(id);
+    for (const [deviceId, epoch] of newest) assert.equal(records.read(deviceId)?.epoch, epoch);
+  }
 });

@@ -1,0 +1,218 @@
+/** The command line as processes: exit codes, a store at rest, a running server, the demo. */
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
+import { sampleRegistry } from '../support/registry-entries.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+
+interface Vector {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly raw_query: string;
+  readonly body: string;
+  readonly header_set: string;
+  readonly canonical_request: string;
+  readonly string_to_sign: string;
+  readonly signing_key_hex: string;
+  readonly signature: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const { credential, vectors } = JSON.parse(
+  readFileSync(new URL('../protocol/tgv1-vectors.json', import.meta.url), 'utf8'),
+) as { readonly credential: object; readonly vectors: readonly Vector[] };
+
+function json(result: CliResult): unknown {
+  assert.equal(result.exitCode, 0, result.stderr);
+  return JSON.parse(result.stdout);
+}
+
+function writeJson(t: Ending, name: string, value: unknown): string {
+  const path = join(temporaryDirectory(t), name);
+  writeFileSync(path, JSON.stringify(value));
+  return path;
+}
+
+test('help exits 0, a usage that cannot be exits 2, a failure exits 1; none shows a stack', async (t) => {
+  const dataDir = ['--data-dir', join(temporaryDirectory(t), 'none')];
+  const cases = [
+    [['--help'], 0, /Commands:/],
+    [['simulate', '--help'], 0, /Examples:/],
+    [['nonsense'], 2, /unknown command/],
+    [['wake', '--nonsense', 'D'], 2, /unknown option/],
+    [['wake'], 2, /missing required argument/],
+    [['config', '--set', 'api.lisen=x'], 2, /api\.lisen.*api\.listen/],
+    [['device', 'show', 'D', ...dataDir], 1, /no store/],
+    [['device', 'kick', 'D', ...dataDir], 1, /no server runs/],
+  ] as const;
+  for (const [args, exitCode, said] of cases) {
+    const result = await runCli(args);
+    assert.equal(result.exitCode, exitCode, args.join(' '));
+    assert.match(exitCode === 0 ? result.stdout : result.stderr, said, args.join(' '));
+    assert.doesNotMatch(result.stderr, /\n\s+at /, args.join(' '));
+  }
+});
+
+test('a wrong variable of the environment exits 2 and names itself', async () => {
+  const { exitCode, stderr } = await runCli(['config'], { REVEILLE_API_LISEN: 'x' });
+  assert.equal(exitCode, 2);
+  assert.match(stderr, /REVEILLE_API_LISEN.*REVEILLE_API_LISTEN/);
+});
+
+test('sign makes the values of the vectors', async (t) => {
+  const file = writeJson(t, 'credential.json', credential);
+  const chosen = vectors.filter(({ name }) =>
+    /^(GET with a query, short set|POST wakeup, long set)$/.test(name),
+  );
+  assert.equal(chosen.length, 2);
+  for (const vector of chosen) {
+    const target = vector.raw_query === '' ? vector.path : `${vector.path}?${vector.raw_query}`;
+    const body = vector.body === '' ? [] : ['--body', vector.body];
+    const how = ['--header-set', vector.header_set, '--date', '20261120T083000Z', '--credential', file];
+    const signed = json(
+      await runCli(['sign', vector.method, target, ...body, ...how, '--explain', '--json']),
+    );
+    const { canonical_request, string_to_sign, signing_key_hex, signature, headers } = vector;
+    const values = { canonical_request, string_to_sign, signing_key_hex, signature, headers };
+    assert.deepEqual(signed, { method: vector.method, target, ...values });
+  }
+});
+
+test('a registry goes into a store at rest and comes out the same; what is wrong changes nothing', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
+  const imported = json(
+    await cli('registry', 'import', writeJson(t, 'registry.json', sampleRegistry), '--json'),
+  );
+  assert.deepEqual((imported as { counts: object }).counts, {
+    application: 1,
+    product: 1,
+    credential: 1,
+    device: 2,
+    webhook: 1,
+    bridge: 1,
+  });
+  assert.equal(statSync(directory).mode & 0o777, 0o700);
+  assert.deepEqual(json(await cli('registry', 'export', '--with-secrets')), sampleRegistry);
+  const masked = await cli('registry', 'export');
+  assert.doesNotMatch(masked.stdout, /secret-1|secret-of-the-credential|whsec_/);
+
+  const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 's' }] };
+  const refused = await cli('registry', 'import', writeJson(t, 'wrong.json', wrong), '--replace');
+  assert.equal(refused.exitCode, 1);
+  assert.match(refused.stderr, /devices\[0\].*"NEW".*"none"/);
+  assert.deepEqual(json(await cli('registry', 'export', '--with-secrets')), sampleRegistry);
+});
+
+test('devices and credentials change in a store at rest', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory, '--json']);
+  json(await cli('registry', 'import', writeJson(t, 'registry.json', sampleRegistry)));
+  const { device } = json(await cli('device', 'add', 'NEW', '--product', 'doorbell')) as {
+    device: { secret: string };
+  };
+  assert.match(device.secret, /^[\w-]{43}$/);
+  assert.match((await cli('device', 'add', 'NEW', '--product', 'doorbell')).stderr, /already.*--replace/);
+  assert.match((await cli('device', 'add', 'OTHER', '--product', 'none')).stderr, /no product/);
+  json(await cli('device', 'disable', 'NEW'));
+  const shown = json(await cli('device', 'show', 'NEW')) as { device: { disabled: boolean; secret: string } };
+  assert.deepEqual([shown.device.disabled, shown.device.secret], [true, '***']);
+  const made = json(await cli('credential', 'rotate', 'AKTEST', '--grace', '1h')) as {
+    credential: object;
+    replaced: string;
+  };
+  assert.equal(made.replaced, 'AKTEST');
+  json(await cli('credential', 'revoke', 'AKTEST'));
+  const listed = json(await cli('registry', 'list', 'credentials')) as {
+    credentials: { revoked: boolean }[];
+  };
+  assert.deepEqual(listed.credentials.map(({ revoked }) => revoked).sort(), [false, true]);
+});
+
+const freePorts = ['api', 'sleep', 'ops'].flatMap((name) => ['--set', `${name}.listen=127.0.0.1:0`]);
+
+test('a first start makes a demo application; its devices sleep, wake and are kicked; SIGTERM ends it with 0', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
+  const server = new LongCommand(['serve', '--data-dir', directory, ...freePorts]);
+  const ready = JSON.parse(await server.line((line) => line.includes('"msg":"ready"'))) as {
+    listeners: object;
+  };
+  assert.deepEqual(Object.keys(ready.listeners), ['api', 'sleep', 'ops']);
+  assert.match(server.stderr, /secret key.*\n.*DEMO-DOORBELL-1/);
+  for (const line of server.lines) assert.ok(JSON.parse(line), 'standard output is JSON');
+
+  const early = await cli('wake', 'DEMO-DOORBELL-1');
+  assert.equal(early.exitCode, 1);
+  assert.match(early.stdout, /40412/);
+
+  const fleet = new LongCommand(['simulate', '--devices', '2', '--json', '--data-dir', directory]);
+  await fleet.line((line) => line.includes('"event":"online"'));
+  const woken = await cli('wake', 'DEMO-DOORBELL-1', '--custom-data', '0x12aB');
+  assert.equal(woken.exitCode, 0, woken.stdout);
+  const wake = JSON.parse(await fleet.line((line) => line.includes('"event":"wake"'))) as object;
+  assert.equal((wake as { packet: string }).packet, '983b16f8f39c12ab');
+  assert.deepEqual(json(await cli('device', 'kick', 'DEMO-DOORBELL-2', '--json')), { kicked: true });
+  const record = await cli('call', 'GET', '/v1/device/connectivity?device_id=DEMO-DOORBELL-2');
+  assert.equal(record.exitCode, 0, record.stdout);
+  assert.match(record.stdout, /HTTP 200[^]*"last_offline_at": \d+/);
+  assert.equal(await fleet.stop('SIGINT'), 0);
+  assert.match(fleet.lines.at(-1) ?? '', /"event":"summary"/);
+
+  const doctor = json(await cli('doctor', '--json')) as { ok: boolean };
+  assert.equal(doctor.ok, true);
+  const secondServer = await cli('serve', ...freePorts);
+  assert.equal(secondServer.exitCode, 1);
+  assert.match(secondServer.stderr, new RegExp(`in use by process ${server.pid}`));
+  assert.equal(await server.stop('SIGTERM'), 0);
+});
+
+test('a registry goes into a running server, and one bad entry is named', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
+  const server = new LongCommand(['serve', '--data-dir', directory, ...freePorts]);
+  await server.line((line) => line.includes('"msg":"ready"'));
+  json(await cli('registry', 'import', writeJson(t, 'registry.json', sampleRegistry), '--replace', '--json'));
+  const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 's' }] };
+  const refused = await cli('registry', 'import', writeJson(t, 'wrong.json', wrong));
+  assert.equal(refused.exitCode, 1);
+  assert.match(refused.stderr, /wrong\.json: devices\[0\].*"NEW".*"none"/);
+  assert.deepEqual(
+    json(await cli('registry', 'export', '--with-secrets')),
+    sampleRegistry,
+    'and nothing else',
+  );
+  assert.equal(await server.stop('SIGTERM'), 0);
+});
+
+test('the demo plays its story on a server of its own', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const { exitCode, stdout, stderr } = await runCli(['demo', '--data-dir', directory]);
+  assert.equal(exitCode, 0, stdout + stderr);
+  for (const said of ['98 3b 16 f8 f3 9c 00 00', '98 3b 16 f8 f3 9c 12 ab', 'code 40902', 'code 40412'])
+    assert.ok(stdout.includes(said), said);
+});
+
+test('a simulated login that is refused exits 1', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const server = new LongCommand(['serve', '--data-dir', directory, ...freePorts]);
+  await server.line((line) => line.includes('"msg":"ready"'));
+  const args = [
+    'simulate',
+    '--prefix',
+    'NOBODY',
+    '--secret',
+    'guess',
+    '--duration',
+    '1',
+    '--data-dir',
+    directory,
+  ];
+  const { exitCode, stderr } = await runCli(args);
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /NOBODY1.*denied/);
+  assert.equal(await server.stop('SIGTERM'), 0);
+});

@@ -1,0 +1,322 @@
+/** The ops listener over real sockets: who may ask what, bodies in and answers out, and what hanging up does. */
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { AdminRequest, AdminRoute, UploadRoute } from '../../src/ops/admin-route.ts';
+import { Metrics } from '../../src/ops/metrics.ts';
+import { OpsListener } from '../../src/ops/ops-listener.ts';
+import { Readiness } from '../../src/ops/readiness.ts';
+import { FakeLog } from '../support/fakes.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'ops-listener-'));
+const spoolDirectory = join(root, 'spool');
+const readiness = new Readiness();
+const log = new FakeLog();
+const asked: AdminRequest[] = [];
+const uploaded: { query: string; bytes: number; mode: number; text: string }[] = [];
+/** Says `ended` when the upload that was hung up on is over. */
+const endlessUpload = new EventEmitter();
+let port = 0;
+
+const routes: (AdminRoute | UploadRoute)[] = [
+  {
+    method: 'POST',
+    path: '/v1/echo',
+    handle(request) {
+      asked.push(request);
+      return Promise.resolve({ status: 201, body: { got: request.body ?? null } });
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/echo',
+    handle: ({ query }) => Promise.resolve({ status: 200, body: [...query] }),
+  },
+  { method: 'GET', path: '/v1/broken', handle: () => Promise.reject(new Error('planted')) },
+  { method: 'POST', path: '/v1/import', upload: recordUpload },
+  { method: 'POST', path: '/v1/many', upload: manyLines },
+  { method: 'POST', path: '/v1/none', upload: noLines },
+  { method: 'POST', path: '/v1/late-fault', upload: lateFault },
+  { method: 'POST', path: '/v1/endless', upload: endless },
+];
+
+async function* recordUpload({ query }: Pick<AdminRequest, 'query'>, file: string): AsyncGenerator {
+  yield { progress: 1 };
+  const text = await readFile(file, 'latin1');
+  uploaded.push({ query: query.toString(), bytes: text.length, mode: statSync(file).mode & 0o777, text });
+  yield { done: true };
+}
+
+const manyCount = 20_000;
+const padding = 'x'.repeat(500);
+
+async function* manyLines(): AsyncGenerator {
+  for (let number = 0; number < manyCount; number++) yield { number, padding };
+}
+
+async function* noLines(): AsyncGenerator {}
+
+async function* lateFault(): AsyncGenerator {
+  yield { progress: 1 };
+  throw new Error('planted late');
+}
+
+async function* endless(): AsyncGenerator {
+  try {
+    for (;;) yield { padding };
+  } finally {
+    endlessUpload.emit('ended');
+  }
+}
+
+const listener = new OpsListener(
+  { metrics: new Metrics({ sleepSessions: () => 3 }), readiness, routes, log },
+  { host: '127.0.0.1', port: 0, hosts: ['ops.example'], token: 'the-token', spoolDirectory },
+);
+
+before(async () => {
+  mkdirSync(spoolDirectory);
+  writeFileSync(join(spoolDirectory, 'left-by-a-killed-process'), '');
+  port = await listener.listen();
+});
+after(() => {
+  listener.close();
+  rmSync(root, { recursive: true });
+});
+
+interface Ask {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly chunked?: boolean;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+const authorization = 'Bearer the-token';
+const json = { authorization, 'content-type': 'application/json' };
+const ndjson = { authorization, 'content-type': 'application/x-ndjson' };
+
+/** One request on a connection of its own. */
+function ask(
+  path: string,
+  { method = 'GET', headers = {}, body, chunked = false }: Ask = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const length = body === undefined || chunked ? {} : { 'content-length': Buffer.byteLength(body) };
+    const request = httpRequest({ port, path, method, headers: { ...length, ...headers }, agent: false });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString('latin1'),
+        }),
+      );
+    });
+    request.end(body);
+  });
+}
+
+function linesOf({ text }: Answer): unknown[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): unknown => JSON.parse(line));
+}
+
+test('probes and metrics are open to whoever reaches the port, under any name', async () => {
+  const headers = { host: '10.1.2.3:9999' };
+  assert.equal((await ask('/livez', { headers })).status, 200);
+  const metrics = await ask('/metrics', { headers });
+  assert.equal(metrics.status, 200);
+  assert.match(metrics.headers['content-type'] ?? '', /^text\/plain; version=0\.0\.4/);
+  assert.match(metrics.text, /^reveille_sleep_sessions 3$/m);
+  assert.equal((await ask('/livez', { method: 'POST' })).status, 405);
+});
+
+test('readiness is 503 with its reasons, 200 without', async () => {
+  const starting = await ask('/readyz');
+  assert.equal(starting.status, 503);
+  assert.deepEqual(JSON.parse(starting.text), { ready: false, reasons: ['starting'] });
+  readiness.clear('starting');
+  const ready = await ask('/readyz');
+  assert.equal(ready.status, 200);
+  assert.deepEqual(JSON.parse(ready.text), { ready: true, reasons: [] });
+});
+
+test('administration needs a known host, an own origin and the token, in this order, also for paths there are not', async () => {
+  const statusWith = async (headers: Record<string, string>, path = '/v1/echo'): Promise<number> =>
+    (await ask(path, { headers })).status;
+  assert.equal(await statusWith({ authorization }), 200);
+  assert.equal(await statusWith({ authorization, host: 'ops.example' }), 200);
+  assert.equal(await statusWith({ authorization, host: 'evil.example' }), 403);
+  assert.equal(await statusWith({ authorization, origin: 'http://evil.example' }), 403);
+  assert.equal(await statusWith({ authorization, origin: `http://localhost:${port}` }), 200);
+  assert.equal(await statusWith({}), 401);
+  assert.equal(await statusWith({ authorization: 'Bearer other' }), 401);
+  assert.equal(await statusWith({}, '/v1/nowhere'), 401);
+  assert.equal(await statusWith({ authorization }, '/v1/nowhere'), 404);
+  assert.equal((await ask('/v1/echo')).headers['www-authenticate'], 'Bearer');
+});
+
+test('a route gets the query and the parsed body, and its status and body are the answer', async () => {
+  const answer = await ask('/v1/echo?replace=true&name=a+b', {
+    method: 'POST',
+    headers: json,
+    body: '{"x":[1,"é"]}',
+  });
+  assert.equal(answer.status, 201);
+  assert.equal(answer.text, Buffer.from('{"got":{"x":[1,"é"]}}').toString('latin1'));
+  const { query, body } = asked.at(-1) ?? assert.fail('not asked');
+  assert.deepEqual(
+    [...query],
+    [
+      ['replace', 'true'],
+      ['name', 'a b'],
+    ],
+  );
+  assert.deepEqual(body, { x: [1, 'é'] });
+  assert.equal((await ask('/v1/echo', { method: 'POST', headers: { authorization } })).text, '{"got":null}');
+});
+
+test('a known path with another method is 405 with Allow', async () => {
+  const answer = await ask('/v1/echo', { method: 'DELETE', headers: { authorization } });
+  assert.equal(answer.status, 405);
+  assert.equal(answer.headers.allow, 'POST, GET');
+});
+
+test('a body of another type is 415, one that is no JSON 400, and neither reaches the route', async () => {
+  const before = asked.length;
+  const text = { authorization, 'content-type': 'text/plain' };
+  assert.equal((await ask('/v1/echo', { method: 'POST', headers: text, body: '{}' })).status, 415);
+  assert.equal((await ask('/v1/echo', { method: 'POST', headers: json, body: '{' })).status, 400);
+  assert.equal((await ask('/v1/import', { method: 'POST', headers: text, body: '{}' })).status, 415);
+  assert.equal(asked.length, before);
+});
+
+test('a body over the limit is 413, announced or not', async () => {
+  const body = ' '.repeat(256 * 1024 + 1);
+  for (const chunked of [false, true])
+    assert.equal(
+      (await ask('/v1/echo', { method: 'POST', headers: json, body, chunked })).status,
+      413,
+      `${chunked}`,
+    );
+  const within = await ask('/v1/echo', { method: 'POST', headers: json, body: `{}${body.slice(3)}` });
+  assert.equal(within.status, 201);
+});
+
+test('a route that fails answers 500, says nothing of why, and is in the log', async () => {
+  const answer = await ask('/v1/broken', { headers: { authorization } });
+  assert.equal(answer.status, 500);
+  assert.doesNotMatch(answer.text, /planted/);
+  assert.ok(log.lines.some(({ level, fields }) => level === 'error' && 'err' in fields && 'path' in fields));
+});
+
+test('an upload is spooled whole, whatever its size, used, and gone afterwards', async () => {
+  for (const [bytes, chunked] of [
+    [0, false],
+    [1, false],
+    [1, true],
+    [40_000_000, false],
+    [9_000_001, true],
+  ] as const) {
+    const body = Buffer.alloc(bytes, 'ab\n');
+    const answer = await ask('/v1/import?replace=true', { method: 'POST', headers: ndjson, body, chunked });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers['content-type'], 'application/x-ndjson');
+    assert.deepEqual(linesOf(answer), [{ progress: 1 }, { done: true }]);
+    const upload = uploaded.at(-1) ?? assert.fail('not uploaded');
+    assert.deepEqual([upload.query, upload.bytes, upload.mode], ['replace=true', bytes, 0o600]);
+    assert.ok(upload.text === body.toString('latin1'));
+  }
+  assert.deepEqual(readdirSync(spoolDirectory), []);
+});
+
+test('a slow reader gets every line of a long answer, in order', async () => {
+  const answer = await ask('/v1/many', { method: 'POST', headers: ndjson, body: '' });
+  const numbers = linesOf(answer).map((line) =>
+    typeof line === 'object' && line !== null && 'number' in line ? line.number : -1,
+  );
+  assert.deepEqual(numbers, [...Array(manyCount).keys()]);
+});
+
+test('an upload that tells nothing answers 200 and nothing, one that fails late ends with a line that says so', async () => {
+  assert.equal((await ask('/v1/none', { method: 'POST', headers: ndjson, body: 'x' })).text, '');
+  const late = await ask('/v1/late-fault', { method: 'POST', headers: ndjson, body: 'x' });
+  assert.deepEqual(linesOf(late), [{ progress: 1 }, { error: 'internal error' }]);
+});
+
+/** A raw connection that has sent the head of an upload. */
+async function beginUpload(path: string, bytes: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  const head = [`POST ${path} HTTP/1.1`, 'Host: localhost', `Authorization: ${authorization}`];
+  socket.write(
+    [...head, 'Content-Type: application/x-ndjson', `Content-Length: ${bytes}`, '', ''].join('\r\n'),
+  );
+  return socket;
+}
+
+test('a caller that hangs up on a long answer ends the work behind it', async () => {
+  const socket = await beginUpload('/v1/endless', 0);
+  await once(socket, 'data');
+  const ended = once(endlessUpload, 'ended');
+  socket.destroy();
+  await ended;
+});
+
+test('a caller that hangs up within its upload leaves no file, and the next is served', async () => {
+  const before = uploaded.length;
+  for (let round = 0; round < 8; round++) {
+    const socket = await beginUpload('/v1/import', 1_000_000);
+    socket.end(Buffer.alloc(500_000));
+    socket.resume();
+    await once(socket, 'close');
+  }
+  const answer = await ask('/v1/import', { method: 'POST', headers: ndjson, body: 'x' });
+  assert.equal(answer.status, 200);
+  assert.equal(uploaded.length, before + 1);
+});
+
+test('an upload announced beyond the limit is refused before it is sent', async () => {
+  const socket = await beginUpload('/v1/import', 3 * 1024 ** 3);
+  const [chunk]: unknown[] = await once(socket, 'data');
+  assert.match(String(chunk), /^HTTP\/1\.1 413 /);
+  socket.destroy();
+});
+
+test('while the server drains, answers end their connections', async () => {
+  assert.equal(
+    (await ask('/livez', { headers: { connection: 'keep-alive' } })).headers.connection,
+    undefined,
+  );
+  readiness.set('draining');
+  const answer = await ask('/readyz', { headers: { connection: 'keep-alive' } });
+  assert.equal(answer.headers.connection, 'close');
+  assert.deepEqual(JSON.parse(answer.text), { ready: false, reasons: ['draining'] });
+  readiness.clear('draining');
+});
+
+test('a second listener on the same port is refused, not given half of the connections', async () => {
+  const house = { metrics: new Metrics({ sleepSessions: () => 0 }), readiness, routes: [], log };
+  const spool = join(root, 'other-spool');
+  const settings = { host: '127.0.0.1', port, hosts: [], token: 'x', spoolDirectory: spool };
+  await assert.rejects(new OpsListener(house, settings).listen(), /cannot listen on 127\.0\.0\.1/);
+  assert.ok(existsSync(spool));
+});

@@ -1,0 +1,58 @@
+/** The examples of docs/ that a reader can run: run here, and held against golden values and what the page says they print. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+const openssl = spawnSync('openssl', ['version']).status === 0;
+const skip = openssl ? false : 'no openssl here';
+
+function read(path: string): string {
+  return readFileSync(new URL(path, import.meta.url), 'utf8');
+}
+
+/** The only fenced block of its kind on the page. */
+function block(page: string, kind: 'sh' | 'text'): string {
+  const found = [...page.matchAll(new RegExp(`^\`\`\`${kind}\n([^]*?)^\`\`\`$`, 'gm'))];
+  assert.equal(found.length, 1, `one block of ${kind}`);
+  return found[0]?.[1] ?? '';
+}
+
+/** What the page's example prints. */
+function run(page: string): string {
+  const { status, stdout, stderr } = spawnSync('sh', ['-eu'], { input: block(page, 'sh'), encoding: 'utf8' });
+  assert.deepEqual([status, stderr], [0, '']);
+  return stdout;
+}
+
+interface Vector {
+  readonly canonical_request: string;
+  readonly string_to_sign: string;
+  readonly signing_key_hex: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+test(
+  'the example of docs/signing.md computes the first vector and prints what the page says',
+  { skip },
+  () => {
+    const page = read('../../docs/signing.md');
+    const { vectors } = JSON.parse(read('tgv1-vectors.json')) as { readonly vectors: readonly Vector[] };
+    const [first] = vectors;
+    assert(first !== undefined);
+    const printed = run(page);
+    assert.deepEqual(printed.trimEnd().split('\n\n'), [
+      first.canonical_request,
+      first.string_to_sign,
+      first.signing_key_hex,
+      first.headers['Authorization'],
+    ]);
+    assert.equal(printed.trimEnd(), block(page, 'text').trimEnd());
+    assert.equal(vectors.length, 12, 'the page says how many there are');
+  },
+);
+
+test('the example of docs/sleep-protocol.md prints the login line that the page says', { skip }, () => {
+  const page = read('../../docs/sleep-protocol.md');
+  assert.equal(run(page), block(page, 'text'));
+});

@@ -1,0 +1,88 @@
+/** The command line as a process of its own, as a shell would start it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface CliResult {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Settings of whoever runs the tests must not reach the command. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('REVEILLE_')));
+}
+
+function spawnCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+  return spawn(process.execPath, ['--import', 'tsx', main, ...args], {
+    cwd: checkout,
+    env: { ...cleanEnvironment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** Resolves when the command has ended. */
+export function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CliResult> {
+  const child = spawnCli(args, env);
+  const said = { stdout: '', stderr: '' };
+  child.stdout?.setEncoding('utf8').on('data', (piece: string) => (said.stdout += piece));
+  child.stderr?.setEncoding('utf8').on('data', (piece: string) => (said.stderr += piece));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (exitCode) => resolve({ exitCode, ...said }));
+  });
+}
+
+/** A command that goes on until it is told to stop. */
+export class LongCommand {
+  readonly lines: string[] = [];
+  stderr = '';
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<number | null>;
+  #onLine: () => void = () => undefined;
+
+  constructor(args: readonly string[]) {
+    this.#child = spawnCli(args);
+    this.#child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
+      this.stderr += piece;
+    });
+    if (this.#child.stdout !== null)
+      createInterface({ input: this.#child.stdout }).on('line', (line) => {
+        this.lines.push(line);
+        this.#onLine();
+      });
+    this.#ended = new Promise((resolve) => {
+      this.#child.on('close', (exitCode) => {
+        resolve(exitCode);
+        this.#onLine();
+      });
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** The first line on standard output that `isWanted`, said before or after; rejects when the command ends first. */
+  async line(isWanted: (line: string) => boolean): Promise<string> {
+    for (;;) {
+      const found = this.lines.find(isWanted);
+      if (found !== undefined) return found;
+      if (this.#child.exitCode !== null)
+        throw new Error(`it ended: ${this.lines.join('\n')}\n${this.stderr}`);
+      await new Promise<void>((resolve) => {
+        this.#onLine = resolve;
+      });
+    }
+  }
+
+  /** Resolves to the exit code; null when the signal killed it. */
+  stop(signal: NodeJS.Signals): Promise<number | null> {
+    this.#child.kill(signal);
+    return this.#ended;
+  }
+}

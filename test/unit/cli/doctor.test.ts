@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkNode, checkOpenFiles } from '../../../src/cli/doctor-machine.ts';
+import { judgeRegistry } from '../../../src/cli/doctor-registry.ts';
+import type { AccessKeyId, ApplicationId } from '../../../src/domain/ids.ts';
+import type { Credential } from '../../../src/domain/registry.ts';
+
+test('Node 20 and 22 are well, others are said, older ones fail', () => {
+  const states = ['20.20.2', '22.0.0', '21.1.0', '24.0.0', '20.11.9', '18.20.0'].map(
+    (version) => checkNode(version).state,
+  );
+  assert.deepEqual(states, ['ok', 'ok', 'warn', 'warn', 'fail', 'fail']);
+});
+
+test('too few open files for the sessions that were asked for are a warning, none at all a failure', () => {
+  assert.equal(checkOpenFiles(19_000, 20_024).state, 'ok');
+  assert.equal(checkOpenFiles(19_000, Infinity).state, 'ok');
+  const { state, found, advice } = checkOpenFiles(19_000, 4096);
+  assert.equal(state, 'warn');
+  assert.match(found, /3072 sleep sessions/);
+  assert.match(String(advice), /ulimit -n 20024/);
+  assert.equal(checkOpenFiles(19_000, 1024).state, 'fail');
+});
+
+const nowS = 1_000_000;
+const counts = { application: 1, product: 1, credential: 1, device: 1, webhook: 0, bridge: 0 };
+
+function credentialUntil(notAfter: number | null): Credential {
+  const appId = 'app' as ApplicationId;
+  const accessKeyId = 'AK1' as AccessKeyId;
+  return {
+    accessKeyId,
+    secretKey: 's3cret',
+    appId,
+    grants: ['*'],
+    notBefore: null,
+    notAfter,
+    revoked: false,
+  };
+}
+
+function statesOf(found: ReturnType<typeof judgeRegistry>): string[] {
+  return found.map(({ check, state }) => `${check} ${state}`);
+}
+
+test('an empty registry is a warning: nobody can call', () => {
+  const none = { application: 0, product: 0, credential: 0, device: 0, webhook: 0, bridge: 0 };
+  assert.deepEqual(statesOf(judgeRegistry(none, null, nowS)), ['registry warn']);
+});
+
+test('a registry without a valid credential fails, one that ends within a week is said', () => {
+  const week = 7 * 86_400;
+  assert.deepEqual(statesOf(judgeRegistry(counts, null, nowS)), ['registry ok', 'credential fail']);
+  assert.deepEqual(statesOf(judgeRegistry(counts, credentialUntil(null), nowS)), [
+    'registry ok',
+    'credential ok',
+  ]);
+  assert.deepEqual(statesOf(judgeRegistry(counts, credentialUntil(nowS + week), nowS)), [
+    'registry ok',
+    'credential warn',
+  ]);
+  assert.deepEqual(statesOf(judgeRegistry({ ...counts, device: 0 }, credentialUntil(null), nowS)), [
+    'registry warn',
+    'credential ok',
+  ]);
+});
+
+test('no finding shows a secret', () => {
+  assert.doesNotMatch(JSON.stringify(judgeRegistry(counts, credentialUntil(null), nowS)), /s3cret/);
+});

@@ -1,0 +1,60 @@
+/** The help of every command, as commander prints it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CommanderError, type Command } from 'commander';
+import { buildProgram } from '../../../src/cli/program.ts';
+
+/** Every command with the words that call it. */
+function* walk(
+  command: Command,
+  words: readonly string[],
+): Generator<{ command: Command; words: readonly string[] }> {
+  yield { command, words };
+  for (const child of command.commands) yield* walk(child, [...words, child.name()]);
+}
+
+function helpOf(words: readonly string[]): { readonly text: string; readonly exitCode: number } {
+  const program = buildProgram();
+  let text = '';
+  for (const { command } of walk(program, []))
+    command.configureOutput({ writeOut: (piece) => (text += piece) });
+  try {
+    program.parse([...words, '--help'], { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return { text, exitCode: error.exitCode };
+    throw error;
+  }
+  return assert.fail('help ends the program');
+}
+
+const commands = [...walk(buildProgram(), [])]
+  .map(({ words }) => words)
+  .filter((words) => words[0] !== 'help');
+
+test('every command of running.md is there', () => {
+  const names = new Set(commands.map((words) => words.join(' ')));
+  const wanted = [
+    ...['serve', 'doctor', 'config', 'sign', 'call', 'wake', 'simulate', 'demo', 'version'],
+    ...['registry import', 'registry export', 'registry list'],
+    ...['device add', 'device show', 'device disable', 'device kick'],
+    ...['credential create', 'credential rotate', 'credential revoke'],
+  ];
+  for (const name of wanted) assert.ok(names.has(name), `no command ${name}`);
+});
+
+for (const words of commands)
+  test(`the help of "reveille ${words.join(' ')}" says what it does and has examples`, () => {
+    const { text, exitCode } = helpOf(words);
+    assert.equal(exitCode, 0);
+    assert.match(text, /^Usage: reveille/);
+    assert.match(text, /\nExamples:\n {2}#/);
+    assert.ok(text.split('\n  $ ').length >= 3, 'two examples at least');
+    assert.match(text, /--data-dir/, 'the options of all commands are shown');
+  });
+
+test('every option and argument is described', () => {
+  for (const { command, words } of walk(buildProgram(), [])) {
+    for (const option of command.options) assert.ok(option.description, `${words.join(' ')} ${option.flags}`);
+    for (const argument of command.registeredArguments) assert.ok(argument.description, words.join(' '));
+  }
+});
