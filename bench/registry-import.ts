@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { importInWorker } from '../src/store/import-in-worker.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { RegistryStore } from '../src/store/registry-store.ts';
-import { deviceIdAt, writeRegistryFile } from './suite/registry-file.ts';
+import { deviceIdAt, writeRegistryFile } from './support/registry-file.ts';
 
 const devices = Number(process.argv[2] ?? 1_000_000);
 const form = process.argv[3] === 'document' ? 'document' : 'ndjson';

@@ -86,7 +86,7 @@ const preload =
   );
 
 /** A benchmark measures default settings: what this shell sets for a server is not for its servers. */
-function outsideSettings(): NodeJS.ProcessEnv {
+export function outsideSettings(): NodeJS.ProcessEnv {
   const outside = Object.entries(process.env);
   return Object.fromEntries(outside.filter(([name]) => !name.startsWith('REVEILLE_')));
 }

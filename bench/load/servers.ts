@@ -1,10 +1,12 @@
 /** Starts the servers under test. All are used the same way: ports, a probe, an end. */
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Child, serverCore } from './child.ts';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Child, outsideSettings, serverCore } from './child.ts';
 import type { Desk } from './ipc.ts';
 import { peerDesk, type PeerProtocol } from './peer-protocol.ts';
 import { registryText } from './population.ts';
@@ -79,12 +81,9 @@ export async function startReveille(options: ReveilleOptions): Promise<ServerUnd
  * Into the store at rest: a server that imports as it starts keeps memory free that its first sessions would take
  * without its growing, and would look smaller than it is.
  */
-async function importRegistry(file: string, env: Readonly<Record<string, string>>): Promise<void> {
-  const parameters = ['registry', 'import', file];
-  const { process: importing } = new Child({ entry: commandLine, parameters, core: serverCore, env });
-  importing.stdout?.resume();
-  const [code] = await once(importing, 'exit');
-  if (code !== 0) throw new Error(`the registry could not be imported (${code})`);
+async function importRegistry(file: string, place: Readonly<Record<string, string>>): Promise<void> {
+  const command = ['--import', 'tsx', fileURLToPath(commandLine), 'registry', 'import', file];
+  await promisify(execFile)(process.execPath, command, { env: { ...outsideSettings(), ...place } });
 }
 
 const commandLine = new URL('../../src/cli/main.ts', import.meta.url);

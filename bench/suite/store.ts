@@ -14,7 +14,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import { importRegistry } from '../../src/store/registry-import.ts';
 import { RegistryStore } from '../../src/store/registry-store.ts';
 import { RegistryWriter } from '../../src/store/registry-write.ts';
-import { deviceIdAt, writeRegistryFile } from './registry-file.ts';
+import { deviceIdAt, writeRegistryFile } from '../support/registry-file.ts';
 
 const devices = 100_000;
 const writesPerRound = 1000;

@@ -29,7 +29,7 @@ export async function playDemo(stage: DemoStage, timeline: Timeline, clock: Cloc
   await story.expectPacket(module, '0x12aB', customPacket);
 
   const fixed = await story.fallAsleep('fixed');
-  await module.closed;
+  await story.within('the end of the older connection', module.closed);
   timeline.tell('module', 'the older connection of the device was closed: a newer login replaces it');
   await story.expectCode(40902, '0x0001', 'a fixed module takes no custom data');
   await fixed.close();
@@ -49,7 +49,7 @@ interface SleepTimes {
   readonly last_offline_at: number | null;
 }
 
-/** What a module sends is on its way to the server for a moment: it is asked again for this long. */
+/** What anybody sends is under way for a moment: it is waited for, or asked for again, this long. */
 const patienceMs = 5000;
 const askAgainMs = 20;
 
@@ -69,7 +69,7 @@ class Story {
     const address = parseListenAddress(sleep);
     if (address === null) throw new DemoFailure('the sleep server as host:port', sleep);
     const options = { ...device, wakeMode, heartbeatSeconds: 15, host: address.host };
-    const module = await SleepingModule.connect(address.port, options);
+    const module = await this.within('a login', SleepingModule.connect(address.port, options));
     this.#timeline.tell(
       'module',
       `logged in as ${device.deviceId}, wake mode ${wakeMode}: the device is asleep`,
@@ -111,7 +111,7 @@ class Story {
     this.#timeline.tell('backend', `signed wakeup${withData(customData)}: HTTP 202, code 0`, {
       answer: answer.json,
     });
-    const { packet, ms } = await arrival;
+    const { packet, ms } = await this.within(`the packet ${expected}`, arrival);
     const bytes = spacedHex(packet);
     if (bytes !== expected) throw new DemoFailure(`the packet ${expected}`, bytes);
     this.#timeline.tell(
@@ -126,6 +126,15 @@ class Story {
     if (answer.code !== code) throw new DemoFailure(`code ${code}: ${why}`, answer.text);
     const said = `signed wakeup${withData(customData)}: HTTP ${answer.status}, code ${code}: ${why}`;
     this.#timeline.tell('backend', said, { answer: answer.json });
+  }
+
+  /** What comes in time; otherwise a DemoFailure. */
+  within<Value>(expected: string, coming: Promise<Value>): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      const fail = (got: string): void => reject(new DemoFailure(expected, got));
+      const cancel = this.#clock.after(patienceMs, () => fail(`nothing within ${patienceMs / 1000} s`));
+      coming.then(resolve, (error: Error) => fail(error.message)).finally(cancel);
+    });
   }
 
   #ask(): Promise<ApiAnswer> {

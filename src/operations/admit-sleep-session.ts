@@ -19,23 +19,32 @@ export interface SleepSessionsHouse {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
+  /** The store is far behind: what would open a session waits outside. */
+  isOverloaded(): boolean;
 }
 
 /** What an unknown device's proof is checked against: the same work, and never right. */
 const nobodysSecret = 'no device has this secret';
 
-/** Null: denied. Throws when the registry or the device's record cannot be read. */
+/**
+ * `hasRoom` false: the port is full, and only a login that replaces a session may in. Throws when the registry or
+ * the device's record cannot be read.
+ */
 export function admitSleepSession(
-  { clock, registry, directory }: SleepSessionsHouse,
+  house: SleepSessionsHouse,
   login: SleepLogin,
   sessionKey: string,
   connection: SleepConnection,
-): SleepSessionTicket | null {
+  hasRoom: boolean,
+): SleepSessionTicket | 'denied' | 'busy' {
+  const { clock, registry, directory } = house;
   const at = wallSeconds(clock);
   const device = registry.findDevice(login.deviceId);
   const expected = computeLoginMac(device?.secret ?? nobodysSecret, sessionKey, login.signedText);
   const proven = timingSafeEqual(expected, login.mac);
-  if (!proven || device === null || device.disabled || isExpired(device, at)) return null;
+  if (!proven || device === null || device.disabled || isExpired(device, at)) return 'denied';
+  // Only now: a stranger must not learn from `busy` which devices are here.
+  if ((!hasRoom || house.isOverloaded()) && directory.find(login.deviceId) === null) return 'busy';
   const actor = directory.claim(login.deviceId);
   const { heartbeatAt } = actor;
   const sessionId = generateSessionId();
@@ -46,7 +55,7 @@ export function admitSleepSession(
 }
 
 /** The connection is gone; a late one changes nothing. */
-export function endSleepSession(
+function endSleepSession(
   { clock, directory }: SleepSessionsHouse,
   ticket: SleepSessionTicket,
   heartbeatAt: number,
@@ -59,7 +68,7 @@ export function endSleepSession(
 
 /** Ends the device's session from our side, whoever holds it. False: there was none. */
 export function expelSleepSession(
-  { clock, directory }: SleepSessionsHouse,
+  { clock, directory }: Pick<SleepSessionsHouse, 'clock' | 'directory'>,
   deviceId: DeviceId,
   reason: SleepEndReason,
 ): boolean {
@@ -72,7 +81,8 @@ export function expelSleepSession(
 /** The port of the sleep gateway. */
 export function sleepSessions(house: SleepSessionsHouse): SleepSessions {
   return {
-    admit: (login, sessionKey, connection) => admitSleepSession(house, login, sessionKey, connection),
+    admit: (login, sessionKey, connection, hasRoom) =>
+      admitSleepSession(house, login, sessionKey, connection, hasRoom),
     ended: (ticket, _reason, heartbeatAt) => endSleepSession(house, ticket, heartbeatAt),
   };
 }

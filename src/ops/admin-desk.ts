@@ -69,8 +69,7 @@ export class AdminDesk {
       if (!taken.ok) return refuseBody(exchange, taken.error);
       await sendLines(exchange, route.upload({ query: asked.query }, file));
     } finally {
-      this.#uploads -= 1;
-      await rm(file, { force: true });
+      await rm(file, { force: true }).finally(() => (this.#uploads -= 1));
     }
     exchange.endLines();
   }

@@ -22,6 +22,8 @@ export class OpsExchange {
   #state: 'open' | 'streaming' | 'over' = 'open';
   /** Told once when the peer goes. */
   #whenGone: () => void = () => undefined;
+  /** Told when the peer has taken what was written. */
+  #whenWritable: () => void = () => undefined;
 
   /** Within the front end's handler. */
   constructor(response: HttpResponse, isDraining: () => boolean) {
@@ -57,21 +59,24 @@ export class OpsExchange {
     if (this.#state === 'over') return Promise.resolve(false);
     let hasRoom = false;
     this.#response.cork(() => {
-      if (this.#state === 'open') this.#writeHead(200, ndjson);
+      if (this.#state === 'open') this.#beginLines();
       hasRoom = this.#response.write(`${JSON.stringify(line)}\n`);
     });
-    this.#state = 'streaming';
-    return hasRoom ? Promise.resolve(true) : this.#whenWritable();
+    if (hasRoom) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      this.#whenWritable = () => resolve(true);
+      this.#whenGone = () => resolve(false);
+    });
   }
 
   /** After the last line, if there was one. */
   endLines(): void {
     if (this.#state === 'over') return;
     this.#response.cork(() => {
-      if (this.#state === 'open') this.#writeHead(200, ndjson);
+      if (this.#state === 'open') this.#beginLines();
+      this.#state = 'over';
       this.#response.end('', this.#isDraining());
     });
-    this.#state = 'over';
   }
 
   /** A line was sent, so that the status can no longer be chosen. */
@@ -99,13 +104,13 @@ export class OpsExchange {
     if (this.#state === 'open') this.#response.resume();
   }
 
-  #whenWritable(): Promise<boolean> {
-    return new Promise((resolve) => {
-      this.#whenGone = () => resolve(false);
-      this.#response.onWritable(() => {
-        resolve(true);
-        return true;
-      });
+  /** The handler of the front end stays the first one given to it, so that it is given one for all lines. */
+  #beginLines(): void {
+    this.#state = 'streaming';
+    this.#writeHead(200, ndjson);
+    this.#response.onWritable(() => {
+      this.#whenWritable();
+      return true;
     });
   }
 

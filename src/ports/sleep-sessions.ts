@@ -13,9 +13,15 @@ export interface SleepSessionTicket {
 export interface SleepSessions {
   /**
    * Checks proof, device, disabling and expiry in one time for all of them, claims the device for this
-   * connection and closes the one it replaces. Null: denied. Throws when the registry cannot be read.
+   * connection and closes the one it replaces. `hasRoom` false: only a login that replaces a session may in,
+   * another is `busy`. Throws when the registry cannot be read.
    */
-  admit(login: SleepLogin, sessionKey: string, connection: SleepConnection): SleepSessionTicket | null;
+  admit(
+    login: SleepLogin,
+    sessionKey: string,
+    connection: SleepConnection,
+    hasRoom: boolean,
+  ): SleepSessionTicket | 'denied' | 'busy';
   /** The connection is gone for a reason of the peer's or the gateway's own; not called after `close` from the house. */
   ended(ticket: SleepSessionTicket, reason: SleepEndReason, lastHeartbeatAt: number): void;
 }

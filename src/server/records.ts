@@ -10,7 +10,7 @@ import type { Settings } from './settings-schema.ts';
 export interface Records {
   readonly sleep: ConnectionRecordStore;
   readonly wakeups: AcceptedWakeupStore;
-  /** Resolves when everything written is committed. */
+  /** Resolves when everything written is committed, or the store has refused it for too long. */
   close(): Promise<void>;
 }
 
@@ -22,6 +22,8 @@ interface RecordsHouse {
 
 /** Records and wakeups in memory that the store has not taken; beyond it the store is overloaded. */
 const backlogMax = 1_000_000;
+/** A store that takes nothing, a full disk, must not keep a server from stopping. */
+const closeMsMax = 10_000;
 
 export function openRecords(state: StateTables, settings: Settings, house: RecordsHouse): Records {
   const { clock } = house;
@@ -35,9 +37,21 @@ export function openRecords(state: StateTables, settings: Settings, house: Recor
     wakeups,
     async close() {
       stopForgetting();
-      await Promise.all([sleep.allCommitted(), wakeups.allCommitted()]);
+      const committed = Promise.all([sleep.allCommitted(), wakeups.allCommitted()]);
+      if (!(await settlesWithin(clock, closeMsMax, committed)))
+        house.log.error({ waited_ms: closeMsMax }, 'stopping without what the store refuses to take');
     },
   };
+}
+
+function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const giveUp = clock.after(ms, () => resolve(false));
+    void work.then(() => {
+      giveUp();
+      resolve(true);
+    });
+  });
 }
 
 function tellHealth({ log, readiness }: RecordsHouse, failure: unknown): void {

@@ -177,12 +177,16 @@ class Server implements RunningServer {
   }
 
   #composeSleep(): SleepListener {
-    const house = { clock: this.#clock, registry: this.#registry, directory: this.#directory };
     return new SleepListener(sleepGatewaySettings(this.#settings), {
       clock: this.#clock,
       log: this.#log,
       telemetry: this.#metrics,
-      sessions: sleepSessions(house),
+      sessions: sleepSessions({
+        clock: this.#clock,
+        registry: this.#registry,
+        directory: this.#directory,
+        isOverloaded: () => this.#records.sleep.isOverloaded,
+      }),
     });
   }
 

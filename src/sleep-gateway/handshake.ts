@@ -187,9 +187,8 @@ export class Handshake implements Arrival, Applicant, SocketOwner {
 
   #admit(login: SleepLogin, connection: SleepingConnection): SleepSessionTicket | 'denied' | 'busy' {
     const { sessions, sleepers, maxSessions } = this.#gatehouse;
-    if (sleepers.size >= maxSessions) return 'busy';
     try {
-      return sessions.admit(login, this.#sessionKey, connection) ?? 'denied';
+      return sessions.admit(login, this.#sessionKey, connection, sleepers.size < maxSessions);
     } catch (error) {
       this.#gatehouse.reportAdmitFailure(error);
       return 'busy';

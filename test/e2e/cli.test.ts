@@ -129,7 +129,10 @@ test('devices and credentials change in a store at rest', async (t) => {
   const listed = json(await cli('registry', 'list', 'credentials')) as {
     credentials: { revoked: boolean }[];
   };
-  assert.deepEqual(listed.credentials.map(({ revoked }) => revoked).sort(), [false, true]);
+  assert.deepEqual(
+    [listed.credentials.length, listed.credentials.filter(({ revoked }) => revoked).length],
+    [2, 1],
+  );
 });
 
 const freePorts = ['api', 'sleep', 'ops'].flatMap((name) => ['--set', `${name}.listen=127.0.0.1:0`]);
@@ -137,19 +140,19 @@ const freePorts = ['api', 'sleep', 'ops'].flatMap((name) => ['--set', `${name}.l
 test('a first start makes a demo application; its devices sleep, wake and are kicked; SIGTERM ends it with 0', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
-  const server = new LongCommand(['serve', '--data-dir', directory, ...freePorts]);
+  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
   const ready = JSON.parse(await server.line((line) => line.includes('"msg":"ready"'))) as {
     listeners: object;
   };
   assert.deepEqual(Object.keys(ready.listeners), ['api', 'sleep', 'ops']);
-  assert.match(server.stderr, /secret key.*\n.*DEMO-DOORBELL-1/);
   for (const line of server.lines) assert.ok(JSON.parse(line), 'standard output is JSON');
 
   const early = await cli('wake', 'DEMO-DOORBELL-1');
   assert.equal(early.exitCode, 1);
   assert.match(early.stdout, /40412/);
+  assert.match(server.stderr, /secret key.*\n.*DEMO-DOORBELL-1/);
 
-  const fleet = new LongCommand(['simulate', '--devices', '2', '--json', '--data-dir', directory]);
+  const fleet = new LongCommand(t, ['simulate', '--devices', '2', '--json', '--data-dir', directory]);
   await fleet.line((line) => line.includes('"event":"online"'));
   const woken = await cli('wake', 'DEMO-DOORBELL-1', '--custom-data', '0x12aB');
   assert.equal(woken.exitCode, 0, woken.stdout);
@@ -173,7 +176,7 @@ test('a first start makes a demo application; its devices sleep, wake and are ki
 test('a registry goes into a running server, and one bad entry is named', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
-  const server = new LongCommand(['serve', '--data-dir', directory, ...freePorts]);
+  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
   await server.line((line) => line.includes('"msg":"ready"'));
   json(await cli('registry', 'import', writeJson(t, 'registry.json', sampleRegistry), '--replace', '--json'));
   const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 's' }] };
@@ -198,7 +201,7 @@ test('the demo plays its story on a server of its own', async (t) => {
 
 test('a simulated login that is refused exits 1', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
-  const server = new LongCommand(['serve', '--data-dir', directory, ...freePorts]);
+  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
   await server.line((line) => line.includes('"msg":"ready"'));
   const args = [
     'simulate',

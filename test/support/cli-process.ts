@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { Ending } from './temporary-store.ts';
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
@@ -37,7 +38,7 @@ export function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): Pr
   });
 }
 
-/** A command that goes on until it is told to stop. */
+/** A command that goes on until it is told to stop, or the test ends. */
 export class LongCommand {
   readonly lines: string[] = [];
   stderr = '';
@@ -45,8 +46,9 @@ export class LongCommand {
   readonly #ended: Promise<number | null>;
   #onLine: () => void = () => undefined;
 
-  constructor(args: readonly string[]) {
+  constructor(t: Ending, args: readonly string[]) {
     this.#child = spawnCli(args);
+    t.after(() => void this.#child.kill('SIGKILL'));
     this.#child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
       this.stderr += piece;
     });

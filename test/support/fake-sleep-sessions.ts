@@ -24,11 +24,17 @@ export class FakeSleepSessions implements SleepSessions {
   readonly #happenings = new EventEmitter();
   #epoch = 0;
 
-  admit(login: SleepLogin, sessionKey: string, connection: SleepConnection): SleepSessionTicket | null {
+  admit(
+    login: SleepLogin,
+    sessionKey: string,
+    connection: SleepConnection,
+    hasRoom: boolean,
+  ): SleepSessionTicket | 'denied' | 'busy' {
     if (this.failure !== null) throw this.failure;
     const secret = this.secrets.get(login.deviceId);
-    if (secret === undefined) return null;
-    if (!computeLoginMac(secret, sessionKey, login.signedText).equals(login.mac)) return null;
+    if (secret === undefined) return 'denied';
+    if (!computeLoginMac(secret, sessionKey, login.signedText).equals(login.mac)) return 'denied';
+    if (!hasRoom && !this.connections.has(login.deviceId)) return 'busy';
     this.logins.push(login);
     this.connections.get(login.deviceId)?.close('replaced');
     this.connections.set(login.deviceId, connection);
