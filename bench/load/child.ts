@@ -13,6 +13,9 @@ import { probeDesk, type ProbeProtocol } from './probe-protocol.ts';
 export const serverCore = 0;
 export const loadCore = 1;
 
+/** Of util-linux. */
+const taskset = 'taskset';
+
 /** One processor cannot be split, and without `taskset` there is no pinning. */
 export const pinning = availableParallelism() > 1 && hasTaskset();
 
@@ -36,7 +39,7 @@ export class Child {
   constructor({ entry, core, parameters = [], env = {} }: ChildPlan) {
     const node = [process.execPath, '--expose-gc', '--import', 'tsx', '--import', preload];
     const command = [
-      ...(pinning ? ['taskset', '-c', String(core)] : []),
+      ...(pinning ? [taskset, '-c', String(core)] : []),
       ...node,
       fileURLToPath(entry),
       ...parameters,
@@ -60,8 +63,8 @@ export class Child {
   moveWorkersTo(core: number): void {
     if (!pinning) return;
     const pid = String(this.process.pid);
-    execFileSync('taskset', ['-a', '-c', '-p', String(core), pid]);
-    execFileSync('taskset', ['-c', '-p', String(serverCore), pid]);
+    execFileSync(taskset, ['-a', '-c', '-p', String(core), pid]);
+    execFileSync(taskset, ['-c', '-p', String(serverCore), pid]);
   }
 
   kill(): void {
@@ -93,7 +96,7 @@ export function outsideSettings(): NodeJS.ProcessEnv {
 
 function hasTaskset(): boolean {
   try {
-    execFileSync('taskset', ['--version'], { stdio: 'ignore' });
+    execFileSync(taskset, ['--version'], { stdio: 'ignore' });
     return true;
   } catch {
     return false;

@@ -1,4 +1,5 @@
 /** Starts the processes that play backends and devices, and takes no failed login for granted. */
+import { constants, setPriority } from 'node:os';
 import { Child, loadCore } from './child.ts';
 import type { LoginPlan, LoginReading } from './fleet.ts';
 import type { Desk } from './ipc.ts';
@@ -10,9 +11,15 @@ export interface Players {
   readonly desk: Desk<LoadProtocol>;
 }
 
+/**
+ * They never rest while they pace requests: where a server's worker threads are given their core, they are to give
+ * way. Alone on the core it makes no difference.
+ */
 export function startPlayers(): Players {
   const child = new Child({ entry: new URL('./load-process.ts', import.meta.url), core: loadCore });
   child.process.stdout?.resume();
+  if (child.process.pid !== undefined)
+    setPriority(child.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   return { child, desk: child.desk(loadDesk) };
 }
 

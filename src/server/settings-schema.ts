@@ -16,10 +16,8 @@ import {
   textList,
   wholeNumber,
 } from './settings-values.ts';
-import { section, setting } from './settings-section.ts';
+import { later, section, setting } from './settings-section.ts';
 import { sleepSection } from './sleep-section.ts';
-
-const later = 'Checked at start and used by a later release: ';
 
 const rate = numberBetween(0.001, 1_000_000);
 const optionalBurst = wholeNumber(1, 1_000_000).nullable();

@@ -1,5 +1,5 @@
 /** The settings of the sleep port. Source: sleep-wire.md; what it leaves open is chosen here. */
-import { section, setting } from './settings-section.ts';
+import { later, section, setting } from './settings-section.ts';
 import { addressList, listenAddress, onOff, optionalText, wholeNumber } from './settings-values.ts';
 
 const milliseconds = (max: number) => wholeNumber(1, max);
@@ -9,7 +9,7 @@ export const sleepSection = section({
   advertise: setting(
     addressList,
     [],
-    'Sleep servers that devices are told of, in the order to try. Empty: the address listened on.',
+    `${later}sleep servers that devices are told of, in the order to try; empty: the address listened on.`,
   ),
   max_sessions: setting(
     wholeNumber(1, 10_000_000),

@@ -26,7 +26,11 @@ const failures: { name: string; call: () => ApiCall; message: string | RegExp }[
     call: () => ({ spoil: { [name]: null } }),
     message: `missing header ${name}`,
   })),
-  { name: 'another algorithm', call: () => ({ spoil: { 'X-Tg-Algorithm': 'TGV2' } }), message: 'unsupported algorithm' },
+  {
+    name: 'another algorithm',
+    call: () => ({ spoil: { 'X-Tg-Algorithm': 'TGV2' } }),
+    message: 'unsupported algorithm',
+  },
   {
     name: 'another scheme',
     call: () => ({ spoil: { Authorization: 'Bearer x' } }),

@@ -67,7 +67,11 @@ const wakeupRules: { name: string; body: string | Uint8Array; code: number; mess
   { name: 'a device without a session', body: wakeBody, code: 40412 },
   { name: 'an unknown field', body: `{"device_id":"${device}","x":[]}`, code: 40412 },
   { name: 'custom data', body: `{"device_id":"${device}","custom_data":"0x12aB"}`, code: 40412 },
-  { name: 'a repeated key, of which the last counts', body: `{"device_id":1,"device_id":"${device}"}`, code: 40412 },
+  {
+    name: 'a repeated key, of which the last counts',
+    body: `{"device_id":1,"device_id":"${device}"}`,
+    code: 40412,
+  },
   { name: 'an empty body', body: '', code: 40003 },
   { name: 'bad JSON', body: '{', code: 40003 },
   { name: 'an array', body: '[]', code: 40003 },
@@ -129,7 +133,10 @@ test('an invalid X-Request-ID is told of after the signature and the permission'
   const spoil = { 'X-Request-ID': '', 'X-Tg-Date': 'x' };
   assert.equal((await server.api.wake({ device_id: device }, { spoil })).json.code, 40105);
   const reader = server.credentials.reader;
-  const forbidden = await server.api.wake({ device_id: device }, { credential: reader, spoil: { 'X-Request-ID': '' } });
+  const forbidden = await server.api.wake(
+    { device_id: device },
+    { credential: reader, spoil: { 'X-Request-ID': '' } },
+  );
   assert.equal(forbidden.json.code, 40301);
 });
 
@@ -145,9 +152,20 @@ const transport: { name: string; call: ApiCall; status: number; code: number; al
   { name: 'the root', call: { path: '/' }, status: 404, code: 40400 },
   { name: 'a path in another case', call: { path: '/V1/device/connectivity' }, status: 404, code: 40400 },
   { name: 'two trailing slashes', call: { path: '/v1/device/connectivity//' }, status: 404, code: 40400 },
-  { name: 'a POST to the query', call: { method: 'POST', body: '{}' }, status: 405, code: 40500, allow: 'GET' },
+  {
+    name: 'a POST to the query',
+    call: { method: 'POST', body: '{}' },
+    status: 405,
+    code: 40500,
+    allow: 'GET',
+  },
   { name: 'a DELETE of the query', call: { method: 'DELETE' }, status: 405, code: 40500, allow: 'GET' },
-  { name: 'an unknown path with another method', call: { method: 'PUT', path: '/x' }, status: 404, code: 40400 },
+  {
+    name: 'an unknown path with another method',
+    call: { method: 'PUT', path: '/x' },
+    status: 404,
+    code: 40400,
+  },
   {
     name: 'a GET of the wakeup',
     call: { path: '/v1/device/wakeup-request' },

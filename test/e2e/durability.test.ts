@@ -35,13 +35,21 @@ test('an accepted X-Request-ID is known after a restart', async () => {
   await module.closed;
   const second = await startTestServer({ dataDirectory: first.dataDirectory });
   const again = await second.api.wake({ device_id: 'SLEEPING01' }, { spoil });
-  assert.deepEqual([again.status, again.json.data], [202, accepted.json.data], 'without a session, from memory');
+  assert.deepEqual(
+    [again.status, again.json.data],
+    [202, accepted.json.data],
+    'without a session, from memory',
+  );
   await second.stop();
 });
 
 test('while stopping, wakeups are 503 with Retry-After, queries go on, and connections are closed behind them', async () => {
   const server = await startTestServer({ overrides: ['sleep.drain_per_second=5'] });
-  const modules = [await server.module('SLEEPING01'), await server.module('SLEEPING02'), await server.module('TESTDEVICE01')];
+  const modules = [
+    await server.module('SLEEPING01'),
+    await server.module('SLEEPING02'),
+    await server.module('TESTDEVICE01'),
+  ];
   const stopping = server.server.stop();
   const wake = await server.api.wake({ device_id: 'TESTDEVICE01' });
   assert.deepEqual([wake.status, wake.json.code, wake.headers['retry-after']], [503, 50301, '1']);

@@ -70,7 +70,8 @@ test('the fourth wake of a device at once is 429 with Retry-After', async () => 
   const id = 'L'.repeat(255);
   const module = await server.module(id);
   const codes: unknown[] = [];
-  for (let i = 0; i < 4; i++) codes.push((await server.api.wake({ device_id: id, custom_data: `0x000${i}` })).json.code);
+  for (let i = 0; i < 4; i++)
+    codes.push((await server.api.wake({ device_id: id, custom_data: `0x000${i}` })).json.code);
   assert.deepEqual(codes, [0, 0, 0, 42901]);
   const refused = await server.api.wake({ device_id: id, custom_data: '0x0009' });
   assert.equal(refused.status, 429);
@@ -103,7 +104,8 @@ test('connectivity tells login, heartbeat and end of the sleep connection, and s
   const offlineBefore = beaten['last_offline_at'];
   await module.close();
   let ended = beaten;
-  while (ended['last_offline_at'] === offlineBefore && Number(offlineBefore) < startS) ended = await sleepOf();
+  while (ended['last_offline_at'] === offlineBefore && Number(offlineBefore) < startS)
+    ended = await sleepOf();
   assert.ok(Number(ended['last_offline_at']) >= startS);
 });
 

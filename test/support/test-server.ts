@@ -75,6 +75,15 @@ function registryFile(): object {
   };
 }
 
+const registryFileName = 'registry.json';
+
+/** The path of the file it wrote. */
+export async function writeTestRegistry(directory: string): Promise<string> {
+  const file = join(directory, registryFileName);
+  await writeFile(file, JSON.stringify(registryFile()));
+  return file;
+}
+
 export interface TestServerOptions {
   readonly clock?: Clock;
   /** Of an earlier server, to start again on what it left. */
@@ -103,8 +112,10 @@ export interface TestServer {
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'reveille-test-')));
-  const file = join(dataDirectory, 'registry.json');
-  if (options.dataDirectory === undefined) await writeFile(file, JSON.stringify(registryFile()));
+  const file =
+    options.dataDirectory === undefined
+      ? await writeTestRegistry(dataDirectory)
+      : join(dataDirectory, registryFileName);
   const log = new FakeLog();
   const listens = ['api', 'sleep', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({

@@ -107,7 +107,8 @@ test('every line of the text is a comment or a sample, and every metric is named
   const lines = (await metrics.expose()).split('\n').filter((line) => line !== '');
   // The mean lag of an event loop that was not sampled yet is no number.
   const sample = /^[a-z0-9_]+(?:\{[a-z_]+="[^"]*"(?:,[a-z_]+="[^"]*")*\})? (?:-?[\d.e+-]+|Nan)$/;
-  for (const line of lines) assert.match(line, line.startsWith('#') ? /^# (?:HELP|TYPE) [a-z0-9_]+ / : sample);
+  for (const line of lines)
+    assert.match(line, line.startsWith('#') ? /^# (?:HELP|TYPE) [a-z0-9_]+ / : sample);
   const types = lines.filter((line) => line.startsWith('# TYPE ')).map((line) => line.split(' ')[2]);
   assert.equal(new Set(types).size, types.length);
   assert.match(metrics.contentType, /^text\/plain; version=0\.0\.4/);
