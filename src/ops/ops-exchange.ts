@@ -19,15 +19,17 @@ const ndjson = 'application/x-ndjson';
 export class OpsExchange {
   readonly #response: HttpResponse;
   readonly #isDraining: () => boolean;
+  readonly #isHead: boolean;
   #state: 'open' | 'streaming' | 'over' = 'open';
   /** Told once when the peer goes. */
   #whenGone: () => void = () => undefined;
   /** Told when the peer has taken what was written. */
   #whenWritable: () => void = () => undefined;
 
-  /** Within the front end's handler. */
-  constructor(response: HttpResponse, isDraining: () => boolean) {
+  /** Within the front end's handler. To a HEAD no body is sent, which the front end would. */
+  constructor(response: HttpResponse, method: string, isDraining: () => boolean) {
     this.#response = response;
+    this.#isHead = method === 'HEAD';
     this.#isDraining = isDraining;
     response.onAborted(() => {
       this.#state = 'over';
@@ -41,7 +43,7 @@ export class OpsExchange {
     this.#state = 'over';
     this.#response.cork(() => {
       this.#writeHead(status, contentType, headers);
-      this.#response.end(body, closeConnection === true || this.#isDraining());
+      this.#response.end(this.#isHead ? '' : body, closeConnection === true || this.#isDraining());
     });
   }
 

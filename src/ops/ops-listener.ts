@@ -62,9 +62,9 @@ export class OpsListener {
   }
 
   #handle(response: HttpResponse, request: HttpRequest): void {
-    const exchange = new OpsExchange(response, () => this.#house.readiness.has('draining'));
     // The front end lowers the case in place once asked for the other method.
     const method = request.getCaseSensitiveMethod();
+    const exchange = new OpsExchange(response, method, () => this.#house.readiness.has('draining'));
     const path = request.getUrl();
     if (isOpenPath(path)) return this.#answerOpen(exchange, method, path);
     const refusal = this.#check.refuse({
@@ -78,8 +78,8 @@ export class OpsListener {
   }
 
   #answerOpen(exchange: OpsExchange, method: string, path: OpenPath): void {
-    if (method !== 'GET')
-      return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET' } });
+    if (method !== 'GET' && method !== 'HEAD')
+      return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET, HEAD' } });
     if (path === '/livez') return exchange.answerJson(200, { live: true });
     if (path === '/metrics') return this.#answerMetrics(exchange);
     const { reasons } = this.#house.readiness;

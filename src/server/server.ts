@@ -46,12 +46,14 @@ export interface RunningServer {
 
 /** Rejects, with everything closed again, when a part cannot start; the error is a sentence for the operator. */
 export async function startServer(settings: Settings, house: ServerHouse): Promise<RunningServer> {
-  const server = new Server(settings, house);
+  const store = openStore(settings.data.dir);
+  let server: Server | null = null;
   try {
+    server = new Server(settings, house, store);
     await server.start();
     return server;
   } catch (error) {
-    await server.close();
+    await (server ?? store).close();
     throw error;
   }
 }
@@ -78,12 +80,12 @@ class Server implements RunningServer {
   #listeners: RunningServer['listeners'] = { api: '', sleep: '', ops: '' };
   #demo: DemoRegistry | null = null;
 
-  constructor(settings: Settings, { clock, log }: ServerHouse) {
+  constructor(settings: Settings, { clock, log }: ServerHouse, store: Store) {
     this.#settings = settings;
     this.#clock = clock;
     this.#log = log;
     this.#signingKeys = new SigningKeyCache(settings.auth.derived_keys_max);
-    this.#store = openStore(settings.data.dir);
+    this.#store = store;
     const { registry: tables, directory } = this.#store;
     this.#registry = new RegistryStore(tables);
     this.#writer = new RegistryWriter(tables, this.#registry);
