@@ -2,28 +2,24 @@
  * The whole server: its parts in the order they are put together, and how it stops. Nothing listens for devices or
  * callers until the store is open, the registry is in, and what a crash left open is closed.
  */
-import { join } from 'node:path';
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import { DeviceDirectory } from '../actor/device-directory.ts';
 import { HeartbeatSaver } from '../actor/heartbeat-saver.ts';
 import { ApiListener } from '../http/listener.ts';
 import { Metrics } from '../ops/metrics.ts';
-import { OpsListener } from '../ops/ops-listener.ts';
-import { ensureOpsToken } from '../ops/ops-token.ts';
+import type { OpsListener } from '../ops/ops-listener.ts';
 import { Readiness } from '../ops/readiness.ts';
-import { sleepSessions } from '../operations/admit-sleep-session.ts';
 import type { Log } from '../ports/log.ts';
-import { SleepListener } from '../sleep-gateway/listener.ts';
+import type { SleepListener } from '../sleep-gateway/listener.ts';
 import { openStore, type Store } from '../store/open-store.ts';
 import { RegistryStore } from '../store/registry-store.ts';
 import { RegistryWriter } from '../store/registry-write.ts';
 import { SigningKeyCache } from '../tgv1/signing-key.ts';
-import { adminRoutes } from './admin-routes.ts';
 import { composeApi, type Api } from './api.ts';
 import { seedDemo, wantsDemo, type DemoRegistry } from './demo-seed.ts';
 import { openRecords, type Records } from './records.ts';
+import { composeOps, composeSleep } from './doors.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
-import { sleepGatewaySettings } from './room-settings.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { Settings } from './settings-schema.ts';
 import { formatListenAddress, type ListenAddress } from './settings-values.ts';
@@ -80,7 +76,8 @@ class Server implements RunningServer {
   #listeners: RunningServer['listeners'] = { api: '', sleep: '', ops: '' };
   #demo: DemoRegistry | null = null;
 
-  constructor(settings: Settings, { clock, log }: ServerHouse, store: Store) {
+  constructor(settings: Settings, house: ServerHouse, store: Store) {
+    const { clock, log } = house;
     this.#settings = settings;
     this.#clock = clock;
     this.#log = log;
@@ -99,8 +96,22 @@ class Server implements RunningServer {
     this.#directory = new DeviceDirectory(this.#records.sleep);
     this.#saver = new HeartbeatSaver(this.#directory);
     this.#metrics = new Metrics({ sleepSessions: () => this.#directory.size });
-    this.#sleep = this.#composeSleep();
-    this.#ops = this.#composeOps();
+    const parts = {
+      ...house,
+      settings,
+      registry: this.#registry,
+      directory: this.#directory,
+      metrics: this.#metrics,
+    };
+    this.#sleep = composeSleep({ ...parts, isOverloaded: () => this.#records.sleep.isOverloaded });
+    this.#ops = composeOps({
+      ...parts,
+      dataDirectory: directory,
+      readiness: this.#readiness,
+      writer: this.#writer,
+      refresh: this.#refresh,
+      forgetDerivedKeys: () => this.#signingKeys.purgeAll(),
+    });
   }
 
   get listeners(): RunningServer['listeners'] {
@@ -176,41 +187,6 @@ class Server implements RunningServer {
     this.#ops.close();
     removeRuntimeFile(this.#store.directory);
     await this.#store.close();
-  }
-
-  #composeSleep(): SleepListener {
-    return new SleepListener(sleepGatewaySettings(this.#settings), {
-      clock: this.#clock,
-      log: this.#log,
-      telemetry: this.#metrics,
-      sessions: sleepSessions({
-        clock: this.#clock,
-        registry: this.#registry,
-        directory: this.#directory,
-        isOverloaded: () => this.#records.sleep.isOverloaded,
-      }),
-    });
-  }
-
-  #composeOps(): OpsListener {
-    const { directory } = this.#store;
-    const routes = adminRoutes({
-      clock: this.#clock,
-      registry: this.#registry,
-      writer: this.#writer,
-      directory: this.#directory,
-      forgetDerivedKeys: () => this.#signingKeys.purgeAll(),
-    });
-    const { listen, hosts } = this.#settings.ops;
-    return new OpsListener(
-      {
-        metrics: this.#metrics,
-        readiness: this.#readiness,
-        routes: [...routes, this.#refresh.uploadRoute()],
-        log: this.#log,
-      },
-      { ...listen, hosts, token: ensureOpsToken(directory), spoolDirectory: join(directory, 'spool') },
-    );
   }
 
   async #fillRegistry(): Promise<void> {
