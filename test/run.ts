@@ -49,7 +49,15 @@ function runNode(files: readonly string[], report: string): Promise<number> {
     '--test-reporter=tap',
     `--test-reporter-destination=${report}`,
   ];
-  const options = ['--import', 'tsx', '--test', '--test-concurrency=2', ...reporters, ...flags];
+  const options = [
+    '--import',
+    'tsx',
+    '--test',
+    '--test-concurrency=2',
+    '--test-timeout=120000',
+    ...reporters,
+    ...flags,
+  ];
   // Within another run the runner would report to that one instead of here.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const runner = spawn(process.execPath, [...options, ...files], { stdio: 'inherit', env });

@@ -64,6 +64,7 @@ export function generateSessionId(): SessionId {
 const uuidRandomBytes = 16;
 const randomPool = new Uint8Array(uuidRandomBytes * 256);
 let randomUsed = randomPool.length;
+const uuidOptions = { random: new Uint8Array(uuidRandomBytes) };
 
 /** Random bytes are drawn for 256 ids at a time: one by one they are what an id costs. */
 function generateUuid(): string {
@@ -71,6 +72,7 @@ function generateUuid(): string {
     randomFillSync(randomPool);
     randomUsed = 0;
   }
-  const random = randomPool.subarray(randomUsed, (randomUsed += uuidRandomBytes));
-  return uuidv7({ random });
+  for (let i = 0; i < uuidRandomBytes; i++) uuidOptions.random[i] = randomPool[randomUsed + i] ?? 0;
+  randomUsed += uuidRandomBytes;
+  return uuidv7(uuidOptions);
 }

@@ -6,7 +6,6 @@ import type { HttpResponse } from '../base/uws.ts';
 import type { RequestId } from '../domain/ids.ts';
 
 const statusLines: Readonly<Record<number, string>> = {
-  200: '200 OK',
   202: '202 Accepted',
   400: '400 Bad Request',
   401: '401 Unauthorized',
@@ -90,7 +89,8 @@ export class Exchange {
 
   #write(answer: Answer): void {
     const response = this.#response;
-    response.writeStatus(statusLines[answer.status] ?? `${answer.status}`);
+    // 200 is what the front end writes unasked.
+    if (answer.status !== 200) response.writeStatus(statusLines[answer.status] ?? `${answer.status}`);
     response.writeHeader('Content-Type', 'application/json; charset=utf-8');
     response.writeHeader('X-Tg-Request-Id', answer.requestId);
     if (answer.allow !== undefined) response.writeHeader('Allow', answer.allow);

@@ -11,7 +11,7 @@ export interface IncomingRequest {
   readonly path: string;
   /** As sent, without `?`; empty when there is none. */
   readonly query: string;
-  /** Lower-case names, trimmed values; of a repeated header the first. */
+  /** Lower-case names, trimmed values; of a repeated header the last. */
   readonly headers: ReadonlyMap<string, string>;
   /** A header that must stand once stands twice: Authorization, X-Tg-*, Content-Length, Content-Type. */
   readonly repeatsSingleHeader: boolean;
@@ -23,8 +23,10 @@ export function copyRequest(request: HttpRequest): IncomingRequest {
   let repeatsSingleHeader = false;
   let repeatsRequestId = false;
   request.forEach((name, value) => {
-    if (!headers.has(name)) headers.set(name, value);
-    else if (name === 'x-request-id') repeatsRequestId = true;
+    const known = headers.size;
+    headers.set(name, value);
+    if (headers.size > known) return;
+    if (name === 'x-request-id') repeatsRequestId = true;
     else if (mustStandOnce(name)) repeatsSingleHeader = true;
   });
   return {

@@ -55,6 +55,7 @@ function begin(house: WakeupHouse, request: WakeupRequest): WakeupAnswer | Promi
   const actor = house.directory.find(request.deviceId);
   if (actor === null) return refuseKnown(house, request, refusal(40412));
   const connection = wakeableConnection(actor, request);
+  if (connection === 42901) return refuseKnown(house, request, overload(mailboxFullRetryMs));
   if (typeof connection === 'number') return refuseKnown(house, request, refusal(connection));
   const waitMs = house.memory.isFull ? memoryFullRetryMs : house.limits.take(request.appId, actor);
   if (waitMs > 0) return refuseKnown(house, request, overload(waitMs));
@@ -65,6 +66,8 @@ function begin(house: WakeupHouse, request: WakeupRequest): WakeupAnswer | Promi
 
 /** A wakeup is forgotten at the earliest with the next second of the clock window. */
 const memoryFullRetryMs = 1000;
+/** A mailbox is empty again within a turn of the loop. */
+const mailboxFullRetryMs = 1000;
 
 /** The connection to write to, or why there is none: an overfull mailbox counts as overload. */
 function wakeableConnection(

@@ -70,7 +70,10 @@ export class WakeupMemory {
     const known: KnownWakeup = { bodySha256: request.bodySha256, answer };
     this.#bySignature.set(signatureKey(request), known, request.signatureExpiresMs);
     if (request.callerRequestId !== null) this.#underWay.set(idKey(request), known);
-    void answer.then((settled) => this.#settle(request, known, settled));
+    void answer.then(
+      (settled) => this.#settle(request, known, settled),
+      () => this.#forget(request),
+    );
   }
 
   /** It was refused before anything was written. */
@@ -80,14 +83,20 @@ export class WakeupMemory {
 
   #settle(request: WakeupRequest, known: KnownWakeup, answer: WakeupAnswer): void {
     const { callerRequestId, appId, bodySha256 } = request;
-    if (callerRequestId !== null) this.#underWay.delete(idKey(request));
     if (!answer.ok) {
-      this.#bySignature.delete(signatureKey(request));
-      this.noteRefused(request);
+      this.#forget(request);
       return;
     }
     known.answer = answer;
+    if (callerRequestId !== null) this.#underWay.delete(idKey(request));
     if (callerRequestId !== null) this.#accepted.add(appId, callerRequestId, { ...answer.value, bodySha256 });
+  }
+
+  /** It may be tried again; its X-Request-ID belongs to this body all the same. */
+  #forget(request: WakeupRequest): void {
+    if (request.callerRequestId !== null) this.#underWay.delete(idKey(request));
+    this.#bySignature.delete(signatureKey(request));
+    this.noteRefused(request);
   }
 
   #knownBody(request: WakeupRequest): string | null {

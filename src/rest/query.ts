@@ -22,12 +22,14 @@ export function parseQuery(raw: string): Outcome<ReadonlyMap<string, string>, st
 /** The front end shows bytes that are not UTF-8 as U+FFFD; nobody sends that character unescaped on purpose. */
 const replacementCharacter = '\ufffd';
 
+/** What is not as it stands: escapes, pluses, and the sign of bytes that were not UTF-8. */
+const needsWork = /[%+\ufffd]/;
+
 function decodeComponent(text: string): string | null {
+  if (!needsWork.test(text)) return text;
   if (text.includes(replacementCharacter)) return null;
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
-  if (!spaced.includes('%')) return spaced;
   try {
-    return decodeURIComponent(spaced);
+    return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
     return null;
   }

@@ -1,7 +1,8 @@
 /**
- * Reads of the registry on the request path. Devices come from the memory map every time, so there is no cache
- * to go stale and a million of them cost no heap; credentials and products, few and read by every request, are
- * kept decoded until `purge`. An entry that is not there is not remembered: strangers' ids must not push out ours.
+ * Reads of the registry on the request path. What was read lately is kept decoded until `purge`: all credentials and
+ * products, for there are few, and as many devices as a busy backend asks about; the others come from the memory
+ * map, so that a million of them cost no heap. An entry that is not there is not remembered: strangers' ids must not
+ * push out ours.
  */
 import { LRUCache } from 'lru-cache';
 import type { AccessKeyId, DeviceId, ProductId } from '../domain/ids.ts';
@@ -10,11 +11,12 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import { countEntries } from './environment.ts';
 import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
-import { credentialsCachedMax, productsCachedMax } from './store-limits.ts';
+import { credentialsCachedMax, devicesCachedMax, productsCachedMax } from './store-limits.ts';
 
 export class RegistryStore implements RegistryReader {
   readonly #tables: RegistryTables;
   readonly #credentials = new LRUCache<AccessKeyId, Credential>({ max: credentialsCachedMax });
+  readonly #devices = new LRUCache<DeviceId, Device>({ max: devicesCachedMax });
   readonly #products = new LRUCache<ProductId, Product>({ max: productsCachedMax });
 
   constructor(tables: RegistryTables) {
@@ -38,7 +40,11 @@ export class RegistryStore implements RegistryReader {
   }
 
   findDevice(deviceId: DeviceId): Device | null {
-    return this.#tables.find('device', deviceId);
+    const cached = this.#devices.get(deviceId);
+    if (cached !== undefined) return cached;
+    const device = this.#tables.find('device', deviceId);
+    if (device !== null) this.#devices.set(deviceId, device);
+    return device;
   }
 
   /** Any entry by its id, past the caches; a webhook's is application id, line feed, url. */
@@ -64,6 +70,7 @@ export class RegistryStore implements RegistryReader {
   purge(): void {
     this.#credentials.clear();
     this.#products.clear();
+    this.#devices.clear();
     this.#tables.environment.refresh();
   }
 }

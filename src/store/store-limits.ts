@@ -23,8 +23,10 @@ export const importedFilesMax = 16;
 /** An export is handed on in pieces of about this size. */
 export const exportChunkChars = 64 * 1024;
 
-/** Decoded entries kept in memory, least recently used out first; devices are read from the memory map each time. */
+/** Decoded entries kept in memory, least recently used out first. */
 export const credentialsCachedMax = 10_000;
+/** About 10 MB when full; the devices beyond it are read from the memory map. */
+export const devicesCachedMax = 32_768;
 export const productsCachedMax = 10_000;
 
 /** Writes handed to the store at once: about 2 ms of the loop. */

@@ -13,7 +13,8 @@ export function canonicalPath(path: string): string {
 
 /** `query` is raw, without its question mark. */
 export function canonicalQuery(method: string, query: string): string {
-  return hasBody(method) ? '' : query.replaceAll('+', '%20');
+  if (hasBody(method)) return '';
+  return query.includes('+') ? query.replaceAll('+', '%20') : query;
 }
 
 export interface CanonicalParts {

@@ -12,6 +12,8 @@ const innerPad = 0x36;
 const outerPad = 0x5c;
 /** The string to sign has about 120. */
 const textBytesMax = 512;
+/** A UTF-16 unit takes at most this many in UTF-8. */
+const utf8BytesMax = 3;
 
 /** Of no bytes at all: what a request without a body carries. */
 export const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -25,16 +27,20 @@ export function sha256Hex(content: string | Uint8Array): string {
 const inner = Buffer.alloc(blockBytes + textBytesMax).fill(innerPad, 0, blockBytes);
 const outer = Buffer.alloc(blockBytes + digestBytes).fill(outerPad, 0, blockBytes);
 
-/** 64 lowercase hex digits. `key` is 32 bytes; `text` at most 512 bytes of UTF-8. */
+/** What is hashed of `inner`: nearly every text has the same length, so the view of it is kept. */
+let innerText = inner;
+
+/** 64 lowercase hex digits. `key` is 32 bytes; `text` at most 170 characters, so that it fits in any script. */
 export function hmacSha256Hex(key: Uint8Array, text: string): string {
   assert(key.length === digestBytes, 'a derived key is 32 bytes');
-  assert(Buffer.byteLength(text) <= textBytesMax, 'the text fits the block behind the key');
+  assert(text.length * utf8BytesMax <= textBytesMax, 'the text fits the block behind the key');
   for (let i = 0; i < digestBytes; i++) {
     const byte = key[i] ?? 0;
     inner[i] = byte ^ innerPad;
     outer[i] = byte ^ outerPad;
   }
   const end = blockBytes + inner.write(text, blockBytes);
-  outer.write(hash('sha256', inner.subarray(0, end), 'binary'), blockBytes, 'binary');
+  if (innerText.length !== end) innerText = inner.subarray(0, end);
+  outer.write(hash('sha256', innerText, 'binary'), blockBytes, 'binary');
   return hash('sha256', outer);
 }

@@ -123,6 +123,7 @@ export class FakeConnection implements SleepConnection {
 
 export class FakeTelemetry implements Telemetry {
   readonly counts = new Map<string, number>();
+  failOnWakeup: Error | null = null;
 
   count(name: string): number {
     return this.counts.get(name) ?? 0;
@@ -141,6 +142,7 @@ export class FakeTelemetry implements Telemetry {
     this.#add(`end ${reason}`);
   }
   wakeup(outcome: string): void {
+    if (this.failOnWakeup !== null) throw this.failOnWakeup;
     this.#add(`wakeup ${outcome}`);
   }
   wakeupWrite(): void {

@@ -243,3 +243,13 @@ test('a full store of accepted wakeups answers 42901', async () => {
   scene.accepted.full = true;
   assert.equal(await scene.code(mine), 42901);
 });
+
+test("a fault behind the write is the caller's alone: it is told, and the next try is done", async () => {
+  const scene = new Scene().sleep();
+  const { telemetry } = scene;
+  telemetry.failOnWakeup = new Error('planted');
+  await assert.rejects(submitWakeup(scene.house, scene.request(mine)), /planted/);
+  telemetry.failOnWakeup = null;
+  assert.equal(await scene.code(mine), 0);
+  assert.equal(scene.connection.wakes.length, 2);
+});
