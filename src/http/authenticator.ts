@@ -68,16 +68,22 @@ export class Authenticator {
     };
   }
 
-  /** A value when the verifier answers in this turn. Never throws, never rejects. */
-  authenticate(incoming: IncomingRequest, body: Uint8Array): Authentication | Promise<Authentication> {
+  /** The answer when it is there in this turn; null when `settle` is called with it later. Never throws. */
+  authenticate(
+    incoming: IncomingRequest,
+    body: Uint8Array,
+    settle: (authentication: Authentication) => void,
+  ): Authentication | null {
     const checked = this.#check(incoming, body);
     if ('kind' in checked) return checked;
-    const verdict = this.#house.verifier.verify(checked.job);
-    if (typeof verdict === 'string') return this.#conclude(checked, verdict);
-    return verdict.then(
-      (settled) => this.#conclude(checked, settled),
-      (error: unknown) => this.#unavailable(error),
-    );
+    try {
+      const verdict = this.#house.verifier.verify(checked.job, (later) =>
+        settle(this.#conclude(checked, later)),
+      );
+      return verdict === 'later' ? null : this.#conclude(checked, verdict);
+    } catch (error) {
+      return this.#unavailable(error);
+    }
   }
 
   #check(incoming: IncomingRequest, body: Uint8Array): CheckedRequest | Authentication {

@@ -84,10 +84,11 @@ export class Pipeline {
   }
 
   #authenticate(passage: Passage, route: Route, body: Uint8Array): void {
-    const authentication = this.#house.authenticator.authenticate(passage.incoming, body);
-    if (!(authentication instanceof Promise)) return this.#admit(passage, route, body, authentication);
-    passage.exchange.detach();
-    void authentication.then((settled) => this.#admit(passage, route, body, settled));
+    const authentication = this.#house.authenticator.authenticate(passage.incoming, body, (settled) =>
+      this.#admit(passage, route, body, settled),
+    );
+    if (authentication === null) passage.exchange.detach();
+    else this.#admit(passage, route, body, authentication);
   }
 
   #admit(passage: Passage, route: Route, body: Uint8Array, authentication: Authentication): void {

@@ -1,7 +1,7 @@
 /** Checks signatures on the main loop or on worker threads; the caller need not know which. */
 import type { SignatureJob, SignatureVerdict } from '../tgv1/verify-signature.ts';
 
-/** What `verify` rejects with, and nothing else: as many wait as may, or it was closed. Callers answer 50301. */
+/** What `verify` throws, and nothing else: as many wait as may, or it was closed. Callers answer 50301. */
 export class VerifierUnavailable extends Error {
   readonly reason: 'full' | 'closed';
 
@@ -14,10 +14,12 @@ export class VerifierUnavailable extends Error {
 
 export interface SignatureVerifier {
   /**
-   * A value when checked inline; a promise when a worker does it. Rejects when no worker can take it. Keeps
-   * nothing of the job: its body may be overwritten once this has returned.
+   * The verdict when it is there in this turn; `later` when a worker finds it, and then `settle` is called with it,
+   * once, in a later turn. A callback and not a promise: this is called for every request there is. Throws
+   * VerifierUnavailable when no worker can take it. Keeps nothing of the job: its body may be overwritten once
+   * this has returned.
    */
-  verify(job: SignatureJob): SignatureVerdict | Promise<SignatureVerdict>;
+  verify(job: SignatureJob, settle: (verdict: SignatureVerdict) => void): SignatureVerdict | 'later';
   /** Resolves when everything accepted has its verdict. */
   close(): Promise<void>;
 }

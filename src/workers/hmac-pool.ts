@@ -3,7 +3,7 @@
  * jobs are written straight into a batch of shared memory, the task is the batch's number, and the verdicts come
  * back in the same memory. So crossing over costs the main loop one message a batch, and a copy a job.
  *
- * Bounded by the batches there are: when each of them is on its way, `verify` rejects. A batch too small to be
+ * Bounded by the batches there are: when each of them is on its way, `verify` throws. A batch too small to be
  * worth a message, and one whose worker died, is verified where it lies, on the main loop: it has everything.
  */
 import { fileURLToPath } from 'node:url';
@@ -46,24 +46,38 @@ const defaults = {
 /** Tasks a worker may have: the next one waits in its port, not for a turn of the main loop. */
 const tasksPerThread = 2;
 
+type Settle = (verdict: SignatureVerdict) => void;
+
+/** A fault of one who waits is a fault of the process, as ever, but only after the others are told. */
+function tell(settle: Settle, verdict: SignatureVerdict): void {
+  try {
+    settle(verdict);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
 /** A batch and who waits for its verdicts, by job. */
 class PendingBatch {
   readonly index: number;
   readonly batch: HmacBatch;
-  readonly #waiting: ((verdict: SignatureVerdict) => void)[] = [];
-  /** The executor of a promise for the job added last; one for all of them, so that a job costs no closure. */
-  readonly enlist = (resolve: (verdict: SignatureVerdict) => void): void => {
-    this.#waiting.push(resolve);
-  };
+  readonly #waiting: Settle[] = [];
 
   constructor(index: number, batch: HmacBatch) {
     this.index = index;
     this.batch = batch;
   }
 
+  /** Who waits for the verdict on the job added last. */
+  enlist(settle: Settle): void {
+    this.#waiting.push(settle);
+  }
+
   /** Tells everybody and is empty again. */
   settle(): void {
-    for (const [job, resolve] of this.#waiting.entries()) resolve(this.batch.verdict(job));
+    for (const [job, settle] of this.#waiting.entries()) tell(settle, this.batch.verdict(job));
     this.#waiting.length = 0;
     this.batch.clear();
   }
@@ -112,11 +126,13 @@ export class HmacPool implements SignatureVerifier {
     return pool;
   }
 
-  verify(job: SignatureJob): SignatureVerdict | Promise<SignatureVerdict> {
-    if (this.#state === 'closed') return Promise.reject(new VerifierUnavailable('closed'));
+  verify(job: SignatureJob, settle: Settle): SignatureVerdict | 'later' {
+    if (this.#state === 'closed') throw new VerifierUnavailable('closed');
     if (!fitsHmacBatch(job, this.#options.batchBytesMax)) return verifySignature(job);
     const pending = this.#add(job);
-    return pending === null ? Promise.reject(new VerifierUnavailable('full')) : new Promise(pending.enlist);
+    if (pending === null) throw new VerifierUnavailable('full');
+    pending.enlist(settle);
+    return 'later';
   }
 
   /** Accepts nothing more; resolves when everything accepted has its verdict and the threads have ended. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { VerifierUnavailable } from '../../../src/ports/signature-verifier.ts';
 import { verifySignature } from '../../../src/tgv1/verify-signature.ts';
 import type { SignatureJob, SignatureVerdict } from '../../../src/tgv1/verify-signature.ts';
+import { verdictOf } from '../../support/verdict.ts';
 import { HmacPool } from '../../../src/workers/hmac-pool.ts';
 import type { HmacPoolOptions } from '../../../src/workers/hmac-pool.ts';
 import { Gate, gateFailsVariable } from '../../support/gate.ts';
@@ -46,7 +47,7 @@ function startGated(options: Partial<HmacPoolOptions> = {}): Promise<void> {
 
 /** All of them in this turn. */
 function verifyAll(asked: readonly SignatureJob[]): Promise<SignatureVerdict[]> {
-  return Promise.all(asked.map(async (job) => pool.verify(job)));
+  return Promise.all(asked.map((job) => verdictOf(pool, job)));
 }
 
 /** The `count` jobs from `from` on. */
@@ -148,7 +149,7 @@ test('a batch too small to be worth a message is verified on the main loop', asy
 test('a batch of one job crosses over when its body is large', async () => {
   await startGated({ crossingJobsMin: 4, crossingBytesMin: 1024 });
   const body = Buffer.alloc(1024, 'x');
-  const verdict = pool.verify(jobOf(signed({ method: 'POST', body })));
+  const verdict = verdictOf(pool, jobOf(signed({ method: 'POST', body })));
   await gate.untilHeld(1);
   gate.order('go');
 
@@ -159,7 +160,7 @@ test('a job larger than a batch is verified at once', async () => {
   await startGated({ batchBytesMax: 2048 });
   const body = Buffer.alloc(2048, 'x');
 
-  assert.equal(pool.verify(jobOf(signed({ method: 'POST', body }))), 'valid');
+  assert.equal(pool.verify(jobOf(signed({ method: 'POST', body })), assert.fail), 'valid');
 });
 
 test('when every batch is on its way the next job is refused as full, and taken again after', async () => {
@@ -184,7 +185,7 @@ test('closing waits for what was accepted, sent or not, and refuses the rest', a
   const closed = pool.close();
 
   await assert.rejects(
-    async () => pool.verify(jobs[0] ?? assert.fail()),
+    () => verdictOf(pool, jobs[0] ?? assert.fail()),
     (error) => error instanceof VerifierUnavailable && error.reason === 'closed',
   );
   await gate.untilHeld(2);
