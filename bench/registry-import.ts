@@ -27,7 +27,7 @@ const lookups = setInterval(() => {
   const nowMs = performance.now();
   worstGapMs = Math.max(worstGapMs, nowMs - lastMs);
   lastMs = nowMs;
-  for (let i = 0; i < 100; i++) registry.findDevice(deviceIdAt(Math.floor(Math.random() * devices)));
+  for (let i = 0; i < 100; i++) registry.find('device', deviceIdAt(Math.floor(Math.random() * devices)));
 }, 5);
 
 const startMs = performance.now();

@@ -47,6 +47,8 @@ export const bodyReadMsMax = 10_000;
 /** Signed requests. The Authorization header, and the access key id in it. */
 export const authorizationBytesMax = 4096;
 export const accessKeyIdBytesMax = 128;
+/** Dates of signed requests kept parsed: those of the whole clock window, both ways. */
+export const signingDatesMax = 1024;
 /** Derived signing keys kept at once, least recently used out first: one a credential, day and path. */
 export const signingKeysMax = 16_384;
 

@@ -22,6 +22,8 @@ interface RecordsHouse {
 
 /** Records and wakeups in memory that the store has not taken; beyond it the store is overloaded. */
 const backlogMax = 1_000_000;
+/** A commit each wakeup was most of what a wakeup cost; a crash within this time forgets that a 202 was answered. */
+const collectMs = 20;
 /** A store that takes nothing, a full disk, must not keep a server from stopping. */
 const closeMsMax = 10_000;
 
@@ -30,7 +32,7 @@ export function openRecords(state: StateTables, settings: Settings, house: Recor
   const onHealth = (failure: unknown): void => tellHealth(house, failure);
   const sleep = new ConnectionRecordStore(state, 'sleep', { clock, backlogMax, onHealth });
   const { known_max: knownMax } = settings.wakeup;
-  const wakeups = new AcceptedWakeupStore(state, { clock, knownMax, backlogMax, onHealth });
+  const wakeups = new AcceptedWakeupStore(state, { clock, knownMax, backlogMax, collectMs, onHealth });
   const stopForgetting = wakeups.start();
   return {
     sleep,

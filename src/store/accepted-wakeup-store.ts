@@ -19,6 +19,8 @@ export interface AcceptedWakeupSettings {
   readonly knownMax: number;
   /** Of those, in memory and not yet committed; then 42901. */
   readonly backlogMax: number;
+  /** How long acceptances collect before they are committed together; nobody waits for them. */
+  readonly collectMs?: number;
   readonly onHealth?: (failure: unknown) => void;
   /** Commits what `write` puts, all or nothing; the store's own unless a test wants it to fail. */
   readonly batch?: (write: () => void) => Promise<void>;

@@ -17,6 +17,8 @@ export interface WriteBehindParts<Value> {
   /** Writes all of `values`; resolves when they are committed, rejects when none of them is. May be asked again. */
   readonly commit: (values: ReadonlyMap<string, Value>) => Promise<void>;
   readonly backlogMax: number;
+  /** How long a batch collects before it is handed over, for what nobody waits for; 0 or absent: this turn's end. */
+  readonly collectMs?: number;
   /** Told when a commit failed after a good one, with its error, and when one is good again, with null. */
   readonly onHealth?: (failure: unknown) => void;
 }
@@ -126,7 +128,7 @@ export class WriteBehind<Value> {
     for (const { resolve } of this.#committingWaiters.values()) resolve();
     this.#committingWaiters.clear();
     while ((this.#drains[0]?.taken ?? Infinity) <= this.#committed) this.#drains.shift()?.waiter.resolve();
-    if (this.#pending.size > 0) this.#handOver();
+    if (this.#pending.size > 0) this.#schedule();
     else this.#isIdle = true;
   }
 

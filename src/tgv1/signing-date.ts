@@ -1,4 +1,6 @@
 /** X-Tg-Date and what follows from it: signing day, scope, head of the string to sign. Source: tgv1-signing.md. */
+import { LRUCache } from 'lru-cache';
+import { signingDatesMax } from '../domain/limits.ts';
 import { algorithm, scopeTerminator } from './scheme.ts';
 
 const scopeDays = 7;
@@ -38,15 +40,17 @@ function describe(text: string, ms: number): SigningDate {
   return { text, ms, day: text.slice(0, 8), scopeDay, toSignPrefix };
 }
 
-/** Requests of one second share their date, so the latest answer is kept: one entry. */
-let latest: SigningDate | null = null;
+/** Callers' clocks are seconds apart, and every request of one second shares its date: the latest ones are kept. */
+const latest = new LRUCache<string, SigningDate>({ max: signingDatesMax });
 
 export function parseSigningDate(text: string): SigningDate | null {
-  if (latest !== null && latest.text === text) return latest;
+  const known = latest.get(text);
+  if (known !== undefined) return known;
   const ms = parseMoment(text);
   if (ms === null) return null;
-  latest = describe(text, ms);
-  return latest;
+  const date = describe(text, ms);
+  latest.set(text, date);
+  return date;
 }
 
 export function signingDateAt(wallMs: number): SigningDate {
