@@ -125,7 +125,8 @@ class LoadRun {
   #sendDue(nowMs: number, ratePerSecond: number): void {
     const due = this.#dueBy(nowMs, ratePerSecond);
     while (this.#sent < due) {
-      const lane = this.#free.pop();
+      // In turn, so that none is idle for the 10 s after which the front end closes it.
+      const lane = this.#free.shift();
       if (lane === undefined) return;
       this.#start(lane, this.#startMs + (this.#sent * 1000) / ratePerSecond);
     }
