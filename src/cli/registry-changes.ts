@@ -82,13 +82,11 @@ interface CredentialAnswer {
 }
 
 class RestingChanges implements RegistryChanges {
-  readonly #registry: RegistryStore;
   readonly #writer: RegistryWriter;
   readonly #clock: Clock;
 
   constructor(tables: RegistryTables, clock: Clock) {
-    this.#registry = new RegistryStore(tables);
-    this.#writer = new RegistryWriter(tables, this.#registry);
+    this.#writer = new RegistryWriter(tables, new RegistryStore(tables));
     this.#clock = clock;
   }
 
@@ -99,10 +97,7 @@ class RestingChanges implements RegistryChanges {
   }
 
   async disableDevice(deviceId: string, disabled: boolean): Promise<JsonObject> {
-    if (disabled) return shown('device', await this.#writer.disableDevice(deviceId as DeviceId));
-    const device = this.#registry.findDevice(deviceId as DeviceId);
-    if (device === null) throw missing({ kind: 'device', id: deviceId });
-    return shown('device', await this.#writer.putDevice({ ...device, disabled }));
+    return shown('device', await this.#writer.disableDevice(deviceId as DeviceId, disabled));
   }
 
   async createCredential(terms: CredentialTerms): Promise<JsonObject> {

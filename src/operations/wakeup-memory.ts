@@ -88,8 +88,9 @@ export class WakeupMemory {
       return;
     }
     known.answer = answer;
-    if (callerRequestId !== null) this.#underWay.delete(idKey(request));
-    if (callerRequestId !== null) this.#accepted.add(appId, callerRequestId, { ...answer.value, bodySha256 });
+    if (callerRequestId === null) return;
+    this.#underWay.delete(idKey(request));
+    this.#accepted.add(appId, callerRequestId, { ...answer.value, bodySha256 });
   }
 
   /** It may be tried again; its X-Request-ID belongs to this body all the same. */

@@ -17,13 +17,11 @@ import { expelSleepSession } from '../operations/admit-sleep-session.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import { generateSecret } from '../store/generated-secrets.ts';
 import { writeEntry } from '../store/registry-entry.ts';
-import type { RegistryStore } from '../store/registry-store.ts';
 import type { MissingEntry, RegistryWriter } from '../store/registry-write.ts';
 import type { Outcome } from '../base/outcome.ts';
 
 export interface AdminHouse {
   readonly clock: Clock;
-  readonly registry: RegistryStore;
   readonly writer: RegistryWriter;
   readonly directory: DeviceDirectory;
   /** After every change of a credential: what was derived from it is dropped. */
@@ -89,11 +87,9 @@ async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): 
 
 /** A disabled device is one that does not exist, so its session ends. */
 async function disableDevice(house: AdminHouse, body: z.output<typeof disableBody>): Promise<AdminReply> {
-  const device = house.registry.findDevice(body.device_id);
-  if (device === null) return missing({ kind: 'device', id: body.device_id });
-  const reply = deviceReply(await house.writer.putDevice({ ...device, disabled: body.disabled }));
-  if (body.disabled) expelSleepSession(house, body.device_id, 'kicked');
-  return reply;
+  const changed = await house.writer.disableDevice(body.device_id, body.disabled);
+  if (changed.ok && body.disabled) expelSleepSession(house, body.device_id, 'kicked');
+  return deviceReply(changed);
 }
 
 async function kickDevice(house: AdminHouse, body: { device_id: DeviceId }): Promise<AdminReply> {

@@ -47,9 +47,9 @@ export class RegistryWriter {
     return this.put('device', device);
   }
 
-  /** From now on the device is answered like one that does not exist. */
-  disableDevice(deviceId: DeviceId): Promise<Outcome<Device, MissingEntry>> {
-    return this.#update('device', deviceId, (device) => ({ ...device, disabled: true }));
+  /** Disabled, it is answered like one that does not exist; with `disabled` false it is there again. */
+  disableDevice(deviceId: DeviceId, disabled = true): Promise<Outcome<Device, MissingEntry>> {
+    return this.#update('device', deviceId, (device) => ({ ...device, disabled }));
   }
 
   /** A credential with a made id and secret; its secret is told here and in an export with secrets only. */
