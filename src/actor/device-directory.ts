@@ -1,23 +1,48 @@
 /**
  * Which devices are here, each with its actor. An actor exists while it holds a session; a device that is not
- * found has its record in the store.
+ * found has its records in the store. What changes is written down first, event and record together, and only then
+ * told to those in the house who follow it.
  */
 import type { ConnectionRecord } from '../domain/connectivity.ts';
 import { neverConnected } from '../domain/connectivity.ts';
 import type { DeviceId } from '../domain/ids.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { SignalEndReason } from '../domain/signal.ts';
+import type { SleepEndReason } from '../domain/sleep.ts';
+import type { SessionChange } from '../device/connection-session.ts';
+import { signalEvent, sleepEvent } from '../device/session-event.ts';
 import type { ConnectionRecords } from '../ports/connection-records.ts';
 import { DeviceActor, type ActorHouse } from './device-actor.ts';
 
+/** Who follows the sessions of this process. Called in the turn of the change, after its event is written. */
+export interface SessionFollower {
+  sleepChanged(deviceId: DeviceId, change: SessionChange<SleepEndReason>): void;
+  signalChanged(deviceId: DeviceId, change: SessionChange<SignalEndReason>): void;
+}
+
+export interface DirectoryHouse {
+  readonly sleepRecords: ConnectionRecords;
+  readonly signalRecords: ConnectionRecords;
+  /** The name of this node, in events. */
+  readonly node: string;
+}
+
 export class DeviceDirectory implements ActorHouse {
   readonly #actors = new Map<DeviceId, DeviceActor>();
-  readonly #records: ConnectionRecords;
+  readonly #house: DirectoryHouse;
+  readonly #followers: SessionFollower[] = [];
 
-  constructor(records: ConnectionRecords) {
-    this.#records = records;
+  constructor(house: DirectoryHouse) {
+    this.#house = house;
   }
 
   get size(): number {
     return this.#actors.size;
+  }
+
+  /** For the life of the directory. */
+  follow(follower: SessionFollower): void {
+    this.#followers.push(follower);
   }
 
   find(deviceId: DeviceId): DeviceActor | null {
@@ -28,7 +53,8 @@ export class DeviceDirectory implements ActorHouse {
   claim(deviceId: DeviceId): DeviceActor {
     const known = this.#actors.get(deviceId);
     if (known !== undefined) return known;
-    const actor = new DeviceActor(deviceId, this.#records.read(deviceId) ?? neverConnected, this);
+    const sleep = this.#house.sleepRecords.read(deviceId) ?? neverConnected;
+    const actor = new DeviceActor(deviceId, sleep, this);
     this.#actors.set(deviceId, actor);
     return actor;
   }
@@ -38,8 +64,30 @@ export class DeviceDirectory implements ActorHouse {
     return this.#actors.values();
   }
 
-  save(deviceId: DeviceId, record: ConnectionRecord): void {
-    this.#records.write(deviceId, record);
+  readSignal(deviceId: DeviceId): ConnectionRecord {
+    return this.#house.signalRecords.read(deviceId) ?? neverConnected;
+  }
+
+  sleepChanged(
+    deviceId: DeviceId,
+    record: ConnectionRecord,
+    change: SessionChange<SleepEndReason> | null,
+  ): void {
+    const { sleepRecords, node } = this.#house;
+    sleepRecords.write(deviceId, record, change === null ? null : sleepEvent(deviceId, node, change));
+    if (change !== null) for (const follower of this.#followers) follower.sleepChanged(deviceId, change);
+  }
+
+  signalChanged(
+    deviceId: DeviceId,
+    record: ConnectionRecord,
+    change: SessionChange<SignalEndReason> | null,
+    media: JsonObject | null,
+  ): void {
+    const { signalRecords, node } = this.#house;
+    const event = change === null ? null : signalEvent(deviceId, node, change, media);
+    signalRecords.write(deviceId, record, event);
+    if (change !== null) for (const follower of this.#followers) follower.signalChanged(deviceId, change);
   }
 
   release(actor: DeviceActor): void {

@@ -4,9 +4,25 @@
  * the process cannot serve, and says so in one sentence. See docs/adr/0002.
  */
 import type * as Uws from 'uWebSockets.js';
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+  WebSocket,
+  WebSocketBehavior,
+} from 'uWebSockets.js';
 
-export type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket };
+export type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+  WebSocket,
+  WebSocketBehavior,
+};
 
 type UwsModule = typeof Uws;
 
@@ -42,12 +58,22 @@ export interface ListenSocket {
   readonly port: number;
 }
 
-/** Listens on `host:port`, never sharing the port with another server. */
+/** Listens on `host:port`, never sharing the port with another server. Rejects when the address cannot be had. */
 export function listenExclusively(app: TemplatedApp, host: string, port: number): Promise<ListenSocket> {
-  return new Promise((resolve, reject) => {
-    (app as unknown as ExclusiveListen).listen(host, port, exclusivePort, (socket) => {
-      if (socket) resolve({ socket, port: localPort(socket) });
-      else reject(new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`));
-    });
+  return new Promise((resolve) => resolve(listenAtOnce(app, host, port)));
+}
+
+/**
+ * The same before it returns, for who closed another listen socket on the port in this turn. Throws when the address
+ * cannot be had. A port that is to be listened on again must not have been got by asking for port 0: the library
+ * marks only a port it was given as one that may be taken while connections to it live on.
+ */
+export function listenAtOnce(app: TemplatedApp, host: string, port: number): ListenSocket {
+  let listening: ListenSocket | null = null;
+  (app as unknown as ExclusiveListen).listen(host, port, exclusivePort, (socket) => {
+    if (socket) listening = { socket, port: localPort(socket) };
   });
+  if (listening === null)
+    throw new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`);
+  return listening;
 }

@@ -14,6 +14,7 @@ export const codeTexts = {
   40400: 'no such path',
   40403: 'device does not exist',
   40412: 'device is not connected',
+  40413: 'no such wakeup request',
   40500: 'method not allowed',
   40902: 'wakeup protocol not supported',
   41300: 'request body too large',
@@ -39,10 +40,16 @@ export type AccessCode = 40403 | 40302 | 40304;
 export const endpointCodes = {
   connectivity: [40003, 40301, 40302, 40304, 40403, 50000, 50301, 50401],
   wakeup: [40003, 40301, 40302, 40304, 40403, 40412, 40902, 42901, 50000, 50204, 50301, 50402],
+  'wakeup-outcome': [40003, 40301, 40413, 42901, 50000, 50301],
+  message: [40003, 40301, 40302, 40304, 40403, 40412, 42901, 50000, 50301, 50402],
+  events: [40003, 40301, 42901, 50000, 50301],
 } as const satisfies Record<string, readonly FailureCode[]>;
 
 export type ConnectivityCode = (typeof endpointCodes.connectivity)[number];
 export type WakeupCode = (typeof endpointCodes.wakeup)[number];
+export type WakeupOutcomeCode = (typeof endpointCodes)['wakeup-outcome'][number];
+export type MessageCode = (typeof endpointCodes.message)[number];
+export type EventsCode = (typeof endpointCodes.events)[number];
 
 /** A business outcome that is not success. `retryAfterS`: whole seconds, at least 1, where the caller may come back. */
 export interface Refusal<C extends FailureCode = FailureCode> {

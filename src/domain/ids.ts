@@ -10,6 +10,8 @@ export type ProductId = string & { readonly brand: 'ProductId' };
 export type AccessKeyId = string & { readonly brand: 'AccessKeyId' };
 export type RequestId = string & { readonly brand: 'RequestId' };
 export type SessionId = string & { readonly brand: 'SessionId' };
+export type EventId = string & { readonly brand: 'EventId' };
+export type MessageId = string & { readonly brand: 'MessageId' };
 export type BridgeId = string & { readonly brand: 'BridgeId' };
 
 /** 1-255 bytes of valid UTF-8, compared byte for byte; null otherwise. Source: API doc, Resources, device_id. */
@@ -61,18 +63,30 @@ export function generateSessionId(): SessionId {
   return generateUuid() as SessionId;
 }
 
+export function generateMessageId(): MessageId {
+  return generateUuid() as MessageId;
+}
+
+/**
+ * A UUIDv7 whose order is the log's: `wallMs` never goes back from one call to the next, and `sequence`, the event's
+ * place in the log, parts those of one millisecond.
+ */
+export function generateEventId(wallMs: number, sequence: number): EventId {
+  return generateUuid({ msecs: wallMs, seq: sequence % 2 ** 31 }) as EventId;
+}
+
 const uuidRandomBytes = 16;
 const randomPool = new Uint8Array(uuidRandomBytes * 256);
 let randomUsed = randomPool.length;
 const uuidOptions = { random: new Uint8Array(uuidRandomBytes) };
 
 /** Random bytes are drawn for 256 ids at a time: one by one they are what an id costs. */
-function generateUuid(): string {
+function generateUuid(place?: { readonly msecs: number; readonly seq: number }): string {
   if (randomUsed === randomPool.length) {
     randomFillSync(randomPool);
     randomUsed = 0;
   }
   for (let i = 0; i < uuidRandomBytes; i++) uuidOptions.random[i] = randomPool[randomUsed + i] ?? 0;
   randomUsed += uuidRandomBytes;
-  return uuidv7(uuidOptions);
+  return uuidv7(place === undefined ? uuidOptions : { ...uuidOptions, ...place });
 }

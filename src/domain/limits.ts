@@ -33,6 +33,54 @@ export const proxyHeaderBytesMax = 4096;
 /** Descriptors kept back from the sleep port: API, ops, store, logs. Source: decisions.md, File descriptors. */
 export const descriptorsReserved = 1024;
 
+/** Signal wire. Source: signal-wire.md. */
+export const signalMessageBytesMax = 16 * 1024;
+/** A message beyond that is answered with 1009, up to this; beyond it the connection is cut without a close frame. */
+export const signalFrameBytesMax = 64 * 1024;
+/** Of the JSON text of the capabilities in a login. */
+export const signalMediaBytesMax = 2 * 1024;
+/** How often a controller is told to send; it is offline after `heartbeatsMissedMax` of them. */
+export const signalHeartbeatSeconds = 30;
+/** What may wait to be sent to one controller that does not read; beyond it its connection is reset. */
+export const signalBackpressureBytesMax = 256 * 1024;
+
+/** A message to a device: its payload's JSON text, its name, how many wait for one device, and for how long. */
+export const messagePayloadBytesMax = 8 * 1024;
+export const messageNameCharactersMax = 64;
+/** Objects and arrays within one another in a payload: far above what is sent, far below what overflows a stack. */
+export const messagePayloadDepthMax = 500;
+export const messagesWaitingMax = 16;
+export const messageAckMsMax = 5000;
+/** Messages by signature, known while their date is within the clock window; full is 42901. */
+export const messagesKnownMax = 1_000_000;
+
+/** Wake outcomes. Source: events.md. A signal login this long after a wakeup completes it; then it is expired. */
+export const wakeupToOnlineMsMax = 60_000;
+/** A session reset this soon after the write has failed it, unless the device is online within the grace. */
+export const wakeupResetMsMax = 10_000;
+export const wakeupResetGraceMs = 5_000;
+/** Wakeups of one process whose outcome is awaited, or whose cause may still be reported; beyond it 42901. */
+export const wakeupsWatchedMax = 1_000_000;
+/** Completed wakeups of one device whose cause may still be reported, and for how long; the oldest is given up. */
+export const wakeupsReportableMax = 16;
+export const wakeupReportMsMax = 60_000;
+/** How long the answer about a wakeup may wait for the commit of what it says; then 50301. */
+export const wakeupOutcomeCommitMsMax = 2000;
+
+/** GET /v1/events and the outcome of a wakeup. */
+export const longPollSecondsMax = 30;
+/** Readers of one kind at once, waiting or not, on this node and of one application; full is 42901. */
+export const readersMax = 20_000;
+export const readersPerApplicationMax = 5_000;
+export const eventsPageMax = 1000;
+export const eventsPageDefault = 100;
+/** Of the events' JSON text in one page, which ends early rather than be larger; one event is always in it. */
+export const eventsPageCharactersMax = 1024 * 1024;
+/** Events that one request looks at when few of them are the caller's; `next` says where it stopped. */
+export const eventsScannedMax = 50_000;
+/** The latest events of a device that are found without a walk through the log. */
+export const recentEventsOfDeviceMax = 16;
+
 /** A connectivity query that takes longer is answered 50401. Source: decisions.md, Connectivity. */
 export const connectivityQueryMsMax = 2000;
 

@@ -2,6 +2,7 @@
  * One request's answer. A response of the front end must not be touched after an abort and is answered once; this
  * is the only place that touches it.
  */
+import { assert } from '../base/assert.ts';
 import type { HttpResponse } from '../base/uws.ts';
 import type { RequestId } from '../domain/ids.ts';
 
@@ -40,6 +41,8 @@ export class Exchange {
   readonly #ended: () => void;
   #open = true;
   #detached = false;
+  #gone = false;
+  #goneListener: (() => void) | null = null;
 
   /** `ended` is called once: answered, aborted by the peer or given up. */
   constructor(response: HttpResponse, ended: () => void) {
@@ -55,7 +58,14 @@ export class Exchange {
   detach(): void {
     if (this.#detached) return;
     this.#detached = true;
-    this.#response.onAborted(() => this.#end());
+    this.#response.onAborted(() => this.#hangUp());
+  }
+
+  /** At most one listener: called once if the peer hangs up before the answer, at once if that has happened. */
+  onGone(listener: () => void): void {
+    assert(this.#goneListener === null, 'one listener learns that the peer has gone');
+    if (this.#gone) listener();
+    else if (this.#open) this.#goneListener = listener;
   }
 
   /** Does nothing when the peer has gone. */
@@ -81,9 +91,17 @@ export class Exchange {
     });
   }
 
-  #end(): void {
+  #hangUp(): void {
     if (!this.#open) return;
+    this.#gone = true;
+    const listener = this.#goneListener;
+    this.#end();
+    listener?.();
+  }
+
+  #end(): void {
     this.#open = false;
+    this.#goneListener = null;
     this.#ended();
   }
 

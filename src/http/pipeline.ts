@@ -12,6 +12,7 @@ import type { Log } from '../ports/log.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { isJsonContentType } from '../rest/content-type.ts';
 import { encodeEnvelope, type EnvelopeShape } from '../rest/envelope.ts';
+import { AdmittedCall } from './admitted-call.ts';
 import type { Authenticator, Authentication } from './authenticator.ts';
 import { announcesTooMuch, readBody } from './body-reader.ts';
 import { Exchange } from './exchange.ts';
@@ -67,10 +68,10 @@ export class Pipeline {
     const incoming = copyRequest(request);
     const routes = this.#house.routes.find(incoming.path.trim());
     const first = routes?.[0];
-    const requestId = identify(incoming, first?.takesRequestId === true);
+    const route = routes?.find(({ method }) => method === incoming.method);
+    const requestId = identify(incoming, (route ?? first)?.takesRequestId === true);
     const passage: Passage = { exchange, incoming, requestId, startedMs };
     if (routes === null || first === undefined) return this.#refuseTransport(passage, null, 40400);
-    const route = routes.find(({ method }) => method === incoming.method);
     if (route === undefined)
       return this.#refuseTransport(passage, first, 40500, routes.map(({ method }) => method).join(', '));
     if (!hasBody(incoming)) return this.#authenticate(passage, route, emptyBody);
@@ -103,18 +104,8 @@ export class Pipeline {
       return this.#refuseTransport(passage, route, 41500);
     if (!holdsPermission(authentication.credential, route.permission))
       return this.#reply(passage, route, refuse(refusal(40301)));
-    const { credential, signature, signatureExpiresMs, bodySha256 } = authentication;
-    const { requestId, incoming } = passage;
-    const { query } = incoming;
-    this.#call(passage, route, {
-      credential,
-      query,
-      body,
-      bodySha256,
-      signature,
-      signatureExpiresMs,
-      requestId,
-    });
+    const { exchange, incoming, requestId } = passage;
+    this.#call(passage, route, new AdmittedCall(authentication, incoming.query, body, requestId, exchange));
   }
 
   #call(passage: Passage, route: Route, call: Call): void {

@@ -16,6 +16,8 @@ export interface Call {
   /** Wall milliseconds after which the signature is refused by its date. */
   readonly signatureExpiresMs: number;
   readonly requestId: RequestIdentity;
+  /** At most one listener: called once if the caller hangs up before the answer, at once if that has happened. */
+  onGone(listener: () => void): void;
 }
 
 /** The effective request id, and whether it is the caller's, ours because none came, or ours because theirs is invalid. */

@@ -24,12 +24,14 @@ function submit(house: WakeupHouse, call: Call): Reply | Promise<Reply> {
     return refuse(refusal(40003, 'X-Request-ID must be 1-128 printable ASCII characters, given once'));
   const body = decodeWakeupBody(call.body);
   if (!body.ok) return refuse(refusal(40003, body.error));
-  const callerRequestId = requestId.origin === 'caller' ? requestId.id : null;
-  const { appId } = credential;
+  const { deviceId, customData, customDataText } = body.value;
   return submitWakeup(house, {
-    appId,
-    ...body.value,
-    callerRequestId,
+    appId: credential.appId,
+    deviceId,
+    customData,
+    customDataText,
+    requestId: requestId.id,
+    isCallersId: requestId.origin === 'caller',
     signature,
     signatureExpiresMs,
     bodySha256,

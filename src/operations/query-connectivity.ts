@@ -20,6 +20,7 @@ export interface ConnectivityHouse {
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
   readonly sleepRecords: ConnectionRecords;
+  readonly signalRecords: ConnectionRecords;
   readonly log: Log;
 }
 
@@ -35,7 +36,7 @@ export function queryConnectivity(
     const denied = checkDeviceAccess(house.registry, appId, deviceId, wallSeconds(house.clock));
     if (denied !== null) return fail(refusal(denied));
     const answer = succeed(observe(house, deviceId));
-    const committed = house.sleepRecords.committed(deviceId);
+    const committed = bothCommitted(house, deviceId);
     return committed === null ? answer : answerOnceCommitted(house.clock, committed, answer);
   } catch (error) {
     house.log.error({ err: error }, 'connectivity cannot be read');
@@ -45,18 +46,24 @@ export function queryConnectivity(
 
 function observe(house: ConnectivityHouse, deviceId: DeviceId): ConnectivityRecord {
   const actor = house.directory.find(deviceId);
-  const sleep = actor === null ? storedTimes(house.sleepRecords, deviceId) : actor.sleepTimes();
-  return { deviceId, signal: signalNeverObserved, sleep };
+  const { sleepRecords, signalRecords } = house;
+  const sleep = actor === null ? storedTimes(sleepRecords, deviceId) : actor.sleepTimes();
+  const signal = actor === null ? storedTimes(signalRecords, deviceId) : actor.signalTimes();
+  const isOnline = actor !== null && actor.signalConnection !== null;
+  return { deviceId, signal: { ...signal, isOnline }, sleep };
 }
 
 function storedTimes(records: ConnectionRecords, deviceId: DeviceId): ConnectionTimes {
   return records.read(deviceId) ?? neverConnected;
 }
 
-/** There is no signaling listener yet, so no controller has ever been observed. */
-const signalNeverObserved = { ...neverConnected, isOnline: false };
+function bothCommitted(house: ConnectivityHouse, deviceId: DeviceId): Promise<unknown> | null {
+  const sleep = house.sleepRecords.committed(deviceId);
+  const signal = house.signalRecords.committed(deviceId);
+  return sleep === null || signal === null ? (sleep ?? signal) : Promise.all([sleep, signal]);
+}
 
-function answerOnceCommitted(clock: Clock, committed: Promise<void>, answer: Answer): Promise<Answer> {
+function answerOnceCommitted(clock: Clock, committed: Promise<unknown>, answer: Answer): Promise<Answer> {
   return new Promise((resolve) => {
     const giveUp = clock.after(connectivityQueryMsMax, () => resolve(fail(refusal(50401))));
     void committed.then(() => {

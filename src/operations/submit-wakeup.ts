@@ -7,6 +7,7 @@ import { wallSeconds, type Clock } from '../base/clock.ts';
 import { fail, succeed } from '../base/outcome.ts';
 import type { DeviceDirectory } from '../actor/device-directory.ts';
 import type { DeviceActor } from '../actor/device-actor.ts';
+import type { WakeupWatch } from '../actor/wakeup-watch.ts';
 import { refusal, type Refusal, type WakeupCode } from '../domain/codes.ts';
 import type { WakeWriteResult } from '../domain/sleep.ts';
 import type { WakeupRequest } from '../domain/wakeup.ts';
@@ -24,6 +25,7 @@ export interface WakeupHouse {
   readonly directory: DeviceDirectory;
   readonly memory: WakeupMemory;
   readonly limits: WakeupLimits;
+  readonly watch: WakeupWatch;
   readonly telemetry: Telemetry;
   readonly log: Log;
   /** True while the server is being stopped: no new wakeup is begun. */
@@ -57,14 +59,15 @@ function begin(house: WakeupHouse, request: WakeupRequest): WakeupAnswer | Promi
   const connection = wakeableConnection(actor, request);
   if (connection === 42901) return refuseKnown(house, request, overload(mailboxFullRetryMs));
   if (typeof connection === 'number') return refuseKnown(house, request, refusal(connection));
-  const waitMs = house.memory.isFull ? memoryFullRetryMs : house.limits.take(request.appId, actor);
+  const isFull = house.memory.isFull || house.watch.isFull;
+  const waitMs = isFull ? memoryFullRetryMs : house.limits.take(request.appId, actor);
   if (waitMs > 0) return refuseKnown(house, request, overload(waitMs));
-  const answer = write(house, request, connection);
+  const answer = write(house, request, actor, connection);
   house.memory.begin(request, answer);
   return answer;
 }
 
-/** A wakeup is forgotten at the earliest with the next second of the clock window. */
+/** A wakeup is forgotten at the earliest with the next second: of the clock window, of those that are watched. */
 const memoryFullRetryMs = 1000;
 /** A mailbox is empty again within a turn of the loop. */
 const mailboxFullRetryMs = 1000;
@@ -76,7 +79,8 @@ function wakeableConnection(
 ): SleepConnection | 40412 | 40902 | 42901 {
   let answer: SleepConnection | 40412 | 40902 | 42901 = 42901;
   actor.post({
-    event: { kind: 'wake', carriesCustomData: request.customData !== null },
+    to: 'wake',
+    carriesCustomData: request.customData !== null,
     reply: (found) => {
       answer = found;
     },
@@ -84,16 +88,25 @@ function wakeableConnection(
   return answer;
 }
 
+/** Whether the device is online is read before the write: what comes after it may be its doing. */
 async function write(
   house: WakeupHouse,
   request: WakeupRequest,
+  actor: DeviceActor,
   connection: SleepConnection,
 ): Promise<WakeupAnswer> {
+  const { limits, watch, telemetry } = house;
+  const watched = watch.begin(request, actor.sleepEpoch, actor.signalConnection !== null);
   const result = await connection.wake(request.customData);
-  house.limits.release();
-  if (result !== 'written') return refuse(house, refusals[result]);
-  house.telemetry.wakeup('accepted');
-  return succeed({ deviceId: request.deviceId, acceptedAtMs: house.clock.wallMs() });
+  limits.release();
+  if (result === 'written') {
+    const acceptedAtMs = watch.written(watched);
+    telemetry.wakeup('accepted');
+    return succeed({ deviceId: request.deviceId, acceptedAtMs });
+  }
+  if (result === 'unknown') watch.unknown(watched);
+  else watch.refused(watched);
+  return refuse(house, refusals[result]);
 }
 
 const refusals: Record<Exclude<WakeWriteResult, 'written'>, Refusal<WakeupCode>> = {

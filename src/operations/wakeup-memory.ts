@@ -3,9 +3,10 @@
  * clock window. A repeat of one under way joins it, a repeat of an accepted one is answered like it, and after
  * any other outcome it may be tried again: a second wake does no harm, a lost one does.
  *
- * What is kept where: wakeups under way and accepted signatures here, bounded, full means 42901; accepted
- * X-Request-IDs in the store; of the others only the body's hash, so that a changed body is noticed, the oldest
- * forgotten first. Source: decisions.md, Repeats; tgv1-signing.md, Replay.
+ * What is kept where: wakeups under way and accepted signatures here, bounded, full means 42901; those that were
+ * answered 202 or 50402 in the store, where the watch puts them (actor/wakeup-watch.ts); of the others only the
+ * body's hash, so that a changed body is noticed, the oldest forgotten first. An id that the server made is not the
+ * caller's to repeat. Source: decisions.md, Repeats; tgv1-signing.md, Replay.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
@@ -13,8 +14,8 @@ import type { Outcome } from '../base/outcome.ts';
 import { succeed } from '../base/outcome.ts';
 import type { Refusal, WakeupCode } from '../domain/codes.ts';
 import { refusedWakeupsKnownMax, wakeupKnownMs } from '../domain/limits.ts';
-import type { WakeupReceipt, WakeupRequest } from '../domain/wakeup.ts';
-import type { AcceptedWakeups } from '../ports/accepted-wakeups.ts';
+import type { WakeupReceipt, WakeupRecord, WakeupRequest } from '../domain/wakeup.ts';
+import type { WakeupRecords } from '../ports/wakeup-records.ts';
 import { ExpiringKeys } from './expiring-keys.ts';
 
 export type WakeupAnswer = Outcome<WakeupReceipt, Refusal<WakeupCode>>;
@@ -26,13 +27,13 @@ interface KnownWakeup {
 }
 
 export class WakeupMemory {
-  readonly #accepted: AcceptedWakeups;
+  readonly #records: WakeupRecords;
   readonly #bySignature: ExpiringKeys<KnownWakeup>;
   readonly #underWay = new Map<string, KnownWakeup>();
   readonly #refused: LRUCache<string, string>;
 
-  constructor(accepted: AcceptedWakeups, clock: Clock, signaturesMax: number) {
-    this.#accepted = accepted;
+  constructor(records: WakeupRecords, clock: Clock, signaturesMax: number) {
+    this.#records = records;
     this.#bySignature = new ExpiringKeys(clock, signaturesMax);
     this.#refused = new LRUCache({
       max: refusedWakeupsKnownMax,
@@ -43,7 +44,7 @@ export class WakeupMemory {
 
   /** Room for one more; when false the answer is 42901, and nothing known is forgotten. */
   get isFull(): boolean {
-    return this.#bySignature.isFull || this.#accepted.isFull();
+    return this.#bySignature.isFull || this.#records.isFull();
   }
 
   /** The same X-Request-ID was used with other body bytes: 40003. */
@@ -54,13 +55,12 @@ export class WakeupMemory {
 
   /** The answer of the wakeup this one repeats, or null when it is to be done. Call after `hasChangedBody`. */
   repeated(request: WakeupRequest): WakeupAnswer | Promise<WakeupAnswer> | null {
-    const { callerRequestId, appId } = request;
-    if (callerRequestId !== null) {
+    if (request.isCallersId) {
       const joined = this.#underWay.get(idKey(request));
       if (joined !== undefined) return joined.answer;
-      const accepted = this.#accepted.find(appId, callerRequestId);
-      if (accepted !== null)
-        return succeed({ deviceId: accepted.deviceId, acceptedAtMs: accepted.acceptedAtMs });
+      const record = this.#ownRecord(request);
+      if (record !== null && record.acceptedAtMs !== null)
+        return succeed({ deviceId: record.deviceId, acceptedAtMs: record.acceptedAtMs });
     }
     return this.#bySignature.get(signatureKey(request))?.answer ?? null;
   }
@@ -69,7 +69,7 @@ export class WakeupMemory {
   begin(request: WakeupRequest, answer: Promise<WakeupAnswer>): void {
     const known: KnownWakeup = { bodySha256: request.bodySha256, answer };
     this.#bySignature.set(signatureKey(request), known, request.signatureExpiresMs);
-    if (request.callerRequestId !== null) this.#underWay.set(idKey(request), known);
+    if (request.isCallersId) this.#underWay.set(idKey(request), known);
     void answer.then(
       (settled) => this.#settle(request, known, settled),
       () => this.#forget(request),
@@ -78,44 +78,43 @@ export class WakeupMemory {
 
   /** It was refused before anything was written. */
   noteRefused(request: WakeupRequest): void {
-    if (request.callerRequestId !== null) this.#refused.set(idKey(request), request.bodySha256);
+    if (request.isCallersId) this.#refused.set(idKey(request), request.bodySha256);
   }
 
   #settle(request: WakeupRequest, known: KnownWakeup, answer: WakeupAnswer): void {
-    const { callerRequestId, appId, bodySha256 } = request;
-    if (!answer.ok) {
-      this.#forget(request);
-      return;
-    }
+    if (!answer.ok) return this.#forget(request);
     known.answer = answer;
-    if (callerRequestId === null) return;
-    this.#underWay.delete(idKey(request));
-    this.#accepted.add(appId, callerRequestId, { ...answer.value, bodySha256 });
+    if (request.isCallersId) this.#underWay.delete(idKey(request));
   }
 
   /** It may be tried again; its X-Request-ID belongs to this body all the same. */
   #forget(request: WakeupRequest): void {
-    if (request.callerRequestId !== null) this.#underWay.delete(idKey(request));
+    if (request.isCallersId) this.#underWay.delete(idKey(request));
     this.#bySignature.delete(signatureKey(request));
     this.noteRefused(request);
   }
 
   #knownBody(request: WakeupRequest): string | null {
-    const { callerRequestId, appId } = request;
-    if (callerRequestId === null) return null;
+    if (!request.isCallersId) return null;
     const key = idKey(request);
     return (
       this.#underWay.get(key)?.bodySha256 ??
-      this.#accepted.find(appId, callerRequestId)?.bodySha256 ??
+      this.#ownRecord(request)?.bodySha256 ??
       this.#refused.get(key) ??
       null
     );
+  }
+
+  /** What is kept under the caller's own id. */
+  #ownRecord({ appId, requestId }: WakeupRequest): WakeupRecord | null {
+    const record = this.#records.find(appId, requestId);
+    return record?.isCallersId === true ? record : null;
   }
 }
 
 /** A request id is printable ASCII, so the first line feed ends it. */
 function idKey(request: WakeupRequest): string {
-  return `${request.callerRequestId}\n${request.appId}`;
+  return `${request.requestId}\n${request.appId}`;
 }
 
 /** 32 characters instead of 64, and no reference into the header it was cut from. */

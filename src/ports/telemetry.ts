@@ -1,7 +1,17 @@
 /** What the house counts. Names and labels are those of running.md; the ops room turns them into metrics. */
+import type { EventType } from '../domain/events.ts';
+import type { SignalEndReason, SignalRefusal } from '../domain/signal.ts';
 import type { SleepEndReason, SleepRefusal } from '../domain/sleep.ts';
 
-export type WakeupOutcomeLabel = 'accepted' | 'repeated' | 'failed' | 'unknown' | 'refused';
+export const wakeupOutcomeLabels = ['accepted', 'repeated', 'failed', 'unknown', 'refused'] as const;
+export type WakeupOutcomeLabel = (typeof wakeupOutcomeLabels)[number];
+
+export const messageOutcomeLabels = ['acknowledged', 'unknown', 'repeated', 'refused'] as const;
+export type MessageOutcomeLabel = (typeof messageOutcomeLabels)[number];
+
+/** `delivered`: 2xx; `failed`: it is tried again; `parked`: given up; `gone`: 410, the hook is off; `lost`: the log no longer had it. */
+export const webhookResultLabels = ['delivered', 'failed', 'parked', 'gone', 'lost'] as const;
+export type WebhookResultLabel = (typeof webhookResultLabels)[number];
 
 export interface Telemetry {
   httpRequest(route: string, status: number, code: number, seconds: number): void;
@@ -11,4 +21,12 @@ export interface Telemetry {
   wakeup(outcome: WakeupOutcomeLabel): void;
   /** From the write call to the kernel having the bytes. */
   wakeupWrite(seconds: number): void;
+  /** From the accepted write to the signal login that completed it. */
+  wakeupToOnline(seconds: number): void;
+  signalLogin(result: 'accepted' | SignalRefusal): void;
+  signalEnd(reason: SignalEndReason): void;
+  message(outcome: MessageOutcomeLabel): void;
+  /** Committed to the log. */
+  event(type: EventType): void;
+  webhookDelivery(result: WebhookResultLabel, count: number): void;
 }

@@ -10,6 +10,8 @@ import { formatTimestamp } from './timestamp.ts';
 export interface WakeupBody {
   readonly deviceId: DeviceId;
   readonly customData: CustomData;
+  /** The same as it was written; null: none was asked for. */
+  readonly customDataText: string | null;
 }
 
 export function decodeWakeupBody(body: Uint8Array): Outcome<WakeupBody, string> {
@@ -19,18 +21,20 @@ export function decodeWakeupBody(body: Uint8Array): Outcome<WakeupBody, string> 
   if (!deviceId.ok) return deviceId;
   const customData = decodeCustomData(object.value['custom_data']);
   if (!customData.ok) return customData;
-  return succeed({ deviceId: deviceId.value, customData: customData.value });
+  const customDataText = customData.value;
+  const bytes = customDataText === null ? null : Buffer.from(customDataText.slice(2), 'hex');
+  return succeed({ deviceId: deviceId.value, customData: bytes, customDataText });
 }
 
 const customDataForm = /^0x[0-9a-fA-F]{4}$/;
 
 /** Absent is the fixed packet; `null` and `""` are not absent. The message for a non-string is contract. */
-function decodeCustomData(value: unknown): Outcome<CustomData, string> {
+function decodeCustomData(value: unknown): Outcome<string | null, string> {
   if (value === undefined) return succeed(null);
   if (typeof value !== 'string') return fail('custom_data must be a string');
   if (!customDataForm.test(value))
     return fail('custom_data must be 0x followed by exactly four hexadecimal digits');
-  return succeed(Buffer.from(value.slice(2), 'hex'));
+  return succeed(value);
 }
 
 export function encodeWakeupReceipt(receipt: WakeupReceipt): string {

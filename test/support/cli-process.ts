@@ -82,6 +82,16 @@ export class LongCommand {
     }
   }
 
+  /** Resolves to the exit code; null when a signal killed it. */
+  get ended(): Promise<number | null> {
+    return this.#ended;
+  }
+
+  /** Closes the pipe it writes to, as a reader does that has seen enough. */
+  hangUp(): void {
+    this.#child.stdout?.destroy();
+  }
+
   /** Resolves to the exit code; null when the signal killed it. */
   stop(signal: NodeJS.Signals): Promise<number | null> {
     this.#child.kill(signal);

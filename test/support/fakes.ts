@@ -1,13 +1,17 @@
 /** Stand-ins for the ports: in memory, scripted, and they remember what was asked of them. */
 import type { ConnectionRecord } from '../../src/domain/connectivity.ts';
+import type { EventDraft } from '../../src/domain/events.ts';
 import type { AccessKeyId, ApplicationId, DeviceId, ProductId, RequestId } from '../../src/domain/ids.ts';
 import type { Credential, Device, Product } from '../../src/domain/registry.ts';
 import type { CustomData, SleepEndReason, WakeWriteResult } from '../../src/domain/sleep.ts';
-import type { AcceptedWakeup, AcceptedWakeups } from '../../src/ports/accepted-wakeups.ts';
 import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
+import type { DeliveryResult, DeviceMessage, SignalEndReason } from '../../src/domain/signal.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { RegistryReader } from '../../src/ports/registry-reader.ts';
+import type { SignalConnection } from '../../src/ports/signal-connection.ts';
 import type { SleepConnection } from '../../src/ports/sleep-connection.ts';
+import type { KnownWakeup, WakeupRecords } from '../../src/ports/wakeup-records.ts';
+import type { WakeupRecord } from '../../src/domain/wakeup.ts';
 import type { Telemetry } from '../../src/ports/telemetry.ts';
 
 export const testApp = '2818153' as ApplicationId;
@@ -59,17 +63,24 @@ export class FakeRegistry implements RegistryReader {
 export class FakeRecords implements ConnectionRecords {
   readonly records = new Map<DeviceId, ConnectionRecord>();
   readonly writes: ConnectionRecord[] = [];
+  readonly events: EventDraft[];
   failure: Error | null = null;
   outstanding: Promise<void> | null = null;
+
+  /** `events`: where they go; a list of several stores shows their order. */
+  constructor(events: EventDraft[] = []) {
+    this.events = events;
+  }
 
   read(deviceId: DeviceId): ConnectionRecord | null {
     if (this.failure !== null) throw this.failure;
     return this.records.get(deviceId) ?? null;
   }
 
-  write(deviceId: DeviceId, record: ConnectionRecord): void {
+  write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
     this.records.set(deviceId, record);
     this.writes.push(record);
+    if (event !== null) this.events.push(event);
   }
 
   committed(): Promise<void> | null {
@@ -81,16 +92,33 @@ export class FakeRecords implements ConnectionRecords {
   }
 }
 
-export class FakeAcceptedWakeups implements AcceptedWakeups {
-  readonly wakeups = new Map<string, AcceptedWakeup>();
+export class FakeWakeupRecords implements WakeupRecords {
+  readonly records = new Map<string, KnownWakeup>();
+  readonly events: EventDraft[];
   full = false;
+  outstanding: Promise<void> | null = null;
 
-  find(appId: ApplicationId, requestId: RequestId): AcceptedWakeup | null {
-    return this.wakeups.get(`${requestId}\n${appId}`) ?? null;
+  constructor(events: EventDraft[] = []) {
+    this.events = events;
   }
 
-  add(appId: ApplicationId, requestId: RequestId, wakeup: AcceptedWakeup): void {
-    this.wakeups.set(`${requestId}\n${appId}`, wakeup);
+  find(appId: ApplicationId, requestId: RequestId): WakeupRecord | null {
+    return this.records.get(`${requestId}\n${appId}`)?.record ?? null;
+  }
+
+  save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void {
+    this.records.set(`${requestId}\n${appId}`, { appId, requestId, record });
+    if (event !== null) this.events.push(event);
+  }
+
+  committed(): Promise<void> | null {
+    return this.outstanding;
+  }
+
+  awaited(): KnownWakeup[] {
+    return Array.from(this.records.values())
+      .filter(({ record }) => record.isAwaited)
+      .toSorted((a, b) => a.record.begunAtMs - b.record.begunAtMs);
   }
 
   isFull(): boolean {
@@ -121,6 +149,29 @@ export class FakeConnection implements SleepConnection {
   }
 }
 
+/** Its messages wait until the test settles them, unless `immediately` says how they end. */
+export class FakeSignalConnection implements SignalConnection {
+  lastHeartbeatAt = 0;
+  readonly messages: DeviceMessage[] = [];
+  readonly closes: SignalEndReason[] = [];
+  immediately: DeliveryResult | null = 'acknowledged';
+  readonly #waiting: ((result: DeliveryResult) => void)[] = [];
+
+  deliver(message: DeviceMessage): Promise<DeliveryResult> {
+    this.messages.push(message);
+    if (this.immediately !== null) return Promise.resolve(this.immediately);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  settle(result: DeliveryResult): void {
+    for (const resolve of this.#waiting.splice(0)) resolve(result);
+  }
+
+  close(reason: SignalEndReason): void {
+    this.closes.push(reason);
+  }
+}
+
 export class FakeTelemetry implements Telemetry {
   readonly counts = new Map<string, number>();
   failOnWakeup: Error | null = null;
@@ -147,6 +198,24 @@ export class FakeTelemetry implements Telemetry {
   }
   wakeupWrite(): void {
     this.#add('wakeup write');
+  }
+  wakeupToOnline(): void {
+    this.#add('wakeup to online');
+  }
+  signalLogin(result: string): void {
+    this.#add(`signal login ${result}`);
+  }
+  signalEnd(reason: string): void {
+    this.#add(`signal end ${reason}`);
+  }
+  message(outcome: string): void {
+    this.#add(`message ${outcome}`);
+  }
+  event(type: string): void {
+    this.#add(`event ${type}`);
+  }
+  webhookDelivery(result: string, count: number): void {
+    for (let i = 0; i < count; i++) this.#add(`webhook ${result}`);
   }
 
   #add(name: string): void {

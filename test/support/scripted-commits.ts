@@ -9,6 +9,12 @@ interface Commit {
 
 export class ScriptedCommits {
   #waiting: Commit[] = [];
+  readonly #commit: (write: () => void) => Promise<void>;
+
+  /** `commit`: what a commit that is let through does; by default it only runs what would have been written. */
+  constructor(commit = (write: () => void): Promise<void> => Promise.resolve(write())) {
+    this.#commit = commit;
+  }
 
   /** To be given as the `batch` of a store. */
   readonly batch = (write: () => void): Promise<void> =>
@@ -23,7 +29,7 @@ export class ScriptedCommits {
   async succeed(): Promise<void> {
     await this.asked();
     const commit = this.#waiting.shift();
-    commit?.write();
+    if (commit !== undefined) await this.#commit(commit.write);
     commit?.resolve();
     await setImmediate();
   }

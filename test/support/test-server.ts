@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
 import { SystemClock } from '../../src/base/system-clock.ts';
+import { SignalController, type SignalControllerOptions } from '../../src/cli/signal-controller.ts';
 import { SleepingModule } from '../../src/cli/sleeping-module.ts';
 import type { WakeMode } from '../../src/domain/sleep.ts';
 import { startServer, type RunningServer } from '../../src/server/server.ts';
@@ -14,8 +15,10 @@ import { FakeLog } from './fakes.ts';
 
 const appId = '2818153';
 
-function credential(name: string): SigningCredential {
-  return { accessKeyId: `AKtest-${name}`, secretKey: `secret of ${name}`, appId };
+const otherAppId = '9999999';
+
+function credential(name: string, app = appId): SigningCredential {
+  return { accessKeyId: `AKtest-${name}`, secretKey: `secret of ${name}`, appId: app };
 }
 
 export const testCredentials = {
@@ -26,6 +29,8 @@ export const testCredentials = {
   revoked: credential('revoked'),
   past: credential('past'),
   future: credential('future'),
+  /** May do everything, for the application that has FOREIGN01. */
+  other: credential('other', otherAppId),
 };
 
 const anHourS = 3600;
@@ -45,12 +50,12 @@ function registryFile(): object {
   return {
     applications: [
       { app_id: appId, name: 'test' },
-      { app_id: '9999999', name: 'other' },
+      { app_id: otherAppId, name: 'other' },
     ],
-    credentials: Object.entries(testCredentials).map(([name, { accessKeyId, secretKey }]) => ({
+    credentials: Object.entries(testCredentials).map(([name, { accessKeyId, secretKey, ...of }]) => ({
       access_key_id: accessKeyId,
       secret_key: secretKey,
-      app_id: appId,
+      app_id: of.appId,
       permissions: ['*'],
       not_before: null,
       not_after: null,
@@ -59,7 +64,7 @@ function registryFile(): object {
     })),
     products: [
       { product_id: 'doorbell', app_ids: [appId] },
-      { product_id: 'foreign', app_ids: ['9999999'] },
+      { product_id: 'foreign', app_ids: [otherAppId] },
     ],
     devices: [
       device('TESTDEVICE01'),
@@ -84,6 +89,9 @@ export async function writeTestRegistry(directory: string): Promise<string> {
   return file;
 }
 
+type ListenerName = keyof RunningServer['listeners'];
+const listenerNames: readonly ListenerName[] = ['api', 'sleep', 'signal', 'ops'];
+
 export interface TestServerOptions {
   readonly clock?: Clock;
   /** Of an earlier server, to start again on what it left. */
@@ -92,11 +100,15 @@ export interface TestServerOptions {
   readonly overrides?: readonly string[];
 }
 
+type ControllerOptions = Partial<
+  Pick<SignalControllerOptions, 'media' | 'heartbeat' | 'autoAcknowledge' | 'onMessage' | 'secret'>
+>;
+
 export interface TestServer {
   readonly server: RunningServer;
   readonly api: ApiClient;
   readonly credentials: typeof testCredentials;
-  readonly ports: Readonly<Record<'api' | 'sleep' | 'ops', number>>;
+  readonly ports: Readonly<Record<ListenerName, number>>;
   readonly log: FakeLog;
   readonly dataDirectory: string;
   /** A module that is logged in. */
@@ -104,6 +116,8 @@ export interface TestServer {
     deviceId: string,
     options?: { wakeMode?: WakeMode; heartbeatSeconds?: number },
   ): Promise<SleepingModule>;
+  /** A controller that is signed in. */
+  controller(deviceId: string, options?: ControllerOptions): Promise<SignalController>;
   /** Stops the server and leaves its data. */
   halt(): Promise<void>;
   /** Stops the server and removes its data. */
@@ -117,7 +131,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ? await writeTestRegistry(dataDirectory)
       : join(dataDirectory, registryFileName);
   const log = new FakeLog();
-  const listens = ['api', 'sleep', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
+  const listens = listenerNames.map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({
     env: {},
     overrides: [
@@ -129,8 +143,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   });
   const clock = options.clock ?? new SystemClock();
   const server = await startServer(settings, { clock, log });
-  const port = (name: 'api' | 'sleep' | 'ops'): number => Number(server.listeners[name].split(':').at(-1));
-  const ports = { api: port('api'), sleep: port('sleep'), ops: port('ops') };
+  const port = (name: ListenerName): number => Number(server.listeners[name].split(':').at(-1));
+  const ports = { api: port('api'), sleep: port('sleep'), signal: port('signal'), ops: port('ops') };
   const api = new ApiClient(ports.api, testCredentials.all, () => clock.wallMs());
   const halt = async (): Promise<void> => {
     api.close();
@@ -150,6 +164,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         wakeMode,
         heartbeatSeconds,
         reply: true,
+      }),
+    controller: (deviceId, controllerOptions = {}) =>
+      SignalController.connect({
+        url: `ws://127.0.0.1:${ports.signal}/v1/signal`,
+        deviceId,
+        secret: `secret of ${deviceId}`,
+        clock: new SystemClock(),
+        ...controllerOptions,
       }),
     halt,
     async stop() {

@@ -1,105 +1,86 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeviceDirectory } from '../../../src/actor/device-directory.ts';
 import type { DeviceId } from '../../../src/domain/ids.ts';
 import type { Device } from '../../../src/domain/registry.ts';
-import type { SleepLogin } from '../../../src/domain/sleep.ts';
-import { expelSleepSession, sleepSessions } from '../../../src/operations/admit-sleep-session.ts';
-import { computeLoginMac } from '../../../src/sleep-wire/login-mac.ts';
-import { DrivenClock } from '../../support/driven-clock.ts';
-import { FakeConnection, FakeRecords, FakeRegistry, testDevice } from '../../support/fakes.ts';
+import { testDevice } from '../../support/fakes.ts';
+import { SessionScene, type AdmitOptions } from '../../support/session-scene.ts';
 
-const sessionKey = 'k'.repeat(32);
-
-function loginOf(deviceId: DeviceId = testDevice, secret = 'device-secret'): SleepLogin {
-  const signedText = `RVL1 ${Buffer.from(deviceId).toString('base64url')} custom 50 0`;
-  const mac = computeLoginMac(secret, sessionKey, signedText);
-  return { deviceId, wakeMode: 'custom', heartbeatSeconds: 50, wantsReply: false, mac, signedText };
-}
-
-class Scene {
-  readonly clock = new DrivenClock();
-  readonly registry = new FakeRegistry();
-  readonly directory = new DeviceDirectory(new FakeRecords());
-  overloaded = false;
-  readonly house = {
-    clock: this.clock,
-    registry: this.registry,
-    directory: this.directory,
-    isOverloaded: () => this.overloaded,
-  };
-  readonly sessions = sleepSessions(this.house);
-
-  admit(
-    login = loginOf(),
-    connection = new FakeConnection(),
-    hasRoom = true,
-  ): ReturnType<typeof this.sessions.admit> {
-    return this.sessions.admit(login, sessionKey, connection, hasRoom);
-  }
-}
+const other = 'OTHER' as DeviceId;
 
 test('a login with the right proof gets a session and the first epoch', () => {
-  const ticket = new Scene().admit();
-  assert.ok(typeof ticket === 'object');
-  assert.equal(ticket.epoch, 1);
-  assert.equal(ticket.deviceId, testDevice);
+  const scene = new SessionScene();
+  const peer = scene.sleep.login();
+  assert.equal(peer.epoch, 1);
+  assert.equal(peer.ticket.deviceId, testDevice);
+  assert.equal(scene.sleepRecords.records.get(testDevice)?.openSession, peer.ticket.sessionId);
 });
 
-const denials: { name: string; device?: Partial<Device>; login?: SleepLogin }[] = [
-  { name: 'an unknown device', login: loginOf('NOBODY' as DeviceId) },
-  { name: 'a wrong proof', login: loginOf(testDevice, 'another secret') },
+const denials: { name: string; device?: Partial<Device>; login?: AdmitOptions }[] = [
+  { name: 'an unknown device', login: { deviceId: 'NOBODY' as DeviceId } },
+  { name: 'a wrong proof', login: { secret: 'another secret' } },
   { name: 'a disabled device', device: { disabled: true } },
   { name: 'an expired device', device: { expiresAt: 1 } },
 ];
 for (const { name, device, login } of denials) {
   test(`${name} is denied and opens nothing`, () => {
-    const scene = new Scene();
+    const scene = new SessionScene();
     if (device !== undefined) scene.registry.addDevice(device);
-    assert.equal(scene.admit(login), 'denied');
+    assert.equal(scene.sleep.admit(login), 'denied');
     assert.equal(scene.directory.size, 0);
+    assert.deepEqual(scene.events, []);
   });
 }
 
 test('a full port is busy for a new device and open for one that replaces its own session', () => {
-  const scene = new Scene();
-  const old = new FakeConnection();
-  scene.registry.addDevice({ deviceId: 'OTHER' as DeviceId });
-  assert.ok(typeof scene.admit(loginOf(), old) === 'object');
-  assert.equal(scene.admit(loginOf('OTHER' as DeviceId), new FakeConnection(), false), 'busy');
-  assert.ok(typeof scene.admit(loginOf(), new FakeConnection(), false) === 'object');
+  const scene = new SessionScene();
+  scene.registry.addDevice({ deviceId: other });
+  const old = scene.sleep.login();
+  assert.equal(scene.sleep.admit({ deviceId: other, hasRoom: false }), 'busy');
+  assert.ok(typeof scene.sleep.admit({ hasRoom: false }) === 'object');
   assert.deepEqual(old.closes, ['replaced']);
 });
 
 test('a full port tells a stranger nothing: a wrong proof is denied, not busy', () => {
-  const scene = new Scene();
-  assert.equal(scene.admit(loginOf(testDevice, 'wrong'), new FakeConnection(), false), 'denied');
+  const scene = new SessionScene();
+  assert.equal(scene.sleep.admit({ secret: 'wrong', hasRoom: false }), 'denied');
 });
 
-test('a store that is far behind opens no session', () => {
-  const scene = new Scene();
+test('the first sleep login of a device that is online replaces nothing: a full port is busy for it', () => {
+  const scene = new SessionScene();
+  scene.signal.login();
+  assert.equal(scene.sleep.admit({ hasRoom: false }), 'busy');
+  assert.equal(scene.sleep.epoch(), 0);
+  assert.equal(scene.isOnline(), true);
+});
+
+test('a store that is far behind opens no session, and lets a replacing login in', () => {
+  const scene = new SessionScene();
   scene.overloaded = true;
-  assert.equal(scene.admit(), 'busy');
+  assert.equal(scene.sleep.admit(), 'busy');
+  assert.equal(scene.directory.size, 0);
+  scene.overloaded = false;
+  scene.sleep.login();
+  scene.overloaded = true;
+  assert.equal(scene.sleep.login().epoch, 2);
+});
+
+test('a registry or a record that cannot be read is thrown and leaves no actor behind', () => {
+  for (const broken of ['registry', 'sleepRecords'] as const) {
+    const scene = new SessionScene();
+    scene[broken].failure = new Error(`${broken} cannot be read`);
+    assert.throws(() => scene.sleep.admit(), scene[broken].failure);
+    assert.equal(scene.directory.size, 0);
+    assert.deepEqual(scene.events, []);
+  }
 });
 
 test('the late end of a replaced connection changes nothing', () => {
-  const scene = new Scene();
-  const first = scene.admit();
-  assert.ok(typeof first === 'object');
-  const second = scene.admit();
-  assert.ok(typeof second === 'object');
-  scene.sessions.ended(first, 'heartbeat_timeout', 0);
-  assert.equal(scene.directory.find(testDevice)?.sleepEpoch, second.epoch);
-  scene.sessions.ended(second, 'peer_closed', 0);
+  const scene = new SessionScene();
+  const [first, second] = [scene.sleep.login(), scene.sleep.login()];
+  first.end('heartbeat_timeout');
+  assert.equal(scene.sleep.epoch(), second.epoch);
+  second.end('peer_closed');
   assert.equal(scene.directory.find(testDevice), null);
-  scene.sessions.ended(second, 'peer_closed', 0);
-});
-
-test('a kicked session closes its connection; without one there is nothing to kick', () => {
-  const scene = new Scene();
-  const connection = new FakeConnection();
-  scene.admit(loginOf(), connection);
-  assert.equal(expelSleepSession(scene.house, testDevice, 'kicked'), true);
-  assert.deepEqual(connection.closes, ['kicked']);
-  assert.equal(expelSleepSession(scene.house, testDevice, 'kicked'), false);
+  second.end('peer_closed');
+  assert.deepEqual(scene.sleep.history(), ['opened 1', 'replaced 2', 'closed 2 peer_closed']);
 });

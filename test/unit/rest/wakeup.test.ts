@@ -29,6 +29,13 @@ for (const [name, text, customData] of good) {
   });
 }
 
+test('custom data is also kept as it was written, for those who are told of it', () => {
+  const asked = decode('{"device_id":"D","custom_data":"0x12aB"}');
+  const fixed = decode('{"device_id":"D"}');
+  assert.ok(asked.ok && fixed.ok);
+  assert.deepEqual([asked.value.customDataText, fixed.value.customDataText], ['0x12aB', null]);
+});
+
 const bad: [string, string | Uint8Array][] = [
   ['nothing in it', ''],
   ['bad JSON', '{"device_id":"D"'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generateSessionKey, sessionKeyLength } from '../../../src/sleep-wire/session-key.ts';
+import { generateSessionKey, sessionKeyLength } from '../../../src/base/session-key.ts';
 
 test('a session key is 32 characters of the base64url alphabet', () => {
   for (let i = 0; i < 1000; i++) assert.match(generateSessionKey(), /^[A-Za-z0-9_-]{32}$/);

@@ -1,0 +1,35 @@
+/** From what a connection's machine says has changed to what backends are told. Source: events.md, The log. */
+import type { EventDraft } from '../domain/events.ts';
+import type { DeviceId } from '../domain/ids.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { SignalEndReason } from '../domain/signal.ts';
+import type { SleepEndReason } from '../domain/sleep.ts';
+import type { SessionChange } from './connection-session.ts';
+
+export function sleepEvent(
+  deviceId: DeviceId,
+  node: string,
+  change: SessionChange<SleepEndReason>,
+): EventDraft {
+  const { session, epoch, atMs } = change;
+  const about = { deviceId, atMs, epoch };
+  if (change.kind === 'opened')
+    return { ...about, type: 'device.sleep.login', data: { session, node, replaced: change.replaced } };
+  return { ...about, type: 'device.sleep.offline', data: { session, node, reason: change.reason } };
+}
+
+/** `media`: what the device reported of itself at this login; null: nothing. */
+export function signalEvent(
+  deviceId: DeviceId,
+  node: string,
+  change: SessionChange<SignalEndReason>,
+  media: JsonObject | null,
+): EventDraft {
+  const { session, epoch, atMs } = change;
+  const about = { deviceId, atMs, epoch };
+  if (change.kind === 'closed')
+    return { ...about, type: 'device.signal.offline', data: { session, node, reason: change.reason } };
+  const { replaced } = change;
+  const data = media === null ? { session, node, replaced } : { session, node, replaced, media };
+  return { ...about, type: 'device.signal.online', data };
+}

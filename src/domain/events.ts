@@ -1,0 +1,79 @@
+/** What backends are told. Source: events.md, The log. */
+import type { DeviceId, EventId, ProductId, RequestId, SessionId } from './ids.ts';
+import type { JsonObject } from './json.ts';
+import type { SignalEndReason } from './signal.ts';
+import type { SleepEndReason } from './sleep.ts';
+
+export const eventTypes = [
+  'device.signal.online',
+  'device.signal.offline',
+  'device.sleep.login',
+  'device.sleep.offline',
+  'device.wakeup.accepted',
+  'device.wakeup.failed',
+  'device.wakeup.completed',
+  'device.wakeup.expired',
+  'call.started',
+  'call.state',
+  'call.ended',
+] as const;
+export type EventType = (typeof eventTypes)[number];
+
+/** `data` stands in the event as it is here: names and values are those of the wire. */
+export type EventBody =
+  | {
+      readonly type: 'device.signal.online';
+      readonly data: {
+        readonly session: SessionId;
+        readonly node: string;
+        readonly replaced: boolean;
+        readonly media?: JsonObject;
+      };
+    }
+  | {
+      readonly type: 'device.sleep.login';
+      readonly data: { readonly session: SessionId; readonly node: string; readonly replaced: boolean };
+    }
+  | {
+      readonly type: 'device.signal.offline';
+      readonly data: { readonly session: SessionId; readonly node: string; readonly reason: SignalEndReason };
+    }
+  | {
+      readonly type: 'device.sleep.offline';
+      readonly data: { readonly session: SessionId; readonly node: string; readonly reason: SleepEndReason };
+    }
+  | {
+      readonly type: 'device.wakeup.accepted';
+      /** `custom_data` as it was asked for; null: the fixed packet. */
+      readonly data: { readonly request_id: RequestId; readonly custom_data: string | null };
+    }
+  | {
+      readonly type: 'device.wakeup.failed';
+      readonly data: { readonly request_id: RequestId; readonly reason: SleepEndReason };
+    }
+  | {
+      readonly type: 'device.wakeup.completed';
+      readonly data: { readonly request_id: RequestId; readonly woke_after_ms: number };
+    }
+  | { readonly type: 'device.wakeup.expired'; readonly data: { readonly request_id: RequestId } }
+  | { readonly type: 'call.started' | 'call.state' | 'call.ended'; readonly data: JsonObject };
+
+/** An event that has happened and has no place in the log yet. */
+export type EventDraft = EventBody & {
+  readonly deviceId: DeviceId;
+  /** Wall milliseconds. */
+  readonly atMs: number;
+  /** Of the connection it speaks of; null for calls. */
+  readonly epoch: number | null;
+};
+
+/** An event with its place in the log. */
+export type LoggedEvent = EventDraft & {
+  readonly id: EventId;
+  /** The log's own, over all devices, from 1: what cursors count. */
+  readonly sequence: number;
+  /** The device's own, over all its events, from 1, +1 each. */
+  readonly seq: number;
+  /** The device's product when it happened, which says whose event it is; null: it had none. */
+  readonly productId: ProductId | null;
+};

@@ -1,0 +1,57 @@
+/** Words of the signaling connection. Source: signal-wire.md. */
+import type { DeviceId, MessageId, RequestId } from './ids.ts';
+import type { JsonObject } from './json.ts';
+
+/**
+ * Why a signal session ended. `peer_closed`: a close or the end of the stream; `bye`: the device said so first;
+ * `reset`: the connection broke; `malformed`: it broke the protocol. `replaced` is known to metrics only: it is no
+ * offline.
+ */
+export const signalEndReasons = [
+  'peer_closed',
+  'bye',
+  'reset',
+  'heartbeat_timeout',
+  'malformed',
+  'replaced',
+  'kicked',
+  'drain',
+  'node_lost',
+] as const;
+export type SignalEndReason = (typeof signalEndReasons)[number];
+
+/** Why a controller was not let in. `busy`: as many as may are here, or the store is far behind. */
+export const signalRefusals = ['timeout', 'malformed', 'denied', 'busy'] as const;
+export type SignalRefusal = (typeof signalRefusals)[number];
+
+/** A login message whose form is right; its proof is not yet checked. */
+export interface SignalLogin {
+  readonly deviceId: DeviceId;
+  /** 32 bytes. */
+  readonly mac: Uint8Array;
+  /** The capabilities the device reports of itself, at most 2 KiB of JSON; null: none. */
+  readonly media: JsonObject | null;
+}
+
+/** What the module says woke its controller. */
+export const wakeCauses = ['remote', 'event', 'abnormal'] as const;
+export type WakeCause = (typeof wakeCauses)[number];
+
+export interface WakeReport {
+  readonly cause: WakeCause;
+  /** The wakeup it speaks of; null: the one that this session's login completed. */
+  readonly requestId: RequestId | null;
+}
+
+/** A backend's message on its way to a controller. */
+export interface DeviceMessage {
+  readonly id: MessageId;
+  readonly name: string;
+  readonly payload: JsonObject;
+}
+
+/**
+ * What became of a message. `acknowledged`: the device says it has it. `unknown`: no acknowledgement in time, or the
+ * connection ended before one. `busy`: as many as may wait on this connection already; nothing was sent.
+ */
+export type DeliveryResult = 'acknowledged' | 'unknown' | 'busy';

@@ -1,0 +1,36 @@
+/** Ends a device's sessions from our side, whoever holds them. */
+import type { Clock } from '../base/clock.ts';
+import type { DeviceActor } from '../actor/device-actor.ts';
+import type { DeviceDirectory } from '../actor/device-directory.ts';
+import type { DeviceId } from '../domain/ids.ts';
+
+interface ExpelHouse {
+  readonly clock: Clock;
+  readonly directory: DeviceDirectory;
+}
+
+/** What ends both kinds of session. */
+type ExpelReason = 'kicked' | 'drain';
+
+/** False: the device had no session here. */
+export function expelDevice(
+  { clock, directory }: ExpelHouse,
+  deviceId: DeviceId,
+  reason: ExpelReason,
+): boolean {
+  const actor = directory.find(deviceId);
+  return actor !== null && expel(actor, clock.wallMs(), reason);
+}
+
+/** Every session of this process. */
+export function expelEverybody({ clock, directory }: ExpelHouse, reason: ExpelReason): void {
+  for (const actor of directory.actors()) expel(actor, clock.wallMs(), reason);
+}
+
+/** Both in one go: the actor is released only when it holds neither. */
+function expel(actor: DeviceActor, atMs: number, reason: ExpelReason): boolean {
+  const { sleepHeartbeatAt, signalHeartbeatAt } = actor;
+  const signal = { kind: 'expel', reason, atMs, heartbeatAt: signalHeartbeatAt } as const;
+  const sleep = { kind: 'expel', reason, atMs, heartbeatAt: sleepHeartbeatAt } as const;
+  return actor.post({ to: 'signal', event: signal }) && actor.post({ to: 'sleep', event: sleep });
+}

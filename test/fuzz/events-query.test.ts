@@ -1,0 +1,133 @@
+/**
+ * The query of GET /v1/events against its rules written another way, over queries put together and broken at random
+ * from a seed. The canaries are decoders with a fault: a fuzzer that does not catch them catches nothing.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { encodeCursor } from '../../src/rest/cursor.ts';
+import { decodeEventsQuery, type EventsQuery } from '../../src/rest/events.ts';
+
+type Decode = typeof decodeEventsQuery;
+
+const seed = 0x6576_6e74;
+const rounds = 20_000;
+
+const afters = [encodeCursor(0), encodeCursor(17), encodeCursor(2 ** 40), 'latest', '', 'AgAAAAAAAAAR', '17'];
+const limits = ['1', '100', '1000', '1001', '0', '', '-1', '1e2', '٣', '07'];
+const waits = ['0', '30', '30.001', '2.5', '0.001', '0.0001', '31', '', '.5', '5.', 'NaN'];
+const pieces = [
+  '&',
+  '=',
+  '%',
+  '%41',
+  '%ff',
+  '+',
+  'after',
+  'limit=5',
+  '&wait=1',
+  '0',
+  '9',
+  '.',
+  '-',
+  '_',
+  'A',
+  '\ufffd',
+];
+
+/** Mulberry32: numbers in [0, 1) that a seed repeats. */
+function randomFrom(state: number): () => number {
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function randomQuery(random: () => number): string {
+  const pick = (from: readonly string[]): string => from[Math.floor(random() * from.length)] ?? '';
+  const parts = [
+    ...(random() < 0.7 ? [`after=${pick(afters)}`] : []),
+    ...(random() < 0.7 ? [`limit=${pick(limits)}`] : []),
+    ...(random() < 0.7 ? [`wait=${pick(waits)}`] : []),
+    ...(random() < 0.1 ? [pick(pieces)] : []),
+  ];
+  const query = parts.sort(() => random() - 0.5).join('&');
+  if (random() < 0.6) return query;
+  const at = Math.floor(random() * (query.length + 1));
+  return query.slice(0, at) + pick(pieces) + query.slice(at + Math.floor(random() * 3));
+}
+
+/** Null: refused. Decodes with the platform's own means, number by number. */
+function expected(query: string): EventsQuery | null {
+  const values = new Map<string, string>();
+  for (const part of query.split('&').filter((each) => each !== '')) {
+    const [key = '', ...rest] = part.split('=');
+    if (part.includes('\ufffd')) return null;
+    try {
+      const name = decodeURIComponent(key.replaceAll('+', ' '));
+      if (values.has(name)) return null;
+      values.set(name, decodeURIComponent(rest.join('=').replaceAll('+', ' ')));
+    } catch {
+      return null;
+    }
+  }
+  const start = expectedStart(values.get('after'));
+  const limit = Number(onlyDigits(values.get('limit') ?? '100', 4));
+  const seconds = values.get('wait') ?? '0';
+  const [whole = '', fraction, ...more] = seconds.split('.');
+  const isDecimal =
+    onlyDigits(whole, 2) !== null &&
+    (fraction === undefined || onlyDigits(fraction, 3) !== null) &&
+    more.length === 0;
+  if (start === null || limit < 1 || limit > 1000 || !isDecimal) return null;
+  const waitMs = Number(whole) * 1000 + Number((fraction ?? '').padEnd(3, '0'));
+  return waitMs <= 30_000 ? { start, limit, waitMs } : null;
+}
+
+function expectedStart(after: string | undefined): EventsQuery['start'] | null {
+  if (after === undefined) return 'oldest';
+  if (after === 'latest') return after;
+  const bytes = Buffer.from(after, 'base64url');
+  const sequence = bytes.length === 9 && bytes[0] === 1 ? Number(`0x${bytes.toString('hex', 1)}`) : -1;
+  return sequence >= 0 && Number.isSafeInteger(sequence) && encodeCursor(sequence) === after
+    ? sequence
+    : null;
+}
+
+function onlyDigits(text: string, charactersMax: number): string | null {
+  const fits = text.length >= 1 && text.length <= charactersMax;
+  return fits && Array.from(text).every((each) => '0123456789'.includes(each)) ? text : null;
+}
+
+/** How many were read and how many refused; throws at the first on which decoder and rules differ. */
+function fuzz(decode: Decode): { read: number; refused: number } {
+  const random = randomFrom(seed);
+  let read = 0;
+  for (let round = 0; round < rounds; round++) {
+    const query = randomQuery(random);
+    const decoded = decode(query);
+    assert.deepEqual(decoded.ok ? decoded.value : null, expected(query), query);
+    if (decoded.ok) read += 1;
+  }
+  return { read, refused: rounds - read };
+}
+
+test('the decoder takes exactly the queries of the rules, whatever is done to them', () => {
+  const { read, refused } = fuzz(decodeEventsQuery);
+  assert.ok(read > rounds / 20, `only ${read} were read`);
+  assert.ok(refused > rounds / 20, `only ${refused} were refused`);
+});
+
+const canaries: Readonly<Record<string, Decode>> = {
+  'takes an empty cursor for none': (query) => decodeEventsQuery(query.replace(/after=(?=&|$)/, '')),
+  'rounds a wait that is too fine': (query) => decodeEventsQuery(query.replace('wait=0.0001', 'wait=0')),
+  'counts from the end for a negative limit': (query) =>
+    decodeEventsQuery(query.replace('limit=-', 'limit=')),
+  'takes a cursor of another version': (query) => decodeEventsQuery(query.replace('AgAAAA', 'AQAAAA')),
+};
+for (const [fault, decode] of Object.entries(canaries)) {
+  test(`a decoder that ${fault} is caught`, () => {
+    assert.throws(() => fuzz(decode), assert.AssertionError);
+  });
+}

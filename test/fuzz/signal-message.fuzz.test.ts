@@ -1,0 +1,246 @@
+/**
+ * Messages of controllers broken at random. Whatever comes, the decoder reads it like a slow reader with the page in
+ * hand, and throws at nothing. The canaries are decoders with a fault a person might make; a fuzzer that lets one of
+ * them through is not looking. Source: signal-wire.md.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  decodeControllerMessage,
+  type ControllerMessage,
+  type SignalPhase,
+} from '../../src/signal-wire/controller-message.ts';
+
+const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120);
+const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 6000);
+
+/** mulberry32: small, and the same everywhere. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function pick<Item>(random: () => number, items: readonly Item[]): Item {
+  const item = items[Math.floor(random() * items.length)];
+  assert(item !== undefined);
+  return item;
+}
+
+type Decoder = (bytes: Buffer, isBinary: boolean, phase: SignalPhase) => ControllerMessage;
+
+/** The slow reader: another reading of the same page. */
+function expectedVerdict(bytes: Buffer, isBinary: boolean, phase: SignalPhase): string {
+  const text = bytes.toString('utf8');
+  if (isBinary || !Buffer.from(text, 'utf8').equals(bytes) || text.startsWith('\ufeff')) return 'invalid';
+  const fields = parseObject(text);
+  if (fields === null) return 'invalid';
+  const { type } = fields;
+  if (type === 'bye') return typeof fields['reason'] === 'string' ? 'bye' : 'invalid';
+  if (phase === 'login') return type === 'login' ? expectedLogin(fields) : 'invalid';
+  if (type === 'heartbeat') return 'heartbeat';
+  if (type === 'ack') return typeof fields['id'] === 'string' ? `ack ${fields['id']}` : 'invalid';
+  return type === 'wake_report' ? expectedReport(fields) : 'invalid';
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = Object.prototype.toString.call(value) === '[object Object]';
+    return isObject && JSON.stringify(value).search(/\\ud[89a-f]/i) === -1
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function expectedLogin(fields: Record<string, unknown>): string {
+  const { device_id: id, mac, media } = fields;
+  if (typeof id !== 'string' || id === '' || Buffer.byteLength(id) > 255) return 'invalid';
+  if (typeof mac !== 'string' || mac.length !== 64 || mac.replace(/[\da-f]/g, '') !== '') return 'invalid';
+  if (!('media' in fields)) return `login ${id} ${mac} null`;
+  if (Object.prototype.toString.call(media) !== '[object Object]') return 'invalid';
+  const text = JSON.stringify(media);
+  return Buffer.byteLength(text) > 2048 ? 'invalid' : `login ${id} ${mac} ${text}`;
+}
+
+function expectedReport(fields: Record<string, unknown>): string {
+  const { cause, request_id: id } = fields;
+  if (cause !== 'remote' && cause !== 'event' && cause !== 'abnormal') return 'invalid';
+  if (!('request_id' in fields)) return `report ${cause} null`;
+  if (typeof id !== 'string' || id.length < 1 || id.length > 128) return 'invalid';
+  return id.split('').every((char) => char >= ' ' && char <= '~') ? `report ${cause} ${id}` : 'invalid';
+}
+
+function verdictOf(message: ControllerMessage): string {
+  switch (message.kind) {
+    case 'login': {
+      const { deviceId, mac, media } = message.login;
+      return `login ${deviceId} ${Buffer.from(mac).toString('hex')} ${JSON.stringify(media)}`;
+    }
+    case 'wake-report':
+      return `report ${message.report.cause} ${message.report.requestId}`;
+    case 'ack':
+      return `ack ${message.id}`;
+    case 'heartbeat':
+    case 'bye':
+    case 'invalid':
+      return message.kind;
+  }
+}
+
+const strange: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1.5,
+  '',
+  [],
+  {},
+  ['remote'],
+  { type: 'heartbeat' },
+  'x'.repeat(300),
+];
+
+function fieldsOf(random: () => number): Record<string, unknown> {
+  const id = pick(random, [
+    'a',
+    'TESTDEVICE01',
+    'gerät',
+    '睡眠',
+    '😀',
+    'a'.repeat(255),
+    'ä'.repeat(128),
+    '\ufeffx',
+  ]);
+  const mac = Array.from({ length: 64 }, () => Math.floor(random() * 16).toString(16)).join('');
+  const media = { video: ['h264'], note: 'ä'.repeat(Math.floor(random() * 1100)) };
+  const withMedia = random() < 0.5 ? { media } : {};
+  const withId =
+    random() < 0.5 ? { request_id: pick(random, ['r-1', '~'.repeat(128), '~'.repeat(129), 'ä']) } : {};
+  return pick<Record<string, unknown>>(random, [
+    { type: 'login', device_id: id, mac, ...withMedia },
+    { type: 'heartbeat' },
+    { type: 'wake_report', cause: pick(random, ['remote', 'event', 'abnormal', 'other']), ...withId },
+    { type: 'ack', id },
+    { type: 'bye', reason: id },
+    { type: 'hello' },
+  ]);
+}
+
+type Breakage = (text: string, at: number, random: () => number) => string;
+const breakages: readonly Breakage[] = [
+  (text) => text,
+  (text, at) => text.slice(0, at) + text.slice(at + 1),
+  (text, at, random) =>
+    text.slice(0, at) + pick(random, ['"', '{', '}', '[', ',', ':', ' ', '\n', '\\']) + text.slice(at),
+  (text, at, random) =>
+    text.slice(0, at) + String.fromCharCode(Math.floor(random() * 256)) + text.slice(at + 1),
+  (text, at) => text.slice(0, at),
+  (text, at) => text.slice(0, at) + text.slice(at).toUpperCase(),
+  (text) => text.replace('"type"', '"type":"bye","type"'),
+  (text) => text.replace(/"type":("\w+")/, '"type":"ack","x":{"type":0},"type":$1'),
+  (text) => text.replace(/"(\w)/, '"\\u00$1'),
+  (text) => text.replace('}', ',"x":"\\ud800"}'),
+  (text) => text.replace('}', ',"x":"\\ud83d\\ude00"}'),
+  (text) => `\ufeff${text}`,
+  (text) => ` ${text}\r\n`,
+  (text) => `[${text}]`,
+];
+
+function brokenMessage(random: () => number): Buffer {
+  const fields = fieldsOf(random);
+  const keys = Object.keys(fields);
+  if (random() < 0.2) fields[pick(random, keys)] = pick(random, strange);
+  if (random() < 0.1) delete fields[pick(random, keys)];
+  let text = JSON.stringify(fields);
+  for (let i = Math.floor(random() * 3); i > 0; i--)
+    text = pick(random, breakages)(text, Math.floor(random() * text.length), random);
+  // Written in latin1 now and then, so that it may be no UTF-8.
+  return Buffer.from(text, random() < 0.9 ? 'utf8' : 'latin1');
+}
+
+/** Null when every round agreed; else the first that did not. */
+function fuzz(decode: Decoder): string | null {
+  const random = randomFrom(seed);
+  for (let round = 0; round < rounds; round++) {
+    const bytes = brokenMessage(random);
+    const isBinary = random() < 0.03;
+    const phase = pick(random, ['login', 'session'] as const);
+    const expected = expectedVerdict(bytes, isBinary, phase);
+    const verdict = verdictOf(decode(bytes, isBinary, phase));
+    if (verdict !== expected)
+      return `seed ${seed}, round ${round}: ${verdict} instead of ${expected} for ${bytes.toString()}`;
+  }
+  return null;
+}
+
+test('no broken message is read otherwise than the page says', () => {
+  assert.equal(fuzz(decodeControllerMessage), null);
+});
+
+test('the fuzzer makes every kind of message, broken and whole', () => {
+  const seen = new Set<string>();
+  const decode: Decoder = (bytes, isBinary, phase) => {
+    const message = decodeControllerMessage(bytes, isBinary, phase);
+    seen.add(message.kind);
+    return message;
+  };
+  fuzz(decode);
+  assert.deepEqual([...seen].sort(), ['ack', 'bye', 'heartbeat', 'invalid', 'login', 'wake-report']);
+});
+
+/** Each gives the real decoder something else than came. */
+const canaries: readonly (readonly [string, Decoder])[] = [
+  ['takes binary for text', (bytes, _, phase) => decodeControllerMessage(bytes, false, phase)],
+  [
+    'takes a mac in capitals',
+    (bytes, isBinary, phase) =>
+      decodeControllerMessage(
+        Buffer.from(bytes.toString().replace(/"[\dA-F]{64}"/, (mac) => mac.toLowerCase())),
+        isBinary,
+        phase,
+      ),
+  ],
+  [
+    'reads bytes that are no UTF-8',
+    (bytes, isBinary, phase) => decodeControllerMessage(Buffer.from(bytes.toString('utf8')), isBinary, phase),
+  ],
+  [
+    'forgives a byte order mark',
+    (bytes, isBinary, phase) =>
+      decodeControllerMessage(Buffer.from(bytes.toString().replace(/^\ufeff/, '')), isBinary, phase),
+  ],
+  [
+    'takes the first of a repeated key',
+    (bytes, isBinary, phase) => {
+      const text = bytes.toString('latin1').replace(/("type":"\w+"),"type":"\w+"/, '$1');
+      return decodeControllerMessage(Buffer.from(text, 'latin1'), isBinary, phase);
+    },
+  ],
+  [
+    'forgets the phase',
+    (bytes, isBinary, phase) => {
+      const message = decodeControllerMessage(bytes, isBinary, phase);
+      return message.kind === 'invalid' ? decodeControllerMessage(bytes, isBinary, 'session') : message;
+    },
+  ],
+  [
+    'counts characters for bytes',
+    (bytes, isBinary, phase) => {
+      const message = decodeControllerMessage(bytes, isBinary, phase);
+      const { media = '', ...fields } = (parseObject(bytes.toString()) ?? {}) as { media?: object };
+      const isLong = message.kind === 'invalid' && JSON.stringify(media).length <= 2048;
+      return isLong ? decodeControllerMessage(Buffer.from(JSON.stringify(fields)), isBinary, phase) : message;
+    },
+  ],
+];
+for (const [fault, decode] of canaries)
+  test(`the fuzzer finds a decoder that ${fault}`, () => {
+    assert.notEqual(fuzz(decode), null);
+  });

@@ -1,0 +1,274 @@
+/**
+ * Random walks over both session machines, through a real directory, the ports of both gateways and a backend's
+ * query, against a naive model. A failure prints its seed and path: give both to `fc.assert` to walk it again.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { HeartbeatSaver } from '../../src/actor/heartbeat-saver.ts';
+import { reduceConnection } from '../../src/device/connection-session.ts';
+import { signalEvent, sleepEvent } from '../../src/device/session-event.ts';
+import type { DeviceId } from '../../src/domain/ids.ts';
+import { expelDevice, expelEverybody } from '../../src/operations/expel-device.ts';
+import { SessionScene, testNode, type Peer, type PeerEndReason } from '../support/session-scene.ts';
+import { expect, type Expected, type Fact, type Kind } from './naive-sessions.ts';
+
+const kinds = ['sleep', 'signal'] as const;
+const devices = ['D1', 'D2'] as DeviceId[];
+
+/** `socket`: how many logins ago the connection was made that this is about; most are of the latest. */
+type Step =
+  | { readonly what: 'login'; readonly device: DeviceId; readonly kind: Kind }
+  | {
+      readonly what: 'end';
+      readonly device: DeviceId;
+      readonly kind: Kind;
+      readonly socket: number;
+      readonly reason: PeerEndReason;
+    }
+  | { readonly what: 'beat'; readonly device: DeviceId; readonly kind: Kind; readonly socket: number }
+  | { readonly what: 'kick'; readonly device: DeviceId }
+  | { readonly what: 'drain' | 'save' | 'crash' }
+  | { readonly what: 'step'; readonly ms: number };
+
+const device = fc.constantFrom(...devices);
+const kind = fc.constantFrom(...kinds);
+const socket = fc.constantFrom(0, 0, 0, 1, 1, 2, 5);
+const reason = fc.constantFrom<PeerEndReason[]>('peer_closed', 'reset', 'heartbeat_timeout');
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 10, arbitrary: fc.record({ what: fc.constant('login'), device, kind }) },
+  { weight: 8, arbitrary: fc.record({ what: fc.constant('end'), device, kind, socket, reason }) },
+  { weight: 8, arbitrary: fc.record({ what: fc.constant('beat'), device, kind, socket }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('kick'), device }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constantFrom('drain', 'save', 'save', 'crash', 'crash') }) },
+  // Mostly within a second, and either way.
+  {
+    weight: 5,
+    arbitrary: fc.record({ what: fc.constant('step'), ms: fc.integer({ min: -2500, max: 3500 }) }),
+  },
+);
+
+/** A house on its walk, and the facts for the model. What is not protected here a canary may break. */
+class Walk {
+  readonly scene = new SessionScene();
+  readonly facts: Fact[] = [];
+  /** Words of every event told so far, by the step that caused it. */
+  readonly told: string[][] = [];
+  /** By device and kind; the connection of epoch k is the k-th. */
+  readonly peers = new Map<string, Peer[]>();
+
+  constructor() {
+    for (const deviceId of devices) {
+      this.scene.registry.addDevice({ deviceId });
+      for (const name of kinds) this.peers.set(`${deviceId} ${name}`, []);
+    }
+  }
+
+  take(taken: Step): void {
+    const { scene } = this;
+    const before = scene.events.length;
+    const fact = this.perform(taken);
+    if (fact === null) return;
+    this.facts.push(fact);
+    this.told.push(scene.events.slice(before).map((event) => this.#tell(event)));
+  }
+
+  peersOf(deviceId: DeviceId, name: Kind): Peer[] {
+    return this.peers.get(`${deviceId} ${name}`) ?? [];
+  }
+
+  /** What happened; null: nothing, there is no such connection. */
+  perform(taken: Step): Fact | null {
+    const { scene } = this;
+    const atMs = scene.clock.wallMs();
+    switch (taken.what) {
+      case 'login':
+        this.login(taken.device, taken.kind);
+        return { ...taken, atMs };
+      case 'end':
+      case 'beat': {
+        const peer = this.peersOf(taken.device, taken.kind).at(-1 - taken.socket);
+        if (peer === undefined) return null;
+        if (taken.what === 'beat') peer.beat();
+        else this.end(peer, taken.reason, taken.kind);
+        return { ...taken, epoch: peer.epoch, atMs };
+      }
+      case 'kick':
+        expelDevice(scene.house, taken.device, 'kicked');
+        return { ...taken, atMs };
+      case 'drain':
+        expelEverybody(scene.house, 'drain');
+        return { what: 'drain', atMs };
+      case 'save':
+        new HeartbeatSaver(scene.directory).saveAll();
+        return { what: 'save', atMs };
+      case 'crash':
+        this.crash();
+        return { what: 'crash', atMs };
+      case 'step':
+        scene.clock.stepWall(taken.ms);
+        return { what: 'step', atMs };
+    }
+  }
+
+  login(deviceId: DeviceId, name: Kind): void {
+    this.peersOf(deviceId, name).push(this.scene[name].login(deviceId));
+  }
+
+  end(peer: Peer, why: PeerEndReason, _name: Kind): void {
+    peer.end(why);
+  }
+
+  /** The memory is gone; the next process ends in the records what it finds open, before it lets anybody in. */
+  crash(): void {
+    const { scene } = this;
+    const atMs = scene.clock.wallMs();
+    for (const name of kinds)
+      for (const [deviceId, record] of scene[name].records.records) {
+        const lost = {
+          kind: 'ended',
+          epoch: record.epoch,
+          reason: 'node_lost',
+          atMs,
+          heartbeatAt: 0,
+        } as const;
+        const next = reduceConnection(record, lost);
+        for (const effect of next.effects) {
+          assert.ok(effect.kind === 'save' && effect.change !== null);
+          const event =
+            name === 'sleep'
+              ? sleepEvent(deviceId, testNode, effect.change)
+              : signalEvent(deviceId, testNode, effect.change, null);
+          scene[name].records.write(deviceId, next.record, event);
+        }
+      }
+    scene.directory = scene.newDirectory();
+  }
+
+  #tell(event: SessionScene['events'][number]): string {
+    const { scene } = this;
+    const name = kinds.find((of) => event.type === scene[of].opened || event.type === scene[of].closed);
+    return name === undefined
+      ? event.type
+      : `${event.deviceId} ${name} ${scene[name].tell(event)} at ${event.atMs}`;
+  }
+}
+
+function checkAll(walk: Walk): void {
+  const { scene, facts } = walk;
+  const told: string[][] = facts.map(() => []);
+  let here = 0;
+  for (const deviceId of devices) {
+    const expected = { sleep: expect(facts, deviceId, 'sleep'), signal: expect(facts, deviceId, 'signal') };
+    for (const name of kinds) {
+      checkConnection(walk, deviceId, name, expected[name]);
+      for (const { by, words } of expected[name].told) told[by]?.push(words);
+    }
+    assert.equal(scene.isOnline(deviceId), expected.signal.openEpoch > 0, `${deviceId} is_online`);
+    const isHere = expected.sleep.openEpoch > 0 || expected.signal.openEpoch > 0;
+    assert.equal(scene.directory.find(deviceId) !== null, isHere, `${deviceId} has an actor`);
+    here += isHere ? 1 : 0;
+  }
+  assert.equal(scene.directory.size, here);
+  // What one fact ends of several sessions may be told in any order; facts are told in theirs.
+  assert.deepEqual(walk.told.map(inAnyOrder), told.map(inAnyOrder));
+}
+
+function inAnyOrder(words: readonly string[]): string {
+  return words.toSorted().join('; ');
+}
+
+function checkConnection(walk: Walk, deviceId: DeviceId, name: Kind, expected: Expected): void {
+  const door = walk.scene[name];
+  const peers = walk.peersOf(deviceId, name);
+  const about = `${deviceId} ${name}`;
+  assert.equal(door.epoch(deviceId), expected.openEpoch, `${about}: open epoch`);
+  assert.equal(door.records.records.get(deviceId)?.epoch ?? 0, expected.lastEpoch, `${about}: kept epoch`);
+  assert.deepEqual(door.times(deviceId), expected.times, `${about}: times`);
+  const open = expected.openEpoch === 0 ? null : (peers[expected.openEpoch - 1]?.ticket.sessionId ?? '');
+  assert.equal(door.records.records.get(deviceId)?.openSession ?? null, open, `${about}: open session`);
+  for (const [i, peer] of peers.entries()) {
+    assert.equal(peer.epoch, i + 1, `${about}: epochs are given in order`);
+    const why = expected.closes[i] ?? null;
+    assert.equal(peer.closes.join(), why ?? '', `${about}: closes of ${peer.epoch}`);
+  }
+}
+
+/** Every session that is told of has one id, from its login to its end, and no other has it. */
+function checkSessionIds(walk: Walk): void {
+  const owners = new Map<string, string>();
+  for (const { type, deviceId, epoch, data } of walk.scene.events) {
+    const owner = `${deviceId} ${type.split('.')[1]} ${epoch}`;
+    const session = 'session' in data ? String(data.session) : '';
+    assert.equal(owners.get(session) ?? owner, owner, 'a session id is given once');
+    owners.set(session, owner);
+  }
+}
+
+function walkWith(start: () => Walk): fc.IPropertyWithHooks<[Step[]]> {
+  return fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
+    const walk = start();
+    for (const taken of steps) {
+      walk.take(taken);
+      checkAll(walk);
+    }
+    checkSessionIds(walk);
+  });
+}
+
+test('both machines agree with a naive model after every step of every walk', () => {
+  fc.assert(
+    walkWith(() => new Walk()),
+    { numRuns: 2500 },
+  );
+});
+
+class IgnoresEpochs extends Walk {
+  override end(peer: Peer, why: PeerEndReason, name: Kind): void {
+    const { deviceId } = peer.ticket;
+    this.scene[name].end({ ...peer.ticket, epoch: this.scene[name].epoch(deviceId) }, why, 0);
+  }
+}
+
+class TellsReplacedAsOffline extends Walk {
+  override login(deviceId: DeviceId, name: Kind): void {
+    if (this.scene[name].epoch(deviceId) > 0) this.peersOf(deviceId, name).at(-1)?.end('reset');
+    super.login(deviceId, name);
+  }
+}
+
+class TakesLoginForHeartbeat extends Walk {
+  override login(deviceId: DeviceId, name: Kind): void {
+    super.login(deviceId, name);
+    this.peersOf(deviceId, name).at(-1)?.beat();
+  }
+}
+
+class ForgetsEpochsInACrash extends Walk {
+  override crash(): void {
+    super.crash();
+    for (const name of kinds) this.scene[name].records.records.clear();
+  }
+}
+
+class LeavesSessionsOpenInACrash extends Walk {
+  override crash(): void {
+    this.scene.directory = this.scene.newDirectory();
+  }
+}
+
+for (const Broken of [
+  IgnoresEpochs,
+  TellsReplacedAsOffline,
+  TakesLoginForHeartbeat,
+  ForgetsEpochsInACrash,
+  LeavesSessionsOpenInACrash,
+])
+  test(`canary: a house that ${Broken.name} fails the walk, and the failure says its seed`, () => {
+    const result = fc.check(
+      walkWith(() => new Broken()),
+      { numRuns: 300 },
+    );
+    assert.equal(result.failed, true);
+    assert.match(fc.defaultReportMessage(result) ?? '', /seed: -?\d+, path: /);
+  });

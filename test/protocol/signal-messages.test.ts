@@ -1,0 +1,109 @@
+/** Every message of the signaling protocol, byte for byte, and every code it closes with. Source: signal-wire.md. */
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import type { MessageId } from '../../src/domain/ids.ts';
+import { signalCloses } from '../../src/signal-wire/close-code.ts';
+import { decodeControllerMessage } from '../../src/signal-wire/controller-message.ts';
+import { computeSignalMac } from '../../src/signal-wire/login-mac.ts';
+import {
+  encodeBye,
+  encodeChallenge,
+  encodeHeartbeatAck,
+  encodeMessage,
+  encodeWelcome,
+} from '../../src/signal-wire/server-message.ts';
+
+const sessionKey = 'kD4pAqYc0mFv_7Zt-2hXw9BnJr1sQeLu';
+
+test('what a login proves is the page read aloud', () => {
+  const [id, idField] = ['Gerät-😀', 'R2Vyw6R0LfCfmIA'];
+  const page = createHmac('sha256', 'device-secret').update(
+    ['RVS1', sessionKey, idField].map((line) => Buffer.from(line, 'ascii')).join('\n'),
+  );
+  assert.deepEqual(computeSignalMac('device-secret', sessionKey, id), page.digest());
+});
+
+/** printf 'RVS1\n<session key>\nVEVTVERFVklDRTAx' | openssl dgst -sha256 -hmac device-secret */
+const macHex = '288bb9b317e0edf6f6ccd1aab851949ce9a40da0fc6c9c333d7e0731a1013f42';
+
+test('a mac that another program computed', () => {
+  assert.equal(computeSignalMac('device-secret', sessionKey, 'TESTDEVICE01').toString('hex'), macHex);
+});
+
+test('a login message', () => {
+  const text = `{"type":"login","device_id":"TESTDEVICE01","mac":"${macHex}","media":{"video":["h264"]}}`;
+  assert.deepEqual(decodeControllerMessage(Buffer.from(text), false, 'login'), {
+    kind: 'login',
+    login: { deviceId: 'TESTDEVICE01', mac: Buffer.from(macHex, 'hex'), media: { video: ['h264'] } },
+  });
+});
+
+test('the messages of a session', () => {
+  const messages: readonly (readonly [string, object])[] = [
+    ['{"type":"heartbeat"}', { kind: 'heartbeat' }],
+    [
+      '{"type":"wake_report","cause":"remote","request_id":"r-1"}',
+      { kind: 'wake-report', report: { cause: 'remote', requestId: 'r-1' } },
+    ],
+    [
+      '{"type":"wake_report","cause":"event"}',
+      { kind: 'wake-report', report: { cause: 'event', requestId: null } },
+    ],
+    [
+      '{"type":"wake_report","cause":"abnormal"}',
+      { kind: 'wake-report', report: { cause: 'abnormal', requestId: null } },
+    ],
+    ['{"type":"ack","id":"m-1"}', { kind: 'ack', id: 'm-1' }],
+    ['{"type":"bye","reason":"sleep"}', { kind: 'bye' }],
+  ];
+  for (const [text, message] of messages)
+    assert.deepEqual(decodeControllerMessage(Buffer.from(text), false, 'session'), message, text);
+});
+
+test('what the server says', () => {
+  assert.equal(encodeChallenge(sessionKey), `{"type":"challenge","session_key":"${sessionKey}"}`);
+  assert.equal(
+    encodeWelcome({
+      epoch: 7,
+      heartbeatSeconds: 30,
+      serverTime: 1795163400,
+      sleep: {
+        servers: ['sleep.example:8081', '[2001:db8::1]:8081'],
+        heartbeatSeconds: 50,
+        heartbeatBytes: 64,
+        wakePattern: '983b16f8f39c',
+        wakeupPacket: '983b16f8f39c0000',
+        retry: { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+      },
+    }),
+    '{"type":"welcome","epoch":7,"heartbeat_s":30,"server_time":1795163400,"sleep":{"servers":["sleep.example:8081",' +
+      '"[2001:db8::1]:8081"],"heartbeat_s":50,"heartbeat_bytes":64,"wake_pattern":"983b16f8f39c",' +
+      '"wakeup_packet":"983b16f8f39c0000","retry":{"min_s":2,"max_s":300,"jitter":0.5}}}',
+  );
+  for (const seconds of [1795163400, 1795163400, 1795163401, 1795163400])
+    assert.equal(encodeHeartbeatAck(seconds), `{"type":"heartbeat_ack","server_time":${seconds}}`);
+  assert.equal(
+    encodeMessage({ id: 'm-1' as MessageId, name: 'msga_join_voip_room', payload: { room: 'ä"' } }),
+    '{"type":"message","id":"m-1","name":"msga_join_voip_room","payload":{"room":"ä\\""}}',
+  );
+  assert.equal(encodeBye('draining'), '{"type":"bye","reason":"draining"}');
+});
+
+test('the close codes of the page, and the words that go with them', () => {
+  assert.deepEqual(
+    Object.values(signalCloses).map(({ code, reason }) => `${code} ${reason}`),
+    [
+      '1000 bye',
+      '1009 too_large',
+      '4400 malformed',
+      '4401 denied',
+      '4408 timeout',
+      '4408 heartbeat_timeout',
+      '4409 replaced',
+      '4410 kicked',
+      '4503 draining',
+      '4503 busy',
+    ],
+  );
+});

@@ -1,0 +1,222 @@
+/**
+ * The load under which a server is killed: devices whose module and controller come, take over, beat and go as chance
+ * says, wakeups for those that sleep, and a backend that reads the log. It remembers what it was told, and when, so
+ * that the next server can be asked for it.
+ */
+import assert from 'node:assert/strict';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { SignalController } from '../../src/cli/signal-controller.ts';
+import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import type { ApiAnswer, ApiClient } from './api-client.ts';
+import type { ToldEvent } from './event-log-check.ts';
+import type { Chance } from './seeded-random.ts';
+
+/** What a server said, and the instant it was heard, on the monotonic clock. */
+export interface Heard<What> {
+  readonly what: What;
+  readonly atMs: number;
+}
+
+/** Everything that any of the servers said, over all the crashes. */
+export interface Memory {
+  /** In the order the reader was shown them. */
+  readonly shown: ToldEvent[];
+  /** Behind the last of them; null: at the oldest. */
+  cursor: string | null;
+  readonly welcomes: Heard<{ readonly deviceId: string; readonly epoch: number }>[];
+  /** Since the last crash. */
+  readonly sleepLogins: Heard<string>[];
+  /** Request ids answered 202, since the last crash. */
+  readonly accepted: Heard<string>[];
+  wakeupsSent: number;
+}
+
+export function emptyMemory(): Memory {
+  return { shown: [], cursor: null, welcomes: [], sleepLogins: [], accepted: [], wakeupsSent: 0 };
+}
+
+export interface LoadTarget {
+  readonly api: ApiClient;
+  readonly ports: { readonly sleep: number; readonly signal: number };
+  readonly deviceIds: readonly string[];
+  readonly secretOf: (deviceId: string) => string;
+}
+
+/** A page of the log. `after` null: from the oldest. */
+export async function readEvents(
+  api: ApiClient,
+  after: string | null,
+  limit: number,
+  waitS = 0,
+): Promise<{ readonly events: readonly ToldEvent[]; readonly next: string }> {
+  const cursor = after === null ? '' : `after=${after}&`;
+  const answer = await api.call({ path: '/v1/events', query: `${cursor}limit=${limit}&wait=${waitS}` });
+  assert.deepEqual([answer.status, answer.json.code], [200, 0], answer.text);
+  const { events, next, truncated } = answer.json.data as Awaited<ReturnType<typeof readEvents>> & {
+    readonly truncated: boolean;
+  };
+  assert.equal(truncated, false, 'the log has lost its beginning, or its end');
+  return { events, next };
+}
+
+const clock = new SystemClock();
+
+/** Ends with its server; what goes wrong before that is an error of the server. */
+export class CrashLoad {
+  readonly #target: LoadTarget;
+  readonly #memory: Memory;
+  readonly #chance: Chance;
+  readonly #playing: Promise<void>[];
+  #isOver = false;
+  #happenings = 0;
+  #awaited: { readonly count: number; readonly resolve: () => void } | null = null;
+  #fail: (error: unknown) => void = () => undefined;
+  readonly #failed: Promise<never>;
+
+  constructor(target: LoadTarget, memory: Memory, chance: Chance) {
+    this.#target = target;
+    this.#memory = memory;
+    this.#chance = chance;
+    this.#failed = new Promise((_, reject) => (this.#fail = reject));
+    this.#failed.catch(() => undefined);
+    this.#playing = [this.#read(), ...target.deviceIds.map((deviceId) => this.#play(deviceId))];
+  }
+
+  /** Resolves when the server has answered `count` times, whoever asked; rejects when it answered something wrong. */
+  happened(count: number): Promise<void> {
+    const reached = new Promise<void>((resolve) => {
+      this.#awaited = { count, resolve };
+    });
+    return Promise.race([reached, this.#failed]);
+  }
+
+  /** The server is about to be killed: from now on nothing that fails is its fault. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  /** Resolves when everybody has noticed. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#playing);
+  }
+
+  #note<What>(list: Heard<What>[], what: What): void {
+    list.push({ what, atMs: performance.now() });
+    this.#happen();
+  }
+
+  #happen(): void {
+    this.#happenings += 1;
+    if (this.#awaited !== null && this.#happenings >= this.#awaited.count) this.#awaited.resolve();
+  }
+
+  async #untilOver(act: () => Promise<void>): Promise<void> {
+    while (!this.#isOver)
+      try {
+        await act();
+      } catch (error) {
+        if (!this.#isOver) this.#fail(error);
+        return;
+      }
+  }
+
+  #read(): Promise<void> {
+    return this.#untilOver(async () => {
+      const memory = this.#memory;
+      const limit = 1 + this.#chance.below(100);
+      const { events, next } = await readEvents(this.#target.api, memory.cursor, limit, 5);
+      memory.shown.push(...events);
+      memory.cursor = next;
+      this.#happen();
+    });
+  }
+
+  async #play(deviceId: string): Promise<void> {
+    const device = new PlayedDevice(this.#target, deviceId);
+    await this.#untilOver(() => this.#act(device));
+    await device.gone();
+  }
+
+  async #act(device: PlayedDevice): Promise<void> {
+    const [memory, chance] = [this.#memory, this.#chance];
+    const turn = chance.below(10);
+    if (turn < 3) {
+      await device.sleep();
+      this.#note(memory.sleepLogins, device.deviceId);
+    } else if (turn < 6) {
+      const { epoch } = (await device.goOnline()).welcome;
+      this.#note(memory.welcomes, { deviceId: device.deviceId, epoch });
+    } else if (turn < 8) await this.#wake(device.deviceId);
+    else if (turn < 9) device.beat();
+    else await device.leave(chance.below(5));
+  }
+
+  async #wake(deviceId: string): Promise<void> {
+    const memory = this.#memory;
+    const requestId = `crash-${(memory.wakeupsSent += 1)}`;
+    // The number makes every body another, and so every signature: none is taken for a repeat.
+    const body = { device_id: deviceId, number: memory.wakeupsSent };
+    const answer = await this.#target.api.wake(body, { spoil: { 'X-Request-ID': requestId } });
+    if (answer.status === 202) this.#note(memory.accepted, requestId);
+    else assert.ok(isOrdinary(answer), answer.text);
+  }
+}
+
+/** Not asleep; or its connection went while it was being woken. */
+function isOrdinary({ json }: ApiAnswer): boolean {
+  return [40412, 50204, 50402].includes(json.code ?? 0);
+}
+
+class PlayedDevice {
+  readonly deviceId: string;
+  readonly #target: LoadTarget;
+  #module: SleepingModule | null = null;
+  #controller: SignalController | null = null;
+  readonly #closed: Promise<unknown>[] = [];
+
+  constructor(target: LoadTarget, deviceId: string) {
+    this.#target = target;
+    this.deviceId = deviceId;
+  }
+
+  /** A module logs in, beside or over one that is there. */
+  async sleep(): Promise<void> {
+    const { ports, secretOf } = this.#target;
+    const credentials = { deviceId: this.deviceId, secret: secretOf(this.deviceId) };
+    const module = await SleepingModule.connect(ports.sleep, credentials);
+    this.#closed.push(module.closed);
+    this.#module = module;
+  }
+
+  async goOnline(): Promise<SignalController> {
+    const { ports, secretOf } = this.#target;
+    const controller = await SignalController.connect({
+      url: `ws://127.0.0.1:${ports.signal}`,
+      deviceId: this.deviceId,
+      secret: secretOf(this.deviceId),
+      clock,
+    });
+    this.#closed.push(controller.closed);
+    this.#controller = controller;
+    return controller;
+  }
+
+  beat(): void {
+    this.#module?.heartbeat();
+    this.#controller?.heartbeat();
+  }
+
+  /** One of the ways there are. */
+  async leave(way: number): Promise<void> {
+    if (way === 0) await this.#module?.close();
+    else if (way === 1) await this.#module?.reset();
+    else if (way === 2) await this.#controller?.close();
+    else if (way === 3) await this.#controller?.terminate();
+    else await this.#controller?.bye('done');
+  }
+
+  /** Resolves when none of its connections is left. */
+  async gone(): Promise<void> {
+    await Promise.all(this.#closed);
+  }
+}

@@ -1,0 +1,77 @@
+/** An event log in memory that is given drafts, as the house makes them; ids and numbers are its own. */
+import type { EventDraft, LoggedEvent } from '../../src/domain/events.ts';
+import { generateEventId, type DeviceId, type ProductId, type SessionId } from '../../src/domain/ids.ts';
+import { recentEventsOfDeviceMax } from '../../src/domain/limits.ts';
+import type { EventLog } from '../../src/ports/event-log.ts';
+import { testDevice } from './fakes.ts';
+
+export class DraftedEventLog implements EventLog {
+  #events: LoggedEvent[] = [];
+  readonly #seqs = new Map<DeviceId, number>();
+  readonly #followers = new Set<(events: readonly LoggedEvent[]) => void>();
+  head = 0;
+  /** Calls of `read`. */
+  reads = 0;
+  failure: Error | null = null;
+
+  get oldest(): number {
+    return this.#events[0]?.sequence ?? this.head + 1;
+  }
+
+  read(after: number, limit: number): readonly LoggedEvent[] {
+    if (this.failure !== null) throw this.failure;
+    this.reads += 1;
+    const from = Math.max(0, after + 1 - this.oldest);
+    return this.#events.slice(from, from + limit);
+  }
+
+  recentOf(deviceId: DeviceId): readonly LoggedEvent[] {
+    return this.#events
+      .filter((event) => event.deviceId === deviceId)
+      .slice(-recentEventsOfDeviceMax)
+      .toReversed();
+  }
+
+  follow(told: (events: readonly LoggedEvent[]) => void): () => void {
+    this.#followers.add(told);
+    return () => this.#followers.delete(told);
+  }
+
+  /** One batch, committed and told. */
+  append(...drafts: readonly EventDraft[]): void {
+    const batch = drafts.map((draft) => this.#place(draft));
+    this.#events.push(...batch);
+    for (const told of this.#followers) told(batch);
+  }
+
+  /** The oldest so many, as retention does. */
+  forget(count: number): void {
+    this.#events = this.#events.slice(count);
+  }
+
+  #place(draft: EventDraft): LoggedEvent {
+    const sequence = ++this.head;
+    const seq = (this.#seqs.get(draft.deviceId) ?? 0) + 1;
+    this.#seqs.set(draft.deviceId, seq);
+    const id = generateEventId(draft.atMs, sequence);
+    return { ...draft, id, sequence, seq, productId: 'doorbell' as ProductId };
+  }
+}
+
+type Place = Partial<Pick<EventDraft, 'deviceId' | 'atMs' | 'epoch'>>;
+
+/** Of the tests' device, unless said otherwise. */
+export function sleepLogin(place: Place = {}): EventDraft {
+  const data = { session: 'session-1' as SessionId, node: 'node-1', replaced: false };
+  return { type: 'device.sleep.login', deviceId: testDevice, atMs: 1_000_000, epoch: 1, data, ...place };
+}
+
+/** Of the tests' device, unless said otherwise. */
+export function signalOffline(place: Place = {}): EventDraft {
+  const data = {
+    session: 'session-2' as SessionId,
+    node: 'node-1',
+    reason: 'heartbeat_timeout',
+  } as const;
+  return { type: 'device.signal.offline', deviceId: testDevice, atMs: 1_000_000, epoch: 1, data, ...place };
+}

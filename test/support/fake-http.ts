@@ -1,0 +1,100 @@
+/** The front end's request and response in memory. The response is as touchy as the real one. */
+import assert from 'node:assert/strict';
+import type { HttpRequest, HttpResponse } from '../../src/base/uws.ts';
+
+export class FakeResponse {
+  status = '200 OK';
+  readonly headers = new Map<string, string>();
+  body: string | null = null;
+  closed = false;
+  #aborted: (() => void) | null = null;
+  #over = false;
+  readonly #finished: Promise<void>;
+  #finish: () => void = () => undefined;
+
+  constructor() {
+    this.#finished = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  /** What the code under test gets. */
+  get asResponse(): HttpResponse {
+    return this as unknown as HttpResponse;
+  }
+
+  get json(): Record<string, unknown> {
+    return JSON.parse(this.body ?? '{}') as Record<string, unknown>;
+  }
+
+  /** Resolves when it was answered or given up. */
+  get finished(): Promise<void> {
+    return this.#finished;
+  }
+
+  /** As the peer does it. */
+  hangUp(): void {
+    assert.ok(this.#aborted !== null, 'somebody listens for it');
+    this.#over = true;
+    this.#aborted();
+  }
+
+  onAborted(listener: () => void): void {
+    this.#touch();
+    this.#aborted = listener;
+  }
+
+  onData(): void {
+    this.#touch();
+  }
+
+  cork(write: () => void): void {
+    this.#touch();
+    write();
+  }
+
+  writeStatus(status: string): void {
+    this.#touch();
+    this.status = status;
+  }
+
+  writeHeader(name: string, value: string): void {
+    this.#touch();
+    this.headers.set(name.toLowerCase(), value);
+  }
+
+  end(body: string): void {
+    this.#touch();
+    this.#over = true;
+    this.body = body;
+    this.#finish();
+  }
+
+  close(): void {
+    this.#touch();
+    this.#over = true;
+    this.closed = true;
+    this.#finish();
+  }
+
+  #touch(): void {
+    assert.ok(!this.#over, 'a response is not touched after its end');
+  }
+}
+
+export function fakeRequest(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  query = '',
+): HttpRequest {
+  const request = {
+    forEach(each: (name: string, value: string) => void): void {
+      for (const [name, value] of Object.entries(headers)) each(name.toLowerCase(), value);
+    },
+    getCaseSensitiveMethod: () => method,
+    getUrl: () => path,
+    getQuery: () => query,
+  };
+  return request as unknown as HttpRequest;
+}

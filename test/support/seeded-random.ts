@@ -1,0 +1,20 @@
+/** Chance that a seed repeats. */
+
+export interface Chance {
+  /** [0, 1). */
+  next(): number;
+  /** [0, `below`), whole. */
+  below(bound: number): number;
+}
+
+/** Mulberry32. */
+export function chanceFrom(seed: number): Chance {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return { next, below: (bound) => Math.floor(next() * bound) };
+}

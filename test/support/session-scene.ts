@@ -1,0 +1,238 @@
+/**
+ * The house around the sessions of a few devices, without sockets and store: a real directory, the ports that both
+ * gateways call, records in memory, and one list of the events in the order they were written. Sleep and signal are
+ * played through the same `Door`, so that what holds for both is said once.
+ */
+import { wallSeconds } from '../../src/base/clock.ts';
+import { DeviceDirectory } from '../../src/actor/device-directory.ts';
+import type { ConnectionRecord, ConnectionTimes, ConnectivityRecord } from '../../src/domain/connectivity.ts';
+import type { EventDraft, EventType } from '../../src/domain/events.ts';
+import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
+import type { JsonObject } from '../../src/domain/json.ts';
+import type { SignalLogin, WakeReport } from '../../src/domain/signal.ts';
+import type { SleepLogin, WakeMode } from '../../src/domain/sleep.ts';
+import { signalSessions, type SignalSessionsHouse } from '../../src/operations/admit-signal-session.ts';
+import { sleepSessions } from '../../src/operations/admit-sleep-session.ts';
+import { queryConnectivity, type ConnectivityHouse } from '../../src/operations/query-connectivity.ts';
+import type { SignalSessionTicket } from '../../src/ports/signal-sessions.ts';
+import { computeSignalMac } from '../../src/signal-wire/login-mac.ts';
+import { computeLoginMac } from '../../src/sleep-wire/login-mac.ts';
+import { DrivenClock } from './driven-clock.ts';
+import {
+  FakeConnection,
+  FakeLog,
+  FakeRecords,
+  FakeRegistry,
+  FakeSignalConnection,
+  testApp,
+  testDevice,
+} from './fakes.ts';
+
+const sessionKey = 'k'.repeat(32);
+const rightSecret = 'device-secret';
+export const testNode = 'node-1';
+
+/** Both kinds write into one log, as in the store. */
+class LoggedRecords extends FakeRecords {
+  readonly #log: EventDraft[];
+
+  constructor(log: EventDraft[]) {
+    super();
+    this.#log = log;
+  }
+
+  override write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
+    super.write(deviceId, record, event);
+    if (event !== null) this.#log.push(event);
+  }
+}
+
+export class SessionScene {
+  readonly clock = new DrivenClock();
+  readonly registry = new FakeRegistry();
+  readonly log = new FakeLog();
+  /** Of both kinds, in the order they were written. */
+  readonly events: EventDraft[] = [];
+  readonly sleepRecords: FakeRecords = new LoggedRecords(this.events);
+  readonly signalRecords: FakeRecords = new LoggedRecords(this.events);
+  readonly reports: { deviceId: DeviceId; sessionId: SessionId; report: WakeReport }[] = [];
+  directory = this.newDirectory();
+  overloaded = false;
+  readonly sleep = new SleepDoor(this, this.sleepRecords);
+  readonly signal = new SignalDoor(this, this.signalRecords);
+
+  /** Of this moment: after a restart the directory is another. */
+  get house(): SignalSessionsHouse & ConnectivityHouse {
+    const { clock, registry, directory, sleepRecords, signalRecords, log } = this;
+    const wakeups: SignalSessionsHouse['wakeups'] = {
+      reported: (deviceId, sessionId, report) => void this.reports.push({ deviceId, sessionId, report }),
+    };
+    const isOverloaded = (): boolean => this.overloaded;
+    return { clock, registry, directory, sleepRecords, signalRecords, log, wakeups, isOverloaded };
+  }
+
+  newDirectory(): DeviceDirectory {
+    const { sleepRecords, signalRecords } = this;
+    return new DeviceDirectory({ sleepRecords, signalRecords, node: testNode });
+  }
+
+  /** What a backend is answered while nothing is outstanding. */
+  observe(deviceId = testDevice): ConnectivityRecord {
+    const answer = queryConnectivity(this.house, testApp, deviceId);
+    if (answer instanceof Promise || !answer.ok) throw new Error('the query did not answer at once');
+    return answer.value;
+  }
+
+  isOnline(deviceId = testDevice): boolean {
+    return this.observe(deviceId).signal.isOnline;
+  }
+}
+
+export interface AdmitOptions {
+  readonly deviceId?: DeviceId;
+  readonly secret?: string;
+  readonly hasRoom?: boolean;
+  /** Of a signal login. */
+  readonly media?: JsonObject | null;
+  /** Of a sleep login. */
+  readonly wakeMode?: WakeMode;
+}
+
+/** How a peer, or its gateway, may end either kind of session. */
+export type PeerEndReason = 'peer_closed' | 'reset' | 'heartbeat_timeout';
+
+/** One socket that was let in, with what its gateway keeps of it. */
+export class Peer {
+  readonly ticket: SignalSessionTicket;
+  readonly #door: Door;
+  readonly #connection: { lastHeartbeatAt: number; readonly closes: readonly string[] };
+
+  constructor(
+    door: Door,
+    ticket: SignalSessionTicket,
+    connection: { lastHeartbeatAt: number; readonly closes: readonly string[] },
+  ) {
+    this.#door = door;
+    this.ticket = ticket;
+    this.#connection = connection;
+  }
+
+  get epoch(): number {
+    return this.ticket.epoch;
+  }
+
+  /** Why the house closed it; empty: it did not. */
+  get closes(): readonly string[] {
+    return this.#connection.closes;
+  }
+
+  beat(): void {
+    this.#connection.lastHeartbeatAt = wallSeconds(this.#door.scene.clock);
+  }
+
+  end(reason: PeerEndReason): void {
+    this.#door.end(this.ticket, reason, this.#connection.lastHeartbeatAt);
+  }
+}
+
+/** One kind of connection, as its gateway and a backend see it. */
+export abstract class Door {
+  abstract readonly opened: EventType;
+  abstract readonly closed: EventType;
+  readonly scene: SessionScene;
+  readonly records: FakeRecords;
+
+  constructor(scene: SessionScene, records: FakeRecords) {
+    this.scene = scene;
+    this.records = records;
+  }
+
+  abstract admit(options?: AdmitOptions): Peer | 'denied' | 'busy';
+  abstract end(ticket: SignalSessionTicket, reason: PeerEndReason, heartbeatAt: number): void;
+  /** The open epoch, or 0. */
+  abstract epoch(deviceId?: DeviceId): number;
+  abstract times(deviceId?: DeviceId): ConnectionTimes;
+
+  /** A login that is let in. */
+  login(deviceId = testDevice): Peer {
+    const peer = this.admit({ deviceId });
+    if (typeof peer === 'string') throw new Error(`the login was answered ${peer}`);
+    return peer;
+  }
+
+  /** Of this kind, in their order: `opened 1`, `replaced 2`, `closed 2 reset`. */
+  history(deviceId = testDevice): string[] {
+    const mine = this.scene.events.filter((event) => event.deviceId === deviceId);
+    return mine.flatMap((event) => this.tell(event) ?? []);
+  }
+
+  /** One event in the words of `history`; null: it is of another kind. */
+  tell({ type, epoch, data }: EventDraft): string | null {
+    if (type === this.opened)
+      return `${'replaced' in data && data.replaced === true ? 'replaced' : 'opened'} ${epoch}`;
+    return type === this.closed && 'reason' in data ? `closed ${epoch} ${String(data.reason)}` : null;
+  }
+}
+
+class SleepDoor extends Door {
+  readonly opened = 'device.sleep.login';
+  readonly closed = 'device.sleep.offline';
+
+  admit(options: AdmitOptions = {}): Peer | 'denied' | 'busy' {
+    const { deviceId = testDevice, secret = rightSecret, wakeMode = 'custom', hasRoom = true } = options;
+    const connection = new FakeConnection();
+    const signedText = `RVL1 ${Buffer.from(deviceId).toString('base64url')} ${wakeMode} 50 0`;
+    const mac = computeLoginMac(secret, sessionKey, signedText);
+    const login: SleepLogin = {
+      deviceId,
+      wakeMode,
+      heartbeatSeconds: 50,
+      wantsReply: false,
+      mac,
+      signedText,
+    };
+    const ticket = sleepSessions(this.scene.house).admit(login, sessionKey, connection, hasRoom);
+    return typeof ticket === 'string' ? ticket : new Peer(this, ticket, connection);
+  }
+
+  end(ticket: SignalSessionTicket, reason: PeerEndReason, heartbeatAt: number): void {
+    sleepSessions(this.scene.house).ended(ticket, reason, heartbeatAt);
+  }
+
+  epoch(deviceId = testDevice): number {
+    return this.scene.directory.find(deviceId)?.sleepEpoch ?? 0;
+  }
+
+  times(deviceId = testDevice): ConnectionTimes {
+    return timesOf(this.scene.observe(deviceId).sleep);
+  }
+}
+
+class SignalDoor extends Door {
+  readonly opened = 'device.signal.online';
+  readonly closed = 'device.signal.offline';
+
+  admit(options: AdmitOptions = {}): Peer | 'denied' | 'busy' {
+    const { deviceId = testDevice, secret = rightSecret, media = null, hasRoom = true } = options;
+    const connection = new FakeSignalConnection();
+    const login: SignalLogin = { deviceId, mac: computeSignalMac(secret, sessionKey, deviceId), media };
+    const ticket = signalSessions(this.scene.house).admit(login, sessionKey, connection, hasRoom);
+    return typeof ticket === 'string' ? ticket : new Peer(this, ticket, connection);
+  }
+
+  end(ticket: SignalSessionTicket, reason: PeerEndReason, heartbeatAt: number): void {
+    signalSessions(this.scene.house).ended(ticket, reason, heartbeatAt);
+  }
+
+  epoch(deviceId = testDevice): number {
+    return this.scene.directory.find(deviceId)?.signalEpoch ?? 0;
+  }
+
+  times(deviceId = testDevice): ConnectionTimes {
+    return timesOf(this.scene.observe(deviceId).signal);
+  }
+}
+
+function timesOf({ lastLoginAt, lastHeartbeatAt, lastOfflineAt }: ConnectionTimes): ConnectionTimes {
+  return { lastLoginAt, lastHeartbeatAt, lastOfflineAt };
+}

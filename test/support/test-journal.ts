@@ -1,0 +1,48 @@
+/** A journal over a store of a test: by a driven clock, and committed when the test says so if it scripts that. */
+import type { DeviceId, ProductId } from '../../src/domain/ids.ts';
+import type { EventDraft } from '../../src/domain/events.ts';
+import { EventStore } from '../../src/store/event-store.ts';
+import { EventWriter } from '../../src/store/event-writer.ts';
+import { Journal, type JournalParts } from '../../src/store/journal.ts';
+import { StoredEvents } from '../../src/store/stored-events.ts';
+import type { Store } from '../../src/store/open-store.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeLog } from './fakes.ts';
+
+export interface TestJournalSettings extends Partial<Omit<JournalParts, 'events'>> {
+  readonly productOf?: (deviceId: DeviceId) => ProductId | null;
+  readonly log?: FakeLog;
+}
+
+export interface TestJournal {
+  readonly journal: Journal;
+  readonly events: EventStore;
+  readonly stored: StoredEvents;
+}
+
+export function openJournal(
+  { state }: Pick<Store, 'state'>,
+  settings: TestJournalSettings = {},
+): TestJournal {
+  const { productOf = () => 'doorbell' as ProductId, log = new FakeLog(), ...parts } = settings;
+  const journal = new Journal({
+    clock: new DrivenClock(),
+    batch: (write) => state.environment.batch(write),
+    backlogMax: 100_000,
+    ...parts,
+    events: new EventWriter(state, productOf),
+  });
+  const stored = new StoredEvents(state);
+  return { journal, events: new EventStore(stored, journal, log), stored };
+}
+
+/** An event that needs no record: the number is its epoch, so that a test can tell which it is. */
+export function draftOf(deviceId: string, number = 1, atMs = 1_800_000_000_000): EventDraft {
+  return {
+    type: 'call.started',
+    data: { number },
+    deviceId: deviceId as DeviceId,
+    atMs,
+    epoch: null,
+  };
+}

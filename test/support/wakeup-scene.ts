@@ -1,0 +1,207 @@
+/** One device that can be put to sleep, woken and brought online, with everything a wakeup needs, in memory. */
+import type { Cancel } from '../../src/base/clock.ts';
+import { DeviceDirectory } from '../../src/actor/device-directory.ts';
+import { WakeupWatch } from '../../src/actor/wakeup-watch.ts';
+import type { EventDraft } from '../../src/domain/events.ts';
+import type { ApplicationId, ProductId, RequestId, SessionId } from '../../src/domain/ids.ts';
+import type { SignalEndReason } from '../../src/domain/signal.ts';
+import type { SleepEndReason, WakeMode } from '../../src/domain/sleep.ts';
+import type { WakeupRecord, WakeupRequest } from '../../src/domain/wakeup.ts';
+import { submitWakeup, type WakeupHouse } from '../../src/operations/submit-wakeup.ts';
+import { WakeupLimits } from '../../src/operations/wakeup-limits.ts';
+import { WakeupMemory } from '../../src/operations/wakeup-memory.ts';
+import { DrivenClock } from './driven-clock.ts';
+import {
+  FakeConnection,
+  FakeLog,
+  FakeRecords,
+  FakeRegistry,
+  FakeSignalConnection,
+  FakeTelemetry,
+  FakeWakeupRecords,
+  otherApp,
+  testApp,
+  testDevice,
+} from './fakes.ts';
+
+export interface SceneLimits {
+  readonly inFlightMax?: number;
+  readonly signaturesMax?: number;
+  readonly applicationBurst?: number;
+  readonly deviceBurst?: number;
+  readonly watchedMax?: number;
+}
+
+export class WakeupScene {
+  readonly clock = new DrivenClock();
+  readonly registry = new FakeRegistry();
+  /** Every event of the device, whoever wrote it, in order. */
+  readonly events: EventDraft[] = [];
+  readonly records = new FakeWakeupRecords(this.events);
+  readonly telemetry = new FakeTelemetry();
+  readonly log = new FakeLog();
+  readonly connection = new FakeConnection();
+  draining = false;
+  directory: DeviceDirectory;
+  watch: WakeupWatch;
+  house: WakeupHouse;
+  readonly #limits: SceneLimits;
+  readonly #sleepRecords = new FakeRecords(this.events);
+  readonly #signalRecords = new FakeRecords(this.events);
+  #stop: Cancel;
+  #signatures = 0;
+  #sessions = 0;
+
+  constructor(limits: SceneLimits = {}) {
+    this.#limits = limits;
+    this.watch = this.#newWatch();
+    this.directory = this.#newDirectory();
+    this.house = this.#newHouse();
+    this.#stop = this.watch.start();
+  }
+
+  /** The process dies and another starts: the store is all that is left, and what was open is closed in it. */
+  restart(): void {
+    this.#stop();
+    this.endSleep('node_lost');
+    this.goOffline('node_lost');
+    this.watch = this.#newWatch();
+    this.directory = this.#newDirectory();
+    this.house = this.#newHouse();
+    this.watch.resume();
+    this.#stop = this.watch.start();
+  }
+
+  sleep(wakeMode: WakeMode = 'custom'): this {
+    this.directory.claim(testDevice).post({
+      to: 'sleep',
+      event: { kind: 'login', sessionId: this.#session(), atMs: this.clock.wallMs(), heartbeatAt: 0 },
+      connection: this.connection,
+      wakeMode,
+    });
+    return this;
+  }
+
+  endSleep(reason: SleepEndReason): void {
+    const actor = this.directory.find(testDevice);
+    const event = {
+      kind: 'ended',
+      epoch: actor?.sleepEpoch ?? 0,
+      reason,
+      atMs: this.clock.wallMs(),
+      heartbeatAt: 0,
+    } as const;
+    actor?.post({ to: 'sleep', event });
+  }
+
+  /** The controller signals in; a session that is open is replaced. */
+  comeOnline(): SessionId {
+    const sessionId = this.#session();
+    this.directory.claim(testDevice).post({
+      to: 'signal',
+      event: { kind: 'login', sessionId, atMs: this.clock.wallMs(), heartbeatAt: 0 },
+      connection: new FakeSignalConnection(),
+      media: null,
+    });
+    return sessionId;
+  }
+
+  goOffline(reason: SignalEndReason = 'peer_closed'): void {
+    const actor = this.directory.find(testDevice);
+    const event = {
+      kind: 'ended',
+      epoch: actor?.signalEpoch ?? 0,
+      reason,
+      atMs: this.clock.wallMs(),
+      heartbeatAt: 0,
+    } as const;
+    actor?.post({ to: 'signal', event });
+  }
+
+  /** Both applications may speak of the device. */
+  shareProduct(): void {
+    this.registry.products.set('doorbell', {
+      productId: 'doorbell' as ProductId,
+      appIds: [testApp, otherApp],
+    });
+  }
+
+  request(overrides: Partial<WakeupRequest> = {}): WakeupRequest {
+    this.#signatures += 1;
+    return {
+      appId: testApp,
+      deviceId: testDevice,
+      customData: null,
+      customDataText: null,
+      requestId: `made-${this.#signatures}` as RequestId,
+      isCallersId: false,
+      signature: this.#signatures.toString(16).padStart(64, '0'),
+      signatureExpiresMs: this.clock.wallMs() + 300_000,
+      bodySha256: 'body-1',
+      ...overrides,
+    };
+  }
+
+  /** The code of the answer; 0: accepted. */
+  async wake(overrides: Partial<WakeupRequest> = {}): Promise<number> {
+    const answer = await submitWakeup(this.house, this.request(overrides));
+    return answer.ok ? 0 : answer.error.code;
+  }
+
+  record(requestId: string, appId: ApplicationId = testApp): WakeupRecord | null {
+    return this.records.find(appId, requestId as RequestId);
+  }
+
+  /** What backends were told of wakeups: `completed made-1`. */
+  told(): string[] {
+    return this.events.flatMap(({ type, data }) =>
+      type.startsWith('device.wakeup.')
+        ? [`${type.slice('device.wakeup.'.length)} ${'request_id' in data ? String(data.request_id) : ''}`]
+        : [],
+    );
+  }
+
+  #newWatch(): WakeupWatch {
+    return new WakeupWatch(this, this.#limits.watchedMax);
+  }
+
+  #newDirectory(): DeviceDirectory {
+    const directory = new DeviceDirectory({
+      sleepRecords: this.#sleepRecords,
+      signalRecords: this.#signalRecords,
+      node: 'n1',
+    });
+    directory.follow(this.watch);
+    return directory;
+  }
+
+  #newHouse(): WakeupHouse {
+    const { clock, registry, directory, telemetry, log, watch } = this;
+    const {
+      deviceBurst = 3,
+      applicationBurst = 400,
+      inFlightMax = 2000,
+      signaturesMax = 1000,
+    } = this.#limits;
+    return {
+      clock,
+      registry,
+      directory,
+      memory: new WakeupMemory(this.records, clock, signaturesMax),
+      limits: new WakeupLimits(clock, {
+        device: { perSecond: 1, burst: deviceBurst },
+        application: { perSecond: 200, burst: applicationBurst },
+        inFlightMax,
+      }),
+      watch,
+      telemetry,
+      log,
+      isDraining: () => this.draining,
+    };
+  }
+
+  #session(): SessionId {
+    this.#sessions += 1;
+    return `session-${this.#sessions}` as SessionId;
+  }
+}
