@@ -31,6 +31,8 @@ export interface Gatehouse {
   readonly settings: SleepGatewaySettings;
   /** The setting, or what the process's limit allows. */
   readonly maxSessions: number;
+  /** Another session may be opened, with the sockets that others hold. */
+  hasRoom(): boolean;
   readonly clock: Clock;
   readonly sessions: SleepSessions;
   readonly telemetry: Telemetry;

@@ -11,8 +11,8 @@ import type { SleepLogin, SleepRefusal } from '../domain/sleep.ts';
 import type { SleepSessionTicket } from '../ports/sleep-sessions.ts';
 import { LoginLineDecoder } from '../sleep-wire/login-line.ts';
 import { ProxyHeaderDecoder } from '../sleep-wire/proxy-v2.ts';
-import { generateSessionKey } from '../sleep-wire/session-key.ts';
-import { addressKey } from './address-key.ts';
+import { generateSessionKey } from '../base/session-key.ts';
+import { addressKey } from '../base/address-key.ts';
 import type { Applicant } from './admission.ts';
 import type { Arrival, Gatehouse } from './gatehouse.ts';
 import { SleepingConnection } from './sleeping-connection.ts';
@@ -186,9 +186,9 @@ export class Handshake implements Arrival, Applicant, SocketOwner {
   }
 
   #admit(login: SleepLogin, connection: SleepingConnection): SleepSessionTicket | 'denied' | 'busy' {
-    const { sessions, sleepers, maxSessions } = this.#gatehouse;
+    const { sessions } = this.#gatehouse;
     try {
-      return sessions.admit(login, this.#sessionKey, connection, sleepers.size < maxSessions);
+      return sessions.admit(login, this.#sessionKey, connection, this.#gatehouse.hasRoom());
     } catch (error) {
       this.#gatehouse.reportAdmitFailure(error);
       return 'busy';

@@ -6,15 +6,15 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { assert } from '../base/assert.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { DeadlineWheel } from '../base/deadline-wheel.ts';
-import { handshakeSocketsReserved } from '../domain/limits.ts';
+import { descriptorsReserved, handshakeSocketsReserved } from '../domain/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { SleepSessions } from '../ports/sleep-sessions.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { Admission } from './admission.ts';
-import { drainSleepers } from './drain.ts';
+import { drain } from '../base/drain.ts';
 import type { Arrival, Gatehouse, Sleeper } from './gatehouse.ts';
 import { Handshake } from './handshake.ts';
-import { boundSessions, readOpenFilesLimit } from './open-files-limit.ts';
+import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
 import type { SleepGatewaySettings } from './settings.ts';
 import { readSecureContext } from './tls-files.ts';
 
@@ -29,11 +29,15 @@ export interface SleepListenerHouse {
   readonly sessions: SleepSessions;
   readonly telemetry: Telemetry;
   readonly log: Log;
+  /** Descriptors that other listeners' devices hold: with the sessions here they stay below the process's limit. */
+  otherSockets?(): number;
 }
 
 export class SleepListener {
   readonly #gatehouse: Gatehouse;
   readonly #server: Server;
+  readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
+  readonly #otherSockets: () => number;
   #stopTurning: Cancel | null = null;
   #failureReportedMs = -Infinity;
 
@@ -41,10 +45,12 @@ export class SleepListener {
   constructor(settings: SleepGatewaySettings, house: SleepListenerHouse) {
     const { clock } = house;
     const nowMs = clock.monotonicMs();
+    this.#otherSockets = () => house.otherSockets?.() ?? 0;
     this.#gatehouse = {
       ...house,
       settings,
-      maxSessions: boundSessions(settings.maxSessions, readOpenFilesLimit()),
+      maxSessions: Math.min(settings.maxSessions, this.#socketsMax),
+      hasRoom: () => this.#gatehouse.sleepers.size < this.#sessionsMaxNow,
       admission: new Admission(settings, clock),
       arrivals: new DeadlineWheel<Arrival>(tickMs, nowMs, (arrival) => arrival.expire()),
       sleepers: new DeadlineWheel<Sleeper>(tickMs, nowMs, (sleeper) => sleeper.expire()),
@@ -110,7 +116,12 @@ export class SleepListener {
     this.#server.close();
     admission.close();
     for (const arrival of arrivals.pick(Infinity)) arrival.turnAway();
-    return drainSleepers(sleepers, clock, ratePerSecond, deadlineMs);
+    return drain(sleepers, clock, ratePerSecond, deadlineMs, (sleeper) => sleeper.end('drain'));
+  }
+
+  /** Fewer while others hold what the limit of open files allows. */
+  get #sessionsMaxNow(): number {
+    return Math.min(this.#gatehouse.maxSessions, this.#socketsMax - this.#otherSockets());
   }
 
   /** Closes every socket that is left, telling nobody, and resolves when the port is free. */
@@ -139,6 +150,7 @@ export class SleepListener {
     const nowMs = this.#gatehouse.clock.monotonicMs();
     this.#gatehouse.arrivals.turn(nowMs);
     this.#gatehouse.sleepers.turn(nowMs);
+    this.#server.maxConnections = Math.max(0, this.#sessionsMaxNow) + handshakeSocketsReserved;
   }
 
   #reportAdmitFailure(error: unknown): void {

@@ -1,75 +1,60 @@
 /**
- * The kept records of one kind of connection. Writes are behind, in `WriteBehind`; a record and its mark in the
- * table of open sessions are committed together. Source: decisions.md, Connectivity and Durable.
+ * The kept records of one kind of connection, in the journal: a record, its mark in the table of open sessions and
+ * the event that goes with it are committed together. Source: decisions.md, Connectivity and Durable.
  */
-import type { Clock } from '../base/clock.ts';
+import { sleepEvent, signalEvent } from '../device/session-event.ts';
+import { reduceConnection, type SessionChange } from '../device/connection-session.ts';
 import type { ConnectionRecord } from '../domain/connectivity.ts';
-import type { DeviceId, SessionId } from '../domain/ids.ts';
+import type { EventDraft } from '../domain/events.ts';
+import type { DeviceId } from '../domain/ids.ts';
 import type { ConnectionRecords } from '../ports/connection-records.ts';
-import type { ConnectionKind, ConnectionRow, ConnectionTables, StateTables } from './state-tables.ts';
+import { findConnectionRecord, putConnectionRecord, type ConnectionTables } from './connection-rows.ts';
+import type { Journal } from './journal.ts';
+import { JournalSlot } from './journal-slot.ts';
+import type { ConnectionKind, StateTables } from './state-tables.ts';
 import { closeSessionsSlice } from './store-limits.ts';
-import { WriteBehind } from './write-behind.ts';
-
-export interface ConnectionRecordSettings {
-  readonly clock: Clock;
-  /** Records in memory past which the store is overloaded; at most one a device is ever held. */
-  readonly backlogMax: number;
-  /** Told with the error when the store stops taking commits, and with null when it takes them again. */
-  readonly onHealth?: (failure: unknown) => void;
-  /** Commits what `write` puts, all or nothing; the store's own unless a test wants it to fail. */
-  readonly batch?: (write: () => void) => Promise<void>;
-}
 
 export class ConnectionRecordStore implements ConnectionRecords {
   readonly #tables: ConnectionTables;
-  readonly #behind: WriteBehind<ConnectionRecord>;
+  readonly #journal: Journal;
+  readonly #kind: ConnectionKind;
+  readonly #slot: JournalSlot<ConnectionRecord>;
 
-  constructor(state: StateTables, kind: ConnectionKind, settings: ConnectionRecordSettings) {
-    const { batch = (write: () => void) => state.environment.batch(write), ...rest } = settings;
-    this.#tables = state.connections[kind];
-    const commit = (records: ReadonlyMap<string, ConnectionRecord>): Promise<void> =>
-      batch(() => this.#put(records));
-    this.#behind = new WriteBehind({ ...rest, commit });
-  }
-
-  /** False while the store refuses commits: not ready, and what is written waits in memory. */
-  get isHealthy(): boolean {
-    return this.#behind.isHealthy;
-  }
-
-  /** The store has fallen too far behind: let no new session in. Records are still taken. */
-  get isOverloaded(): boolean {
-    return this.#behind.isOverloaded;
+  constructor(state: StateTables, kind: ConnectionKind, journal: Journal) {
+    const tables = state.connections[kind];
+    this.#tables = tables;
+    this.#journal = journal;
+    this.#kind = kind;
+    this.#slot = new JournalSlot(journal, (key, record) => putConnectionRecord(tables, key, record));
   }
 
   read(deviceId: DeviceId): ConnectionRecord | null {
-    const written = this.#behind.get(deviceId);
-    if (written !== undefined) return written;
-    const row = this.#tables.records.get(Buffer.from(deviceId));
-    return row === undefined ? null : decodeRow(row);
+    return this.#slot.get(deviceId) ?? findConnectionRecord(this.#tables, deviceId);
   }
 
-  write(deviceId: DeviceId, record: ConnectionRecord): void {
-    this.#behind.set(deviceId, record);
+  write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
+    if (event === null) this.#slot.amend(deviceId, record);
+    else this.#slot.write(deviceId, record, event, true);
   }
 
   committed(deviceId: DeviceId): Promise<void> | null {
-    return this.#behind.committed(deviceId);
+    return this.#slot.committed(deviceId);
   }
 
   allCommitted(): Promise<void> {
-    return this.#behind.allCommitted();
+    return this.#journal.allCommitted();
   }
 
   /**
-   * Ends, at `nowS`, every session that a crash left open, and resolves to their number when that is committed.
-   * Before any listener accepts. Done again after another crash it finishes what is left and repeats nothing.
+   * Ends every session that a crash left open, at `atMs` wall milliseconds, as lost with its node, and resolves to
+   * their number when that is committed. Before any listener accepts. Done again after another crash it finishes what
+   * is left and repeats nothing.
    */
-  async closeOpenSessions(nowS: number): Promise<number> {
+  async closeOpenSessions(atMs: number, node: string): Promise<number> {
     let closed = 0;
     let slice = this.#openSlice();
     while (slice.length > 0) {
-      for (const key of slice) closed += this.#close(key, nowS);
+      for (const key of slice) closed += this.#close(key.toString() as DeviceId, atMs, node);
       await this.allCommitted();
       slice = this.#openSlice(slice.at(-1));
     }
@@ -82,36 +67,21 @@ export class ConnectionRecordStore implements ConnectionRecords {
     return Array.from(this.#tables.open.getKeys({ ...start, limit: closeSessionsSlice }));
   }
 
-  #close(key: Buffer, nowS: number): number {
-    const deviceId = key.toString() as DeviceId;
+  #close(deviceId: DeviceId, atMs: number, node: string): number {
     const record = this.read(deviceId);
     if (record === null || record.openSession === null) return 0;
-    this.write(deviceId, { ...record, lastOfflineAt: nowS, openSession: null });
+    const { epoch } = record;
+    const lost = { kind: 'ended', epoch, reason: 'node_lost', atMs, heartbeatAt: 0 } as const;
+    const step = reduceConnection<'node_lost'>(record, lost);
+    for (const effect of step.effects)
+      if (effect.kind === 'save' && effect.change !== null)
+        this.write(deviceId, step.record, this.#eventOf(deviceId, node, effect.change));
     return 1;
   }
 
-  #put(records: ReadonlyMap<string, ConnectionRecord>): void {
-    const { records: table, open } = this.#tables;
-    for (const [deviceId, record] of records) {
-      const key = Buffer.from(deviceId);
-      void table.put(key, encodeRow(record));
-      if (record.openSession === null) void open.remove(key);
-      else void open.put(key, true);
-    }
+  #eventOf(deviceId: DeviceId, node: string, change: SessionChange<'node_lost'>): EventDraft {
+    return this.#kind === 'sleep'
+      ? sleepEvent(deviceId, node, change)
+      : signalEvent(deviceId, node, change, null);
   }
-}
-
-function encodeRow(record: ConnectionRecord): ConnectionRow {
-  const { epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, openSession } = record;
-  return [epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, openSession];
-}
-
-function decodeRow(row: ConnectionRow): ConnectionRecord {
-  return {
-    epoch: row[0],
-    lastLoginAt: row[1],
-    lastHeartbeatAt: row[2],
-    lastOfflineAt: row[3],
-    openSession: row[4] as SessionId | null,
-  };
 }

@@ -35,11 +35,17 @@ export class Environment {
 
   /** Makes the table where there is none, unless read-only. */
   table<Row>(name: string): Table<Row> {
+    const table = this.findTable<Row>(name);
+    if (table === null) throw new Error(`${this.#path} has no table ${name}`);
+    return table;
+  }
+
+  /** The same; null: it is not there, and the file is read-only. */
+  findTable<Row>(name: string): Table<Row> | null {
     const encoder = new Packr({ useRecords: false });
     const options = { name, keyEncoding: 'binary', encoder } as const;
-    const table = this.#root.openDB<Row, Buffer>(options) as Table<Row> | undefined;
-    if (table === undefined) throw new Error(`${this.#path} has no table ${name}`);
-    return table;
+    const table: Table<Row> | undefined = this.#root.openDB<Row, Buffer>(options);
+    return table ?? null;
   }
 
   /** Puts and removes of `write` are committed together, or the promise rejects and none of them is there. */

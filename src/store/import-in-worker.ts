@@ -2,7 +2,7 @@
  * An import on a thread of its own, so that a server goes on answering while a million devices come in. Reads
  * see the registry as it was until the import is committed; afterwards the caller purges its caches.
  */
-import { startModuleWorker } from './module-worker.ts';
+import { startModuleWorker } from '../base/module-worker.ts';
 import type { ImportMessage, ImportRequest, ImportResult, ImportTask } from './registry-import-messages.ts';
 
 /** Directories whose import is under way: a second one would wait for the first holding a thread. */

@@ -4,48 +4,51 @@
  * start after a crash finds what was open without a walk through all.
  */
 import { join } from 'node:path';
-import { Environment, type EnvironmentMode, type Table } from './environment.ts';
+import type { ConnectionTables } from './connection-rows.ts';
+import { Environment, type EnvironmentMode } from './environment.ts';
+import type { EventRow, EventTables } from './event-rows.ts';
+import type { WakeupTables } from './wakeup-rows.ts';
 
 export type ConnectionKind = 'sleep' | 'signal';
-
-/** Times are whole Unix seconds. Add at the end only. */
-export type ConnectionRow = readonly [
-  epoch: number,
-  lastLoginAt: number | null,
-  lastHeartbeatAt: number | null,
-  lastOfflineAt: number | null,
-  openSession: string | null,
-];
-
-/** The hash is 32 bytes. Add at the end only. */
-export type AcceptedWakeupRow = readonly [deviceId: string, acceptedAtMs: number, bodySha256: Uint8Array];
-
-export interface ConnectionTables {
-  readonly records: Table<ConnectionRow>;
-  /** Only the keys count. */
-  readonly open: Table<true>;
-}
 
 export const stateFileName = 'state.mdb';
 
 export class StateTables {
   readonly environment: Environment;
   readonly connections: { readonly [Kind in ConnectionKind]: ConnectionTables };
-  readonly acceptedWakeups: Table<AcceptedWakeupRow>;
-  /** Keys of accepted wakeups behind the time of their acceptance; only the keys count. */
-  readonly acceptedTimes: Table<true>;
+  /** Null: the store is looked on and was last written by a release that had no log. */
+  readonly events: EventTables | null;
+  #wakeups: WakeupTables | null = null;
 
   constructor(directory: string, mode: EnvironmentMode) {
     this.environment = new Environment(join(directory, stateFileName), mode);
     this.connections = { sleep: this.#connectionTables('sleep'), signal: this.#connectionTables('signal') };
-    this.acceptedWakeups = this.environment.table('accepted-wakeups');
-    this.acceptedTimes = this.environment.table('accepted-times');
+    this.events = this.#eventTables();
+  }
+
+  /** For who writes: made where they are not. */
+  get wakeups(): WakeupTables {
+    return (this.#wakeups ??= {
+      records: this.environment.table('accepted-wakeups'),
+      times: this.environment.table('accepted-times'),
+      awaited: this.environment.table('awaited-wakeups'),
+    });
   }
 
   #connectionTables(kind: ConnectionKind): ConnectionTables {
     return {
       records: this.environment.table(`${kind}-records`),
       open: this.environment.table(`${kind}-open`),
+    };
+  }
+
+  #eventTables(): EventTables | null {
+    const events = this.environment.findTable<EventRow>('events');
+    if (events === null) return null;
+    return {
+      events,
+      seqs: this.environment.table('event-seqs'),
+      forgotten: this.environment.table('forgotten-events'),
     };
   }
 }

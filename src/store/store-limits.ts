@@ -29,13 +29,25 @@ export const credentialsCachedMax = 10_000;
 export const devicesCachedMax = 32_768;
 export const productsCachedMax = 10_000;
 
-/** Writes handed to the store at once: about 2 ms of the loop. */
-export const commitWritesMax = 1000;
+/** Entries of the journal handed to the store at once: with their events about 5 ms of the loop. */
+export const commitWritesMax = 500;
 /** A store that refused a commit is asked again after this. */
 export const commitRetryMs = 1000;
+/**
+ * How long entries collect that nobody waits for: a commit for each wakeup was most of what a wakeup cost. A crash
+ * within this time forgets that a 202 was answered.
+ */
+export const collectMsMax = 20;
 /** Open sessions that are closed between two waits for the store, when a crash left them open. */
 export const closeSessionsSlice = 10_000;
 
-/** Accepted wakeups forgotten between two waits for the store, and how often one looks for them. */
+/** Known wakeups forgotten between two waits for the store, and how often one looks for them. */
 export const forgetWakeupsSlice = 500;
 export const forgetWakeupsMs = 1000;
+
+/** Of the newest events, kept in memory; one counts once more for so many characters of capabilities: about 8 MB. */
+export const recentEventsMax = 8192;
+export const recentEventCharacters = 256;
+/** Events forgotten between two waits for the store, and how often one looks for them. */
+export const forgetEventsSlice = 500;
+export const forgetEventsMs = 1000;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import type { ApplicationId, DeviceId } from '../../../src/domain/ids.ts';
 import { importInWorker } from '../../../src/store/import-in-worker.ts';
-import { startModuleWorker } from '../../../src/store/module-worker.ts';
+import { startModuleWorker } from '../../../src/base/module-worker.ts';
 import { RegistryStore } from '../../../src/store/registry-store.ts';
 import { RegistryWriter } from '../../../src/store/registry-write.ts';
 import { sampleRegistry } from '../../support/registry-entries.ts';

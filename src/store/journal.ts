@@ -1,0 +1,195 @@
+/**
+ * Everything the running server must not forget, in the order in which it happened: records, events, or both at
+ * once. Writes are behind: what is written is in memory, where reads see it, until the store has committed it. A
+ * batch takes a prefix of what waits, so that whatever a crash leaves is a moment that really was. One batch is under
+ * way at a time and what came meanwhile goes with the next: the busier the store, the bigger the batches. A batch
+ * that fails is handed over again, whole, every second until it is taken.
+ *
+ * Entries that somebody waits for start a commit at the end of the turn; those that nobody waits for collect for a
+ * moment, since a commit for each is most of what they cost. Whoever asks for one of them hastens it.
+ *
+ * Past `backlogMax` it is overloaded: entries are still taken, because what they say has happened, and their owners
+ * stop letting in what causes them. Source: decisions.md, Durable.
+ */
+import { BoundedQueue } from '../base/bounded-queue.ts';
+import type { Cancel, Clock } from '../base/clock.ts';
+import type { EventDraft, LoggedEvent } from '../domain/events.ts';
+import type { ProductId } from '../domain/ids.ts';
+import type { EventWriter, PlacedEvents } from './event-writer.ts';
+import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
+import { collectMsMax, commitRetryMs, commitWritesMax } from './store-limits.ts';
+
+export interface JournalParts {
+  readonly clock: Clock;
+  readonly events: EventWriter;
+  /** Commits what `write` puts, all or nothing: it rejects when none of it is there. */
+  readonly batch: (write: () => void) => Promise<void>;
+  /** Entries in memory past which the store is overloaded. */
+  readonly backlogMax: number;
+  /** Entries handed over at once; `commitWritesMax` unless a test wants another size. */
+  readonly batchMax?: number;
+  /** Told with the error when the store stops taking commits, and with null when it takes them again. */
+  readonly onHealth?: (failure: unknown) => void;
+}
+
+type Phase = 'idle' | 'collecting' | 'scheduled' | 'committing';
+
+export class Journal implements EntryTaker {
+  readonly #parts: JournalParts;
+  /** Not yet handed over. The journal's own bound is `isOverloaded`: nothing that happened is refused. */
+  readonly #pending = new BoundedQueue<JournalEntry>(Infinity);
+  #batch: JournalEntry[] = [];
+  /** Of the batch; null: not yet placed. */
+  #placed: PlacedEvents | null = null;
+  #last: JournalEntry | null = null;
+  #phase: Phase = 'idle';
+  #isAwaited = false;
+  #stopCollecting: Cancel | null = null;
+  #isHealthy = true;
+  readonly #batchMax: number;
+  #told: (events: readonly LoggedEvent[]) => void = () => undefined;
+
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
+    this.#batchMax = parts.batchMax ?? commitWritesMax;
+  }
+
+  /** False while the store refuses commits: what is written waits in memory. */
+  get isHealthy(): boolean {
+    return this.#isHealthy;
+  }
+
+  /** The store has fallen too far behind: let in nothing that causes new entries. Entries are still taken. */
+  get isOverloaded(): boolean {
+    return this.backlog > this.#parts.backlogMax;
+  }
+
+  /** Entries in memory that are not committed. */
+  get backlog(): number {
+    return this.#pending.length + this.#batch.length;
+  }
+
+  /** `told` gets the events of every batch right after its commit, before anybody who waits for it goes on. Never throws. */
+  onCommitted(told: (events: readonly LoggedEvent[]) => void): void {
+    this.#told = told;
+  }
+
+  /** An event without a record. */
+  append(event: EventDraft): void {
+    this.take(new EventEntry(event, this.productOf(event)), true);
+  }
+
+  productOf(event: EventDraft | null): ProductId | null {
+    return event === null ? null : this.#parts.events.productOf(event.deviceId);
+  }
+
+  take(entry: JournalEntry, isAwaited: boolean): void {
+    this.#pending.push(entry);
+    this.#last = entry;
+    if (isAwaited || this.#pending.length >= this.#batchMax) this.#hasten();
+    else if (this.#phase === 'idle') this.#collect();
+  }
+
+  committedOf(entry: JournalEntry): Promise<void> {
+    if (!entry.isHandedOver) this.#hasten();
+    return (entry.waiter ??= makeWaiter()).promise;
+  }
+
+  /** Resolves when everything written before the call is committed, and hastens it. */
+  async allCommitted(): Promise<void> {
+    if (this.#last !== null) await this.committedOf(this.#last);
+  }
+
+  #collect(): void {
+    this.#phase = 'collecting';
+    this.#stopCollecting = this.#parts.clock.after(collectMsMax, () => this.#hasten());
+  }
+
+  /** What happened in this turn of the loop goes together. */
+  #hasten(): void {
+    this.#isAwaited = true;
+    if (this.#phase === 'committing' || this.#phase === 'scheduled') return;
+    this.#stopCollecting?.();
+    this.#phase = 'scheduled';
+    setImmediate(() => this.#handOver());
+  }
+
+  #handOver(): void {
+    this.#phase = 'committing';
+    while (this.#batch.length < this.#batchMax) {
+      const entry = this.#pending.shift();
+      if (entry === undefined) break;
+      entry.isHandedOver = true;
+      this.#batch.push(entry);
+    }
+    // Of what is left over, some may be awaited.
+    this.#isAwaited = this.#pending.length > 0;
+    void this.#commit();
+  }
+
+  async #commit(): Promise<void> {
+    const { events, batch, clock } = this.#parts;
+    try {
+      const placed = (this.#placed ??= events.place(this.#batch));
+      await batch(() => this.#put(placed));
+    } catch (error) {
+      clock.after(commitRetryMs, () => void this.#commit());
+      this.#turn(false, error);
+      return;
+    }
+    this.#finish();
+    this.#turn(true, null);
+  }
+
+  #put(placed: PlacedEvents): void {
+    for (const entry of this.#batch) entry.put();
+    this.#parts.events.put(placed);
+  }
+
+  #finish(): void {
+    const [committed, placed] = [this.#batch, this.#placed];
+    this.#batch = [];
+    this.#placed = null;
+    if (committed.at(-1) === this.#last) this.#last = null;
+    for (const entry of committed) {
+      entry.settle();
+      entry.waiter?.resolve();
+    }
+    this.#phase = 'idle';
+    if (this.#isAwaited) this.#hasten();
+    else if (this.#pending.length > 0) this.#collect();
+    if (placed !== null && placed.events.length > 0) this.#told(placed.events);
+  }
+
+  #turn(isHealthy: boolean, failure: unknown): void {
+    if (this.#isHealthy === isHealthy) return;
+    this.#isHealthy = isHealthy;
+    this.#parts.onHealth?.(failure);
+  }
+}
+
+class EventEntry implements JournalEntry {
+  readonly event: EventDraft;
+  readonly productId: ProductId | null;
+  waiter: Waiter | null = null;
+  isHandedOver = false;
+
+  constructor(event: EventDraft, productId: ProductId | null) {
+    this.event = event;
+    this.productId = productId;
+  }
+
+  put(): void {}
+
+  settle(): void {}
+}
+
+const unsettled = (): void => undefined;
+
+function makeWaiter(): Waiter {
+  let resolve = unsettled;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,85 @@
+/** The Nth commit fails, for every N, as often as it likes: in the end everything is there, once, and was told once. */
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import { commitRetryMs } from '../../src/store/store-limits.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import {
+  devices,
+  faultOf,
+  openHouse,
+  pictureOf,
+  stepKinds,
+  take,
+  type House,
+  type Picture,
+  type Told,
+} from '../support/journal-model.ts';
+import { temporaryStore } from '../support/temporary-store.ts';
+
+const turns = 12;
+const stepsOfTurn = 5;
+
+interface Run {
+  readonly commits: number;
+  readonly picture: Picture;
+  readonly store: Picture;
+  readonly told: readonly number[];
+  readonly fault: string | null;
+  readonly health: readonly string[];
+}
+
+/** The same steps every time; the commits from `first` on fail, so many of them. */
+async function play(t: TestContext, first: number, failures: number): Promise<Run> {
+  const store = temporaryStore(t);
+  const clock = new DrivenClock();
+  const health: string[] = [];
+  let commits = 0;
+  const batch = async (write: () => void): Promise<void> => {
+    commits += 1;
+    if (commits >= first && commits < first + failures) throw new Error('the disk is full');
+    await store.state.environment.batch(write);
+  };
+  const onHealth = (failure: unknown): void => void health.push(failure === null ? 'good' : 'bad');
+  const house = openHouse(store, { clock, batch, batchMax: 7, onHealth });
+  const told: number[] = [];
+  const happened: Told[] = [];
+  house.events.follow((events) => told.push(...events.map(({ sequence }) => sequence)));
+  for (let turn = 0; turn < turns; turn++) {
+    for (let i = 0; i < stepsOfTurn; i++) {
+      const number = turn * stepsOfTurn + i + 1;
+      const kind = stepKinds[(turn + i) % stepKinds.length] ?? 'event';
+      const event = take(house, { kind, device: number % devices }, number);
+      if (event !== null) happened.push(event);
+    }
+    await setImmediate();
+  }
+  const picture = pictureOf(house, happened);
+  await finish(house, clock);
+  const next = openHouse(store);
+  const logged = next.events.read(0, 1000);
+  return { commits, picture, store: pictureOf(next, logged), told, fault: faultOf(logged), health };
+}
+
+async function finish({ journal }: House, clock: DrivenClock): Promise<void> {
+  while (journal.backlog > 0) {
+    await setImmediate();
+    clock.advance(commitRetryMs);
+  }
+}
+
+test('whichever commit fails, and however often, nothing is lost, repeated or told twice', async (t) => {
+  const { commits } = await play(t, Infinity, 0);
+  assert.ok(commits > 5, 'there is something to fail');
+  for (let first = 1; first <= commits; first++)
+    for (const failures of [1, 3]) {
+      const run = await play(t, first, failures);
+      assert.deepEqual(run.store, run.picture, `commit ${first} failed ${failures} times`);
+      assert.equal(run.fault, null);
+      assert.deepEqual(
+        run.told,
+        run.told.map((_, i) => i + 1),
+      );
+      assert.deepEqual(run.health, ['bad', 'good']);
+    }
+});
