@@ -12,10 +12,12 @@ export function sleepEvent(
   change: SessionChange<SleepEndReason>,
 ): EventDraft {
   const { session, epoch, atMs } = change;
-  const about = { deviceId, atMs, epoch };
-  if (change.kind === 'opened')
-    return { ...about, type: 'device.sleep.login', data: { session, node, replaced: change.replaced } };
-  return { ...about, type: 'device.sleep.offline', data: { session, node, reason: change.reason } };
+  if (change.kind === 'closed') {
+    const { reason } = change;
+    return { type: 'device.sleep.offline', data: { session, node, reason }, deviceId, atMs, epoch };
+  }
+  const { replaced } = change;
+  return { type: 'device.sleep.login', data: { session, node, replaced }, deviceId, atMs, epoch };
 }
 
 /** `media`: what the device reported of itself at this login; null: nothing. */
@@ -26,10 +28,11 @@ export function signalEvent(
   media: JsonObject | null,
 ): EventDraft {
   const { session, epoch, atMs } = change;
-  const about = { deviceId, atMs, epoch };
-  if (change.kind === 'closed')
-    return { ...about, type: 'device.signal.offline', data: { session, node, reason: change.reason } };
+  if (change.kind === 'closed') {
+    const { reason } = change;
+    return { type: 'device.signal.offline', data: { session, node, reason }, deviceId, atMs, epoch };
+  }
   const { replaced } = change;
   const data = media === null ? { session, node, replaced } : { session, node, replaced, media };
-  return { ...about, type: 'device.signal.online', data };
+  return { type: 'device.signal.online', data, deviceId, atMs, epoch };
 }

@@ -72,21 +72,24 @@ export function generateMessageId(): MessageId {
  * place in the log, parts those of one millisecond.
  */
 export function generateEventId(wallMs: number, sequence: number): EventId {
-  return generateUuid({ msecs: wallMs, seq: sequence % 2 ** 31 }) as EventId;
+  placedOptions.msecs = wallMs;
+  placedOptions.seq = sequence % 2 ** 31;
+  return generateUuid(placedOptions) as EventId;
 }
 
 const uuidRandomBytes = 16;
 const randomPool = new Uint8Array(uuidRandomBytes * 256);
 let randomUsed = randomPool.length;
 const uuidOptions = { random: new Uint8Array(uuidRandomBytes) };
+const placedOptions = { ...uuidOptions, msecs: 0, seq: 0 };
 
 /** Random bytes are drawn for 256 ids at a time: one by one they are what an id costs. */
-function generateUuid(place?: { readonly msecs: number; readonly seq: number }): string {
+function generateUuid(options: typeof uuidOptions = uuidOptions): string {
   if (randomUsed === randomPool.length) {
     randomFillSync(randomPool);
     randomUsed = 0;
   }
   for (let i = 0; i < uuidRandomBytes; i++) uuidOptions.random[i] = randomPool[randomUsed + i] ?? 0;
   randomUsed += uuidRandomBytes;
-  return uuidv7(place === undefined ? uuidOptions : { ...uuidOptions, ...place });
+  return uuidv7(options);
 }

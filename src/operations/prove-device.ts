@@ -17,7 +17,7 @@ export function proveDevice(
   computeMac: (secret: string) => Buffer,
   nowS: number,
 ): boolean {
-  const device = registry.findDevice(login.deviceId);
+  const device = registry.peekDevice(login.deviceId);
   const proven = timingSafeEqual(computeMac(device?.secret ?? nobodysSecret), login.mac);
   return proven && device !== null && !device.disabled && !isExpired(device, nowS);
 }

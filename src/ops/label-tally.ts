@@ -23,9 +23,8 @@ export class LabelTally<Label extends string> {
     });
   }
 
-  add(label: Label): void {
-    const count = this.#counts.get(label);
-    if (count !== undefined || this.#counts.size < labelsMax) this.#counts.set(label, (count ?? 0) + 1);
-    else this.#counts.set('other', (this.#counts.get('other') ?? 0) + 1);
+  add(label: Label, times = 1): void {
+    const counted = this.#counts.has(label) || this.#counts.size < labelsMax ? label : 'other';
+    this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + times);
   }
 }

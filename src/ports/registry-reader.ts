@@ -7,4 +7,6 @@ export interface RegistryReader {
   findCredential(accessKeyId: AccessKeyId): Credential | null;
   findProduct(productId: ProductId): Product | null;
   findDevice(deviceId: DeviceId): Device | null;
+  /** The same for who asks once, a login: what is kept of the devices that backends ask about stays. */
+  peekDevice(deviceId: DeviceId): Device | null;
 }

@@ -38,6 +38,7 @@ export class SleepListener {
   readonly #server: Server;
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #otherSockets: () => number;
+  #address: { readonly host: string; readonly port: number } | null = null;
   #stopTurning: Cancel | null = null;
   #failureReportedMs = -Infinity;
 
@@ -72,6 +73,7 @@ export class SleepListener {
       this.#server.once('error', reject);
       this.#server.listen({ host: settings.host, port: settings.port, backlog: acceptBacklog }, () => {
         this.#server.off('error', reject);
+        this.#address = addressOf(this.#server);
         this.#stopTurning = clock.every(tickMs, () => this.#turn());
         this.#server.on('error', (error) => log.error({ error: error.message }, 'the sleep listener failed'));
         resolve();
@@ -79,11 +81,10 @@ export class SleepListener {
     });
   }
 
-  /** The real one, also when port 0 was asked for. Only while listening. */
+  /** The real one, also when port 0 was asked for. Once it listens; it stays what it was when it does no longer. */
   get address(): { readonly host: string; readonly port: number } {
-    const address = this.#server.address();
-    assert(address !== null && typeof address === 'object', 'a listener has an address while it listens');
-    return { host: address.address, port: address.port };
+    assert(this.#address !== null, 'a listener has an address once it listens');
+    return this.#address;
   }
 
   get maxSessions(): number {
@@ -159,4 +160,10 @@ export class SleepListener {
     this.#failureReportedMs = nowMs;
     this.#gatehouse.log.error({ error: String(error) }, 'sleep logins cannot be judged');
   }
+}
+
+function addressOf(server: Server): { readonly host: string; readonly port: number } {
+  const address = server.address();
+  assert(address !== null && typeof address === 'object', 'a listener has an address while it listens');
+  return { host: address.address, port: address.port };
 }

@@ -23,6 +23,14 @@ const environmentOptions = {
   permissionsMode: 0o600,
 } as const;
 
+/** Who wants to know when a batch can be seen, and by what. */
+export interface Sight {
+  /** Reads something of the batch. Never throws. */
+  isVisible(): boolean;
+  /** Called once at most. Never throws. */
+  seen(): void;
+}
+
 export class Environment {
   readonly #root: RootDatabase<unknown, Buffer>;
   readonly #path: string;
@@ -48,9 +56,30 @@ export class Environment {
     return table ?? null;
   }
 
-  /** Puts and removes of `write` are committed together, or the promise rejects and none of them is there. */
-  async batch(write: () => void): Promise<void> {
-    await settle(this.#root.batch(write));
+  /**
+   * Puts and removes of `write` are committed together, or the promise rejects and none of them is there. It resolves
+   * when the disk has them. `sight` is told before that, in the first turn of the loop in which they are visible, and
+   * so proof against `kill -9`: the writer thread wakes the loop then.
+   */
+  async batch(write: () => void, sight: Sight | null = null): Promise<void> {
+    const commit = settle(this.#root.batch(write));
+    const look = sight === null ? null : this.#lookForIt(sight);
+    try {
+      await commit;
+    } finally {
+      if (look !== null) clearImmediate(look.immediate);
+    }
+  }
+
+  /** An immediate without a claim on the loop runs in every turn there is, and makes none. */
+  #lookForIt(sight: Sight): { immediate: NodeJS.Immediate } {
+    const look = (): void => {
+      this.refresh();
+      if (sight.isVisible()) sight.seen();
+      else looking.immediate = setImmediate(look).unref();
+    };
+    const looking = { immediate: setImmediate(look).unref() };
+    return looking;
   }
 
   /**

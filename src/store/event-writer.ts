@@ -67,6 +67,16 @@ export class EventWriter {
     for (const [deviceId, row] of seqs) void this.#tables.seqs.put(Buffer.from(deviceId), row);
   }
 
+  /** Whether the batch with these is visible. Never throws. */
+  isVisible({ events }: PlacedEvents): boolean {
+    const last = events.at(-1);
+    try {
+      return last !== undefined && this.#tables.events.getBinaryFast(eventKey(last.sequence)) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
   #readSeqs(deviceId: DeviceId): SeqsRow {
     const row = this.#tables.seqs.get(Buffer.from(deviceId));
     return row === undefined ? [0] : [...row];

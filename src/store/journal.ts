@@ -15,6 +15,7 @@ import { BoundedQueue } from '../base/bounded-queue.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { EventDraft, LoggedEvent } from '../domain/events.ts';
 import type { ProductId } from '../domain/ids.ts';
+import type { Sight } from './environment.ts';
 import type { EventWriter, PlacedEvents } from './event-writer.ts';
 import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
 import { collectMsMax, commitRetryMs, commitWritesMax } from './store-limits.ts';
@@ -22,8 +23,11 @@ import { collectMsMax, commitRetryMs, commitWritesMax } from './store-limits.ts'
 export interface JournalParts {
   readonly clock: Clock;
   readonly events: EventWriter;
-  /** Commits what `write` puts, all or nothing: it rejects when none of it is there. */
-  readonly batch: (write: () => void) => Promise<void>;
+  /**
+   * Commits what `write` puts, all or nothing: it rejects when none of it is there. `sight` is told where it is
+   * committed, and visible, before the disk has it, which the promise waits for.
+   */
+  readonly batch: (write: () => void, sight: Sight | null) => Promise<void>;
   /** Entries in memory past which the store is overloaded. */
   readonly backlogMax: number;
   /** Entries handed over at once; `commitWritesMax` unless a test wants another size. */
@@ -131,14 +135,27 @@ export class Journal implements EntryTaker {
     const { events, batch, clock } = this.#parts;
     try {
       const placed = (this.#placed ??= events.place(this.#batch));
-      await batch(() => this.#put(placed));
+      await batch(() => this.#put(placed), this.#sightOf(placed));
     } catch (error) {
-      clock.after(commitRetryMs, () => void this.#commit());
       this.#turn(false, error);
+      clock.after(commitRetryMs, () => this.#tryAgain());
       return;
     }
-    this.#finish();
+    this.#settle();
     this.#turn(true, null);
+    this.#goOn();
+  }
+
+  /** Nobody but who is told of events is in a hurry. */
+  #sightOf(placed: PlacedEvents): Sight | null {
+    if (placed.events.length === 0) return null;
+    return { isVisible: () => this.#parts.events.isVisible(placed), seen: () => this.#settle() };
+  }
+
+  /** What was visible is committed, though the disk refused it: it is not put again, and what follows will tell. */
+  #tryAgain(): void {
+    if (this.#batch.length > 0) void this.#commit();
+    else this.#goOn();
   }
 
   #put(placed: PlacedEvents): void {
@@ -146,8 +163,10 @@ export class Journal implements EntryTaker {
     this.#parts.events.put(placed);
   }
 
-  #finish(): void {
+  /** The batch is committed: reads find it in the store, and who waits for it goes on. */
+  #settle(): void {
     const [committed, placed] = [this.#batch, this.#placed];
+    if (committed.length === 0) return;
     this.#batch = [];
     this.#placed = null;
     if (committed.at(-1) === this.#last) this.#last = null;
@@ -155,10 +174,14 @@ export class Journal implements EntryTaker {
       entry.settle();
       entry.waiter?.resolve();
     }
+    if (placed !== null && placed.events.length > 0) this.#told(placed.events);
+  }
+
+  /** One batch at a time, the disk included: the busier it is, the more go together. */
+  #goOn(): void {
     this.#phase = 'idle';
     if (this.#isAwaited) this.#hasten();
     else if (this.#pending.length > 0) this.#collect();
-    if (placed !== null && placed.events.length > 0) this.#told(placed.events);
   }
 
   #turn(isHealthy: boolean, failure: unknown): void {

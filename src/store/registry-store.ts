@@ -47,6 +47,10 @@ export class RegistryStore implements RegistryReader {
     return device;
   }
 
+  peekDevice(deviceId: DeviceId): Device | null {
+    return this.#devices.peek(deviceId) ?? this.#tables.find('device', deviceId);
+  }
+
   /** Any entry by its id, past the caches; a webhook's is application id, line feed, url. */
   find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
     return this.#tables.find(kind, id);

@@ -46,7 +46,7 @@ export const forgetWakeupsSlice = 500;
 export const forgetWakeupsMs = 1000;
 
 /** Of the newest events, kept in memory; one counts once more for so many characters of capabilities: about 8 MB. */
-export const recentEventsMax = 8192;
+export const recentEventsMax = 2048;
 export const recentEventCharacters = 256;
 /** Events forgotten between two waits for the store, and how often one looks for them. */
 export const forgetEventsSlice = 500;
