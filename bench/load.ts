@@ -1,11 +1,12 @@
 /**
- * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats ...] [--runs 5] [--smoke]
- * [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered
- * wrongly or a session was lost; a missed target is reported, not an error.
+ * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks
+ * ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when
+ * anything was answered wrongly, a session was lost or an event did not come; a missed target is reported, not an error.
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureBusyQueries } from './load/busy-queries.ts';
 import { loadCore, pinning, serverCore } from './load/child.ts';
 import { describeFigure, type Figure } from './load/figure.ts';
 import { measureHeartbeats } from './load/heartbeats.ts';
@@ -13,7 +14,9 @@ import { measureLogins } from './load/logins.ts';
 import { measureMemory } from './load/memory.ts';
 import { fullPlan, smokePlan, type Plan } from './load/plan.ts';
 import { measureQueries } from './load/queries.ts';
+import { measureSignal } from './load/signal.ts';
 import { measureWakeups } from './load/wakeups.ts';
+import { measureWebhooks } from './load/webhooks.ts';
 
 const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   queries: measureQueries,
@@ -21,12 +24,15 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   logins: measureLogins,
   wakeups: measureWakeups,
   heartbeats: measureHeartbeats,
+  signal: measureSignal,
+  'busy-queries': measureBusyQueries,
+  webhooks: measureWebhooks,
 };
 const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
 
 /** Whatever hangs, the benchmark ends, and its processes with it. */
-const minutesPerRunMax = 8;
-const smokeMinutesMax = 2;
+const minutesPerRunMax = 12;
+const smokeMinutesMax = 2.5;
 
 function readPlan(): { plan: Plan; names: string[]; jsonFile: string | undefined } {
   const { values, positionals } = parseArgs({

@@ -13,6 +13,8 @@ import { Bench, type Task } from 'tinybench';
 /** What a file of the suite exports: adds its cases, resolves to what ends whatever they needed. */
 interface SuiteFile {
   register(bench: Bench): Promise<() => Promise<void>>;
+  /** Of cases that are told as a ratio: the name of the case that each is measured against. */
+  readonly baselines?: Readonly<Record<string, string>>;
 }
 
 interface Row {
@@ -21,6 +23,8 @@ interface Row {
   readonly p50Ns: number;
   readonly p99Ns: number;
   readonly samples: number;
+  /** Its ops/s by those of its baseline; null: it has none. */
+  readonly ratio: number | null;
 }
 
 const full = { time: 1000, warmupTime: 250 };
@@ -50,7 +54,7 @@ async function runFile(file: string): Promise<Row[]> {
   const end = await loaded.register(bench);
   try {
     if (bench.tasks.length === 0) throw new Error(`${file} has no case`);
-    return (await bench.run()).map(rowOf);
+    return withRatios((await bench.run()).map(rowOf), loaded.baselines ?? {});
   } finally {
     await end();
   }
@@ -74,16 +78,25 @@ function rowOf({ name, result }: Task): Row {
     p50Ns: latency.p50 * 1e6,
     p99Ns: latency.p99 * 1e6,
     samples: latency.samplesCount,
+    ratio: null,
   };
 }
 
+function withRatios(rows: readonly Row[], baselines: Readonly<Record<string, string>>): Row[] {
+  return rows.map((row) => {
+    const baseline = rows.find(({ name }) => name === baselines[row.name]);
+    return baseline === undefined ? row : { ...row, ratio: row.opsPerSecond / baseline.opsPerSecond };
+  });
+}
+
 function table(rows: readonly Row[]): string {
-  const head = ['case', 'ops/s', 'p50 ns/op', 'p99 ns/op', 'samples'];
+  const head = ['case', 'ops/s', 'p50 ns/op', 'p99 ns/op', 'samples', 'ratio'];
   const lines = rows.map((row) => [
     row.name,
     ...[row.opsPerSecond, row.p50Ns, row.p99Ns, row.samples].map((figure) =>
       Math.round(figure).toLocaleString('en'),
     ),
+    row.ratio === null ? '' : `${row.ratio.toFixed(2)} ×`,
   ]);
   const widths = head.map((title, column) =>
     Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)),

@@ -1,10 +1,12 @@
 /** How a device logs in to each server that can hold it, from its first byte to the word that it is in. */
 import mqtt from 'mqtt-packet';
+import { assert } from '../../src/base/assert.ts';
+import { sessionKeyLength } from '../../src/base/session-key.ts';
+import { computeSignalMac } from '../../src/signal-wire/login-mac.ts';
 import { encodeLoginLine } from '../../src/sleep-wire/login-line.ts';
-import { sessionKeyLength } from '../../src/sleep-wire/session-key.ts';
 import type { DeviceIdentity } from './population.ts';
 
-/** `in`: asleep now. Bytes: to be sent; the login goes on. */
+/** `in`: its session is open. Bytes: to be sent; the login goes on. */
 export type LoginStep = 'wait' | 'in' | 'refused' | Buffer;
 
 export interface Dialogue {
@@ -15,13 +17,14 @@ export interface Dialogue {
   received(chunk: Buffer): LoginStep;
 }
 
-export type DialectName = 'reveille' | 'silent' | 'named' | 'mqtt' | 'mqtt-subscribed';
+export type DialectName = 'reveille' | 'signal' | 'silent' | 'named' | 'mqtt' | 'mqtt-subscribed';
 
 /** As known modules do; the MQTT clients keep alive at the same interval. */
 const heartbeatSeconds = 50;
 
 const dialects: Readonly<Record<DialectName, (device: DeviceIdentity) => Dialogue>> = {
   reveille: (device) => new ReveilleDialogue(device),
+  signal: (device) => new SignalDialogue(device),
   silent: () => ({ opening: null, isInAtOnce: true, received: refuse }),
   named: ({ deviceId }) => ({ opening: Buffer.from(`${deviceId}\n`), isInAtOnce: true, received: refuse }),
   mqtt: ({ deviceId }) => new MqttDialogue(deviceId, false),
@@ -63,6 +66,74 @@ class ReveilleDialogue implements Dialogue {
     if (!this.#held.endsWith('\n')) return 'wait';
     return this.#held === 'OK\n' ? 'in' : 'refused';
   }
+}
+
+const upgradeRequest = Buffer.from(
+  'GET /v1/signal HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n' +
+    'Sec-WebSocket-Protocol: reveille.signal.v1\r\n\r\n',
+);
+const upgraded = 'HTTP/1.1 101 ';
+const headEnd = '\r\n\r\n';
+/** The first byte of a frame that is a whole message of text. */
+const wholeText = 0x81;
+/** Lengths from here on stand in two bytes of their own. */
+const longFrameBytes = 126;
+const challengeForm = new RegExp(`^{"type":"challenge","session_key":"(.{${sessionKeyLength}})"}$`);
+
+/** In when the server has said welcome. As much of WebSocket as this takes. Source: signal-wire.md. */
+class SignalDialogue implements Dialogue {
+  readonly opening = upgradeRequest;
+  readonly isInAtOnce = false;
+  readonly #device: DeviceIdentity;
+  #held = '';
+  #awaited: 'upgrade' | 'challenge' | 'welcome' = 'upgrade';
+
+  constructor(device: DeviceIdentity) {
+    this.#device = device;
+  }
+
+  received(chunk: Buffer): LoginStep {
+    this.#held += chunk.toString('latin1');
+    if (this.#awaited === 'upgrade') {
+      const end = this.#held.indexOf(headEnd);
+      if (end < 0) return 'wait';
+      if (!this.#held.startsWith(upgraded)) return 'refused';
+      this.#held = this.#held.slice(end + headEnd.length);
+      this.#awaited = 'challenge';
+    }
+    return this.#readFrame();
+  }
+
+  #readFrame(): LoginStep {
+    const held = this.#held;
+    if (held.length < 4) return 'wait';
+    if (held.charCodeAt(0) !== wholeText) return 'refused';
+    const shortLength = held.charCodeAt(1);
+    const isLong = shortLength === longFrameBytes;
+    const start = isLong ? 4 : 2;
+    const end = start + (isLong ? held.charCodeAt(2) * 256 + held.charCodeAt(3) : shortLength);
+    if (held.length < end) return 'wait';
+    this.#held = held.slice(end);
+    const text = held.slice(start, end);
+    if (this.#awaited === 'welcome') return text.startsWith('{"type":"welcome"') ? 'in' : 'refused';
+    return this.#answerChallenge(text);
+  }
+
+  #answerChallenge(text: string): LoginStep {
+    const sessionKey = challengeForm.exec(text)?.[1];
+    if (sessionKey === undefined) return 'refused';
+    this.#awaited = 'welcome';
+    const { deviceId, secret } = this.#device;
+    const mac = computeSignalMac(secret, sessionKey, deviceId).toString('hex');
+    return maskedText(`{"type":"login","device_id":"${deviceId}","mac":"${mac}"}`);
+  }
+}
+
+/** Masked with zeros: the server unmasks as ever, and nobody here pays for masking. */
+function maskedText(text: string): Buffer {
+  assert(text.length < longFrameBytes, 'the message fits a frame of the short form');
+  return Buffer.from(`\x81${String.fromCharCode(0x80 | text.length)}\0\0\0\0${text}`, 'latin1');
 }
 
 const accepted = '20020000';

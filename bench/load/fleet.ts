@@ -1,5 +1,5 @@
 /**
- * Sleeping devices by the ten thousand in one process: they log in, hold their connections, send heartbeats and
+ * Devices by the ten thousand in one process, asleep or awake: they log in, hold their connections, send heartbeats and
  * say what arrives. They come from many loopback addresses, as devices do, and as the bound per address asks.
  */
 import { connect, type Socket } from 'node:net';
@@ -11,6 +11,8 @@ export interface LoginPlan {
   readonly port: number;
   readonly dialect: DialectName;
   readonly count: number;
+  /** The number of the first device; 0 when left out. */
+  readonly from?: number;
   /** Logins under way at once. */
   readonly concurrency: number;
 }
@@ -47,7 +49,7 @@ export class Fleet {
     const loginInTurn = async (): Promise<void> => {
       while (next < plan.count) {
         const index = next++;
-        const trouble = await this.#loginOne(plan, index);
+        const trouble = await this.#loginOne(plan, (plan.from ?? 0) + index);
         if (trouble === null) continue;
         failed += 1;
         firstTrouble ??= trouble;

@@ -19,6 +19,23 @@ export interface Plan {
     readonly seconds: number;
   };
   readonly heartbeats: { readonly sessions: number; readonly seconds: number };
+  /** `further`: signed in after the memory of `sessions` was taken. */
+  readonly signal: { readonly sessions: number; readonly further: number };
+  readonly busyQueries: {
+    readonly devices: number;
+    readonly dates: number;
+    readonly warmUpSeconds: number;
+    readonly seconds: number;
+    readonly eventsPerSecond: number;
+    /** Fewer are no load to measure under. */
+    readonly eventsPerSecondMin: number;
+  };
+  readonly webhooks: {
+    readonly devices: number;
+    readonly warmUpSeconds: number;
+    readonly seconds: number;
+    readonly eventsPerSecond: number;
+  };
 }
 
 /** 19 000 were asked for; the usual limit of 20 000 descriptors less the 1 024 kept back leaves 18 976. */
@@ -33,6 +50,16 @@ export function fullPlan(runs: number): Plan {
     logins: { count: 15_000 },
     wakeups: { sessions: 15_000, warmUpSeconds: 2, oneByOne: 2000, ratePerSecond: 3000, seconds: 10 },
     heartbeats: { sessions: 15_000, seconds: 5 },
+    signal: { sessions: 10_000, further: 5_000 },
+    busyQueries: {
+      devices: 10_000,
+      dates: 10,
+      warmUpSeconds: 2,
+      seconds: 5,
+      eventsPerSecond: 5000,
+      eventsPerSecondMin: 4900,
+    },
+    webhooks: { devices: 10_000, warmUpSeconds: 2, seconds: 10, eventsPerSecond: 1000 },
   };
 }
 
@@ -44,4 +71,14 @@ export const smokePlan: Plan = {
   logins: { count: 300 },
   wakeups: { sessions: 300, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
   heartbeats: { sessions: 300, seconds: 1 },
+  signal: { sessions: 300, further: 100 },
+  busyQueries: {
+    devices: 200,
+    dates: 5,
+    warmUpSeconds: 0.1,
+    seconds: 0.3,
+    eventsPerSecond: 1000,
+    eventsPerSecondMin: 100,
+  },
+  webhooks: { devices: 200, warmUpSeconds: 0.2, seconds: 0.5, eventsPerSecond: 200 },
 };

@@ -23,8 +23,11 @@ export function deviceIdentity(index: number): DeviceIdentity {
   return { deviceId, secret: `the secret of ${deviceId}` };
 }
 
-/** Source: running.md, Registry file. */
-export function registryText(devices: number): string {
+/** `whsec_` and Base64, as the library asks. */
+const webhookSecret = `whsec_${Buffer.from('a secret of benchmarks, for hooks').toString('base64')}`;
+
+/** One application, and with `webhookUrl` one hook for all of its events. Source: running.md, Registry file. */
+export function registryText(devices: number, webhookUrl?: string): string {
   const { accessKeyId, secretKey, appId } = backendCredential;
   return JSON.stringify({
     applications: [{ app_id: appId, name: 'benchmark' }],
@@ -34,5 +37,9 @@ export function registryText(devices: number): string {
       const { deviceId, secret } = deviceIdentity(index);
       return { device_id: deviceId, product_id: productId, secret };
     }),
+    webhooks:
+      webhookUrl === undefined
+        ? []
+        : [{ app_id: appId, url: webhookUrl, secret: webhookSecret, types: ['*'] }],
   });
 }

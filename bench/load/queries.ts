@@ -1,10 +1,8 @@
 /** Figure: signed connectivity queries, against Fastify and bare uWebSockets.js without signatures. */
 import { loadCore } from './child.ts';
 import type { Figure, Target } from './figure.ts';
-import type { LoadReading } from './http-load.ts';
 import type { Plan } from './plan.ts';
-import { expectNoneLost, logIn, startPlayers, type Players } from './players.ts';
-import type { ProbeReading } from './probe-protocol.ts';
+import { closedMetrics, QueryBackend, queryConnections, type QueryReading } from './query-backend.ts';
 import { interleave } from './rounds.ts';
 import { difference, ratio, Samples } from './samples.ts';
 import {
@@ -16,7 +14,6 @@ import {
 } from './servers.ts';
 import { Trouble } from './trouble.ts';
 
-const connections = 64;
 const share = 0.7;
 
 interface Contender {
@@ -40,8 +37,7 @@ const contenders: readonly Contender[] = [
 export async function measureQueries(plan: Plan): Promise<Figure> {
   const samples = new Samples();
   const trouble = new Trouble();
-  const backend = startPlayers();
-  const study = new QueryStudy(plan, backend, trouble);
+  const study = new QueryStudy(plan, trouble);
   let signedRound = -1;
   try {
     await study.sign();
@@ -53,43 +49,43 @@ export async function measureQueries(plan: Plan): Promise<Figure> {
     });
     return describe(plan, samples, trouble, openRate);
   } finally {
-    await backend.child.stop();
+    await study.stop();
   }
 }
 
 class QueryStudy {
-  readonly #plan: Plan;
-  readonly #backend: Players;
-  readonly #trouble: Trouble;
+  readonly #plan: Plan['queries'];
+  readonly #backend: QueryBackend;
 
-  constructor(plan: Plan, backend: Players, trouble: Trouble) {
-    this.#plan = plan;
-    this.#backend = backend;
-    this.#trouble = trouble;
+  constructor({ queries }: Plan, trouble: Trouble) {
+    this.#plan = queries;
+    this.#backend = new QueryBackend(queries, trouble);
   }
 
-  /** Once a round: the dates stay within the server's window while all servers of a round have their turn. */
-  async sign(): Promise<void> {
-    const { devices, dates } = this.#plan.queries;
-    await this.#backend.desk.ask('signQueries', { devices, dates });
+  sign(): Promise<void> {
+    return this.#backend.sign();
+  }
+
+  stop(): Promise<void> {
+    return this.#backend.stop();
   }
 
   /** Queries per second in a closed loop. */
   findRate(contender: Contender): Promise<number> {
+    const { warmUpSeconds, seconds } = this.#plan;
     return this.#withServer(contender, async (server) => {
-      await this.#ask(contender, server, this.#plan.queries.warmUpSeconds, null);
-      return (await this.#ask(contender, server, this.#plan.queries.seconds, null)).load.ratePerSecond;
+      await this.#backend.ask(contender.name, server, warmUpSeconds, null);
+      return (await this.#backend.ask(contender.name, server, seconds, null)).load.ratePerSecond;
     });
   }
 
   measure(contender: Contender, openRate: number): Promise<Record<string, number>> {
-    const { warmUpSeconds, seconds } = this.#plan.queries;
+    const { warmUpSeconds, seconds } = this.#plan;
     return this.#withServer(contender, async (server) => {
-      await this.#ask(contender, server, warmUpSeconds, null);
-      const closed = await this.#ask(contender, server, seconds, null);
-      const measured = closedMetrics(closed);
+      await this.#backend.ask(contender.name, server, warmUpSeconds, null);
+      const measured = closedMetrics(await this.#backend.ask(contender.name, server, seconds, null));
       if (contender.peer !== null) return measured;
-      const open = await this.#ask(contender, server, seconds, openRate);
+      const open = await this.#backend.ask(contender.name, server, seconds, openRate);
       return { ...measured, ...openMetrics(open) };
     });
   }
@@ -99,53 +95,21 @@ class QueryStudy {
     { name, peer, verification, movesWorkers }: Contender,
     use: (server: ServerUnderTest) => Promise<Result>,
   ): Promise<Result> {
-    const { devices } = this.#plan.queries;
+    const { devices } = this.#plan;
     const server = peer === null ? await startReveille({ devices, verification }) : await startPeer(peer);
-    const fleet = peer === null ? startPlayers() : null;
     try {
-      if (fleet !== null) {
-        await logIn(fleet, { port: server.devicePort, dialect: 'reveille', count: devices }, this.#trouble);
-        await fleet.desk.ask('heartbeats', 1);
-      }
-      if (movesWorkers) server.child.moveWorkersTo(loadCore);
-      const result = await use(server);
-      if (fleet !== null) await expectNoneLost(fleet, name, this.#trouble);
-      return result;
+      if (peer !== null) return await use(server);
+      return await this.#backend.withSleepers(name, server, () => {
+        if (movesWorkers) server.child.moveWorkersTo(loadCore);
+        return use(server);
+      });
     } finally {
       await server.stop();
-      await fleet?.child.stop();
     }
   }
-
-  async #ask(
-    { name }: Contender,
-    server: ServerUnderTest,
-    seconds: number,
-    ratePerSecond: number | null,
-  ): Promise<{ load: LoadReading; spent: ProbeReading }> {
-    await server.child.probe.ask('reset', null);
-    const shape = { port: server.httpPort, connections, seconds, ratePerSecond };
-    const load = await this.#backend.desk.ask('query', shape);
-    const spent = await server.child.probe.ask('read', null);
-    this.#trouble.expectGoodAnswers(name, load);
-    return { load, spent };
-  }
 }
 
-function closedMetrics({ load, spent }: { load: LoadReading; spent: ProbeReading }): Record<string, number> {
-  const answered = load.latency.count;
-  return {
-    rate: load.ratePerSecond,
-    cpuUs: (spent.cpuSeconds / answered) * 1e6,
-    mainCpuUs: (spent.mainCpuSeconds / answered) * 1e6,
-    perCpuSecond: answered / spent.cpuSeconds,
-    busy: (spent.cpuSeconds / spent.wallSeconds) * 100,
-    p50: load.latency.p50Ms,
-    p99: load.latency.p99Ms,
-  };
-}
-
-function openMetrics({ load, spent }: { load: LoadReading; spent: ProbeReading }): Record<string, number> {
+function openMetrics({ load, spent }: QueryReading): Record<string, number> {
   return {
     openDelayP99: spent.loopDelayMs.p99,
     openP99: load.latency.p99Ms,
@@ -160,7 +124,7 @@ function describe(plan: Plan, samples: Samples, trouble: Trouble, openRate: numb
     title: 'Signed connectivity queries',
     notes: [
       `${devices * dates} distinct signed requests: ${devices} devices with live sessions, ${dates} dates each; ` +
-        `${connections} keep-alive connections without pipelining; default settings; ${seconds} s after a warm-up.`,
+        `${queryConnections} keep-alive connections without pipelining; default settings; ${seconds} s after a warm-up.`,
       'The peers get the very same bytes and answer the same JSON, unsigned and from no store.',
       'The load generator is one Node process: it is used up before bare uWebSockets.js is, so the rates flatter ' +
         'whoever is slower than the generator. "Server CPU" is what one core would be asked for; where a server is ' +

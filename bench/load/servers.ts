@@ -17,6 +17,8 @@ export interface ServerUnderTest {
   readonly httpPort: number;
   /** Where devices connect; 0 where there is none. */
   readonly devicePort: number;
+  /** Where controllers connect; of a peer the same as `devicePort`. */
+  readonly signalPort: number;
   stop(): Promise<void>;
 }
 
@@ -24,7 +26,7 @@ export interface PeerServer extends ServerUnderTest {
   readonly desk: Desk<PeerProtocol>;
 }
 
-export type PeerName = 'fastify' | 'bare-uws' | 'bare-net' | 'bare-wakeup' | 'aedes';
+export type PeerName = 'fastify' | 'bare-uws' | 'bare-uws-sockets' | 'bare-net' | 'bare-wakeup' | 'aedes';
 
 export async function startPeer(name: PeerName): Promise<PeerServer> {
   const entry = new URL(`../peers/${name}-process.ts`, import.meta.url);
@@ -32,7 +34,7 @@ export async function startPeer(name: PeerName): Promise<PeerServer> {
   const desk = child.desk<PeerProtocol>(peerDesk);
   child.process.stdout?.resume();
   const ports = await desk.ask('listen', null);
-  return { child, desk, ...ports, stop: () => child.stop() };
+  return { child, desk, ...ports, signalPort: ports.devicePort, stop: () => child.stop() };
 }
 
 export type Verification = 'inline' | 'pool';
@@ -40,6 +42,10 @@ export type Verification = 'inline' | 'pool';
 export interface ReveilleOptions {
   readonly devices: number;
   readonly verification?: Verification;
+  /** Gets every event. */
+  readonly webhookUrl?: string;
+  /** It answers the questions of event-source-protocol.ts too. */
+  readonly writesEvents?: boolean;
   /** Settings of this figure, by variable. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -48,14 +54,14 @@ export interface ReveilleOptions {
 export async function startReveille(options: ReveilleOptions): Promise<ServerUnderTest> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
   const registryFile = join(directory, 'registry.json');
-  writeFileSync(registryFile, registryText(options.devices));
+  writeFileSync(registryFile, registryText(options.devices, options.webhookUrl));
   const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
   process.once('exit', removeDirectory);
   const place = { REVEILLE_DATA_DIR: join(directory, 'state') };
   await importRegistry(registryFile, place);
   const child = new Child({
-    entry: commandLine,
-    parameters: ['serve'],
+    entry: options.writesEvents === true ? writingServer : commandLine,
+    parameters: options.writesEvents === true ? [] : ['serve'],
     core: serverCore,
     env: {
       ...freeListeners,
@@ -69,6 +75,7 @@ export async function startReveille(options: ReveilleOptions): Promise<ServerUnd
     child,
     httpPort: portOf(listeners['api']),
     devicePort: portOf(listeners['sleep']),
+    signalPort: portOf(listeners['signal']),
     stop: async () => {
       await child.stop();
       process.off('exit', removeDirectory);
@@ -87,6 +94,7 @@ async function importRegistry(file: string, place: Readonly<Record<string, strin
 }
 
 const commandLine = new URL('../../src/cli/main.ts', import.meta.url);
+const writingServer = new URL('../peers/reveille-writing-process.ts', import.meta.url);
 const freeListeners = Object.fromEntries(
   ['API', 'SLEEP', 'SIGNAL', 'MEDIA', 'OPS'].map((name) => [`REVEILLE_${name}_LISTEN`, '127.0.0.1:0']),
 );

@@ -2,9 +2,10 @@
 import type { Bench } from 'tinybench';
 import { DeviceDirectory } from '../../src/actor/device-directory.ts';
 import { DeadlineWheel, type WheelEntry } from '../../src/base/deadline-wheel.ts';
-import { offline, reduceSleep, type SleepEvent } from '../../src/device/sleep-session.ts';
+import { reduceConnection } from '../../src/device/connection-session.ts';
 import { neverConnected } from '../../src/domain/connectivity.ts';
 import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
+import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
 import type { SleepConnection } from '../../src/ports/sleep-connection.ts';
 
 const devices = 10_000;
@@ -17,11 +18,15 @@ const connection: SleepConnection = {
 const login = {
   kind: 'login',
   sessionId: 'session' as SessionId,
-  wakeMode: 'custom',
-  at: 1_795_163_400,
+  atMs: 1_795_163_400_000,
   heartbeatAt: 0,
-} as const satisfies SleepEvent;
-const wake = { kind: 'wake', carriesCustomData: false } as const satisfies SleepEvent;
+} as const;
+const records: ConnectionRecords = {
+  read: () => null,
+  write: () => undefined,
+  committed: () => null,
+  allCommitted: async () => undefined,
+};
 
 export async function register(bench: Bench): Promise<() => Promise<void>> {
   addReducer(bench);
@@ -31,25 +36,22 @@ export async function register(bench: Bench): Promise<() => Promise<void>> {
 }
 
 function addReducer(bench: Bench): void {
-  const asleep = reduceSleep(offline(neverConnected), login).state;
+  const asleep = reduceConnection(neverConnected, login).record;
   bench.add('reducer: a login that takes over', () => {
-    reduceSleep(asleep, login);
+    reduceConnection(asleep, login);
   });
-  bench.add('reducer: a wake', () => {
-    reduceSleep(asleep, wake);
+  const late = { kind: 'ended', epoch: 0, reason: 'reset', atMs: login.atMs, heartbeatAt: 0 } as const;
+  bench.add('reducer: the late close of a replaced connection', () => {
+    reduceConnection(asleep, late);
   });
 }
 
 /** Found in the directory, posted, handled, replied: what a wakeup costs between the limits and the socket. */
 function addMailbox(bench: Bench): void {
-  const directory = new DeviceDirectory({
-    read: () => null,
-    write: () => undefined,
-    committed: () => null,
-    allCommitted: async () => undefined,
-  });
+  const directory = new DeviceDirectory({ sleepRecords: records, signalRecords: records, node: 'bench' });
   const ids = Array.from({ length: devices }, (_, i) => `DEVICE-${i}` as DeviceId);
-  for (const id of ids) directory.claim(id).post({ event: login, connection });
+  for (const id of ids)
+    directory.claim(id).post({ to: 'sleep', event: login, connection, wakeMode: 'custom' });
   let next = 0;
   let found: unknown = null;
   const reply = (answer: unknown): void => {
@@ -57,7 +59,8 @@ function addMailbox(bench: Bench): void {
   };
   bench.add('mailbox: one hop of a wake, among 10 000 devices', () => {
     next = (next + 1) % devices;
-    directory.find(ids[next] ?? ('' as DeviceId))?.post({ event: wake, reply });
+    const actor = directory.find(ids[next] ?? ('' as DeviceId));
+    actor?.post({ to: 'wake', carriesCustomData: false, reply });
     if (found !== connection) throw new Error('the wake was not answered');
   });
 }

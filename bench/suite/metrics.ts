@@ -13,7 +13,7 @@ const answers = [
 const callsPerSample = 1000;
 
 export function register(bench: Bench): Promise<() => Promise<void>> {
-  const metrics = new Metrics({ sleepSessions: () => 0 });
+  const metrics = new Metrics({ sleepSessions: () => 0, signalSessions: () => 0 });
   const sampleOf = (count: (call: number) => void) => () => {
     const startMs = bench.now();
     for (let call = 0; call < callsPerSample; call++) count(call);

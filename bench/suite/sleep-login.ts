@@ -2,7 +2,7 @@
 import type { Bench } from 'tinybench';
 import { computeLoginMac } from '../../src/sleep-wire/login-mac.ts';
 import { encodeLoginLine, LoginLineDecoder } from '../../src/sleep-wire/login-line.ts';
-import { generateSessionKey } from '../../src/sleep-wire/session-key.ts';
+import { generateSessionKey } from '../../src/base/session-key.ts';
 
 const lines = 1000;
 

@@ -10,6 +10,8 @@ import { assert } from '../../src/base/assert.ts';
 import { SystemClock } from '../../src/base/system-clock.ts';
 import type { ApplicationId, DeviceId, SessionId } from '../../src/domain/ids.ts';
 import { ConnectionRecordStore } from '../../src/store/connection-record-store.ts';
+import { EventWriter } from '../../src/store/event-writer.ts';
+import { Journal } from '../../src/store/journal.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { importRegistry } from '../../src/store/registry-import.ts';
 import { RegistryStore } from '../../src/store/registry-store.ts';
@@ -47,12 +49,15 @@ export async function register(bench: Bench): Promise<() => Promise<void>> {
   bench.add('store: credential lookup, cached', () => {
     registry.findCredential(credential.value.accessKeyId);
   });
-  const records = new ConnectionRecordStore(store.state, 'sleep', {
+  const journal = new Journal({
     clock: new SystemClock(),
+    events: new EventWriter(store.state, () => null),
+    batch: (write) => store.state.environment.batch(write),
     backlogMax: 100_000,
   });
+  const records = new ConnectionRecordStore(store.state, 'sleep', journal);
   bench.add('store: 1000 records written and committed', async () => {
-    for (let i = 0; i < writesPerRound; i++) records.write(nextId(), recordAt(i));
+    for (let i = 0; i < writesPerRound; i++) records.write(nextId(), recordAt(i), null);
     await records.allCommitted();
   });
 

@@ -11,7 +11,8 @@ export function addDemoCommand(program: Command): void {
   const command = program
     .command('demo')
     .description(
-      'Play the story on real sockets: asleep, signed wakeup, 8 bytes on the wire, what the API says.',
+      'Play the story on real sockets: online, asleep, signed wakeup, 8 bytes on the wire, online again, ' +
+        'a message, the event log; with what the API says at each step.',
     )
     .action((_options: object, self: Command) => demo(contextOf(self)));
   addExamples(
@@ -26,7 +27,7 @@ async function demo(context: CommandContext): Promise<void> {
   const timeline = new Timeline(context);
   const stage = await openStage(context, timeline);
   try {
-    await playDemo(stage, timeline, context.clock);
+    await playDemo(stage, timeline);
     timeline.end('the story went as it should');
   } catch (error) {
     if (!(error instanceof DemoFailure)) throw error;

@@ -22,13 +22,14 @@ import { opsClientOf } from './ops-client.ts';
 import { lookIntoRegistry } from './registry-look.ts';
 import { reachableAddress } from './running-server.ts';
 import type { SimulatedDevice } from './simulated-devices.ts';
+import { signalUrl } from './signal-url.ts';
 import type { Timeline } from './timeline.ts';
+import type { ApiAccess } from './wakeup-request.ts';
 
 export interface DemoStage {
-  /** `host:port` each. */
-  readonly api: string;
-  readonly sleep: string;
-  readonly credential: SigningCredential;
+  /** The API, and who asks it. */
+  readonly access: ApiAccess;
+  readonly signalUrl: string;
   readonly device: SimulatedDevice;
   /** Leaves no device enabled, no server running and no directory that the demo made. */
   close(): Promise<void>;
@@ -36,7 +37,7 @@ export interface DemoStage {
 
 /** On the running server. */
 export async function findDemoStage(
-  { clock, dataDirectory }: CommandContext,
+  { clock, dataDirectory, settings }: CommandContext,
   running: Runtime,
   timeline: Timeline,
 ): Promise<DemoStage> {
@@ -44,17 +45,18 @@ export async function findDemoStage(
   const cast = await lookIntoRegistry(dataDirectory, (registry) => findCast(registry, nowS));
   if (cast === null)
     throw new CommandError(
-      'the registry has no live credential that may ask and wake, of an application with a product',
+      `the registry has no live credential with ${needed.join(', ')} of an application with a product`,
       `make one: ${reveilleCommand('credential create --app APP')}`,
     );
   timeline.tell('server', `process ${running.pid} runs on ${dataDirectory}`);
-  return setStage(running, dataDirectory, cast, timeline);
+  const scheme = settings.signal.tls_cert_file === null ? 'ws' : 'wss';
+  return setStage({ clock, running, dataDirectory, scheme }, cast, timeline);
 }
 
 /** On a server of our own. */
 export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<DemoStage> {
   const directory = await mkdtemp(join(tmpdir(), 'reveille-demo-'));
-  const listeners = ['api', 'sleep', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
+  const listeners = ['api', 'sleep', 'signal', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({ env: {}, overrides: [`data.dir=${directory}`, ...listeners] });
   const { startServer } = await import('../server/server.ts');
   try {
@@ -65,12 +67,8 @@ export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<De
       running !== null && server.demo !== null && productId !== undefined,
       'a first start makes a demo application',
     );
-    const stage = await setStage(
-      running,
-      directory,
-      { credential: server.demo.credential, productId },
-      timeline,
-    );
+    const place: Place = { clock, running, dataDirectory: directory, scheme: 'ws' };
+    const stage = await setStage(place, { credential: server.demo.credential, productId }, timeline);
     const close = async (): Promise<void> => {
       await stage.close();
       await server.stop();
@@ -83,6 +81,14 @@ export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<De
   }
 }
 
+/** Where it plays. */
+interface Place {
+  readonly clock: Clock;
+  readonly running: Runtime;
+  readonly dataDirectory: string;
+  readonly scheme: 'ws' | 'wss';
+}
+
 /** Who plays: a credential, and a product of its application. */
 interface Cast {
   readonly credential: SigningCredential;
@@ -91,12 +97,14 @@ interface Cast {
 
 const lookedAtMax = 1000;
 
+/** What the story does. */
+const needed = ['connectivity:read', 'wakeup:write', 'message:send', 'events:read'] as const;
+
 function findCast(registry: RegistryStore, nowS: number): Cast | null {
   const products = registry.page('product', lookedAtMax);
   for (const credential of registry.page('credential', lookedAtMax)) {
     if (!isCredentialValid(credential, nowS)) continue;
-    if (!holdsPermission(credential, 'connectivity:read') || !holdsPermission(credential, 'wakeup:write'))
-      continue;
+    if (!needed.every((permission) => holdsPermission(credential, permission))) continue;
     const product = products.find(({ appIds }) => appIds.includes(credential.appId));
     if (product !== undefined) return { credential, productId: product.productId };
   }
@@ -104,13 +112,14 @@ function findCast(registry: RegistryStore, nowS: number): Cast | null {
 }
 
 async function setStage(
-  running: Runtime,
-  dataDirectory: string,
+  { clock, running, dataDirectory, scheme }: Place,
   { credential, productId }: Cast,
   timeline: Timeline,
 ): Promise<DemoStage> {
-  const { api, sleep } = running.listeners;
+  const { api, sleep, signal } = running.listeners;
   assert(api !== undefined && sleep !== undefined, 'a ready server has both listeners');
+  if (signal === undefined)
+    throw new CommandError(`the running server (process ${running.pid}) has no signal listener`);
   const ops = opsClientOf(running, dataDirectory);
   const device = {
     deviceId: `DEMO-${randomBytes(3).toString('hex').toUpperCase()}`,
@@ -121,14 +130,11 @@ async function setStage(
     product_id: productId,
     secret: device.secret,
   });
-  timeline.tell(
-    'server',
-    `API on ${api}, sleep server on ${sleep}; device ${device.deviceId} added for this story`,
-  );
+  timeline.tell('server', `API on ${api}, sleep server on ${sleep}, signal listener on ${signal}`);
+  timeline.tell('server', `device ${device.deviceId} added for this story`);
   return {
-    api: reachableAddress(api),
-    sleep: reachableAddress(sleep),
-    credential,
+    access: { origin: `http://${reachableAddress(api)}`, credential, clock },
+    signalUrl: signalUrl(scheme, reachableAddress(signal)),
     device,
     close: async () => {
       await ops.change('/v1/device/disable', { device_id: device.deviceId, disabled: true });

@@ -63,11 +63,7 @@ export async function showDevice(
     const device = registry.findDevice(id as DeviceId);
     return device && { device, appIds: registry.findProduct(device.productId)?.appIds ?? [] };
   });
-  if (found === null)
-    throw new CommandError(
-      `no device ${JSON.stringify(id)} in the registry`,
-      `add it: ${reveilleCommand(`device add ${id} --product PRODUCT`)}`,
-    );
+  if (found === null) throw unknownDevice(id);
   const { device, appIds } = found;
   const expired = isExpired(device, wallSeconds(clock)) ? ' (expired)' : '';
   const rows = [
@@ -78,6 +74,13 @@ export async function showDevice(
     ['disabled', device.disabled ? 'yes' : 'no'],
   ];
   output.answer({ device: maskSecrets(writeEntry('device', device)), app_ids: appIds }, alignColumns(rows));
+}
+
+export function unknownDevice(id: string): CommandError {
+  return new CommandError(
+    `no device ${JSON.stringify(id)} in the registry`,
+    `add it: ${reveilleCommand(`device add ${id} --product PRODUCT`)}`,
+  );
 }
 
 export async function disableDevice(context: CommandContext, id: string, disabled: boolean): Promise<void> {
@@ -94,9 +97,16 @@ export async function kickDevice({ dataDirectory, output }: CommandContext, id: 
       'name the data directory of the running server with --data-dir',
     );
   const ops = opsClientOf(running, dataDirectory);
-  const { kicked } = await ops.change<{ kicked: boolean }>('/v1/device/kick', { device_id: id });
+  const { kicked, sessions } = await ops.change<KickAnswer>('/v1/device/kick', { device_id: id });
+  const ended = sessions.length === 2 ? `${sessions.join(' and ')} sessions` : `${sessions.join()} session`;
   output.answer(
-    { kicked },
-    kicked ? `the sleep session of ${id} is ended` : `${id} has no sleep session: nothing to end`,
+    { kicked, sessions },
+    kicked ? `ended the ${ended} of ${id}` : `${id} has no session: nothing to end`,
   );
+}
+
+interface KickAnswer {
+  readonly kicked: boolean;
+  /** Those that were ended, of `signal` and `sleep`. */
+  readonly sessions: readonly string[];
 }

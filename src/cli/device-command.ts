@@ -1,9 +1,8 @@
 /** `reveille device …`: one device at a time. */
-import { InvalidArgumentError, type Command } from 'commander';
-import { parseDeviceId } from '../domain/ids.ts';
+import type { Command } from 'commander';
 import { addExamples, contextOf } from './command-context.ts';
 import { addDevice, disableDevice, kickDevice, showDevice, type AddDeviceOptions } from './device-actions.ts';
-import { parseMoment } from './option-values.ts';
+import { parseDeviceIdOption, parseMoment } from './option-values.ts';
 
 export function addDeviceCommand(program: Command): void {
   const device = program.command('device').description('Add, show, disable or kick one device.');
@@ -22,7 +21,7 @@ function addAdd(device: Command): void {
   const command = device
     .command('add')
     .description('Add a device to a product. Its secret is made when none is given, and shown.')
-    .argument('<id>', '1-255 bytes of UTF-8', parseIdArgument)
+    .argument('<id>', '1-255 bytes of UTF-8', parseDeviceIdOption)
     .requiredOption('--product <id>', 'the product it belongs to')
     .option('--secret <secret>', 'what its login proves; made when left out')
     .option('--expires-at <moment>', 'Unix seconds or ISO 8601; never when left out', parseMoment)
@@ -42,7 +41,7 @@ function addShow(device: Command): void {
   const command = device
     .command('show')
     .description('Show what the registry has of a device; its secret is masked.')
-    .argument('<id>', 'the device', parseIdArgument)
+    .argument('<id>', 'the device', parseDeviceIdOption)
     .action((id: string, _options: object, self: Command) => showDevice(contextOf(self), id));
   addExamples(command, ['device show DOOR-1', 'for people'], ['device show DOOR-1 --json', 'for machines']);
 }
@@ -50,8 +49,8 @@ function addShow(device: Command): void {
 function addDisable(device: Command): void {
   const command = device
     .command('disable')
-    .description('Answer a device like one that does not exist, and end its sleep session.')
-    .argument('<id>', 'the device', parseIdArgument)
+    .description('Answer a device like one that does not exist, and end its sessions.')
+    .argument('<id>', 'the device', parseDeviceIdOption)
     .option('--enable', 'the other way round')
     .action((id: string, options: { enable?: boolean }, self: Command) =>
       disableDevice(contextOf(self), id, options.enable !== true),
@@ -66,17 +65,12 @@ function addDisable(device: Command): void {
 function addKick(device: Command): void {
   const command = device
     .command('kick')
-    .description("End a device's sleep session; it may log in again.")
-    .argument('<id>', 'the device', parseIdArgument)
+    .description("End a device's signal and sleep sessions; it may log in again.")
+    .argument('<id>', 'the device', parseDeviceIdOption)
     .action((id: string, _options: object, self: Command) => kickDevice(contextOf(self), id));
   addExamples(
     command,
-    ['device kick DOOR-1', 'its module wakes its controller and logs in anew'],
-    ['device kick DOOR-1 --json', 'for machines: {"kicked":true}'],
+    ['device kick DOOR-1', 'its controller is told with close code 4410; both may log in anew'],
+    ['device kick DOOR-1 --json', 'for machines: {"kicked":true,"sessions":["signal","sleep"]}'],
   );
-}
-
-function parseIdArgument(text: string): string {
-  if (parseDeviceId(text) === null) throw new InvalidArgumentError('A device id is 1-255 bytes of UTF-8.');
-  return text;
 }

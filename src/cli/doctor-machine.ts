@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { descriptorsReserved } from '../domain/limits.ts';
-import { boundSessions, readOpenFilesLimit } from '../sleep-gateway/open-files-limit.ts';
+import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
 import { Environment } from '../store/environment.ts';
 import type { CommandContext } from './command-context.ts';
 import { failing, ok, warn, type Finding } from './doctor-finding.ts';
@@ -75,7 +75,7 @@ function checkDataDirectory(directory: string): Finding {
 
 /** `wanted`: the setting; `limit`: the soft limit of open files. */
 export function checkOpenFiles(wanted: number, limit: number): Finding {
-  const bounded = boundSessions(wanted, limit);
+  const bounded = boundSessions(wanted, limit, descriptorsReserved);
   const found = `the limit of ${limit} leaves room for ${bounded} sleep sessions`;
   if (bounded >= wanted) return ok('open files', found);
   const advice = `sleep.max_sessions is ${wanted}: ulimit -n ${wanted + descriptorsReserved}, or LimitNOFILE in its unit`;

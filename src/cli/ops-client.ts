@@ -1,6 +1,6 @@
 /**
- * Changes to a running server, asked of its ops listener with the token of its data directory. What the listener
- * refuses becomes a CommandError with its words.
+ * Changes to a running server and questions to it, asked of its ops listener with the token of its data directory.
+ * What the listener refuses becomes a CommandError with its words.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -15,6 +15,9 @@ import { reachableAddress } from './running-server.ts';
 
 /** A change is answered at once; an import says how far it is at least this often. */
 const silentMsMax = 60_000;
+
+/** The server could not be reached, or could not answer now: the same may be asked again. */
+export class OpsUnavailableError extends CommandError {}
 
 /** Throws a CommandError when the directory has no token. */
 export function opsClientOf(runtime: Runtime, dataDirectory: string): OpsClient {
@@ -37,11 +40,28 @@ export class OpsClient {
     this.#token = token;
   }
 
+  /**
+   * The answer to a question; nothing changes by it. Throws an OpsUnavailableError when none came, and when `signal`
+   * gave it up.
+   */
+  async ask<Answer>(path: string, query: URLSearchParams, signal?: AbortSignal): Promise<Answer> {
+    const response = await this.#send(`${path}?${query.toString()}`, { method: 'GET', signal }, (sent) =>
+      Promise.resolve(void sent.end()),
+    );
+    try {
+      return JSON.parse(await readText(response)) as Answer;
+    } catch (error) {
+      throw silence(error as Error);
+    }
+  }
+
   /** The answer to one change. */
   async change<Answer>(path: string, body: object): Promise<Answer> {
     const json = JSON.stringify(body);
     const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
-    const response = await this.#send(path, headers, (sent) => Promise.resolve(void sent.end(json)));
+    const response = await this.#send(path, { method: 'POST', headers }, (sent) =>
+      Promise.resolve(void sent.end(json)),
+    );
     return JSON.parse(await readText(response)) as Answer;
   }
 
@@ -55,7 +75,9 @@ export class OpsClient {
     const contentType = /\.(ndjson|jsonl)$/i.test(file) ? 'application/x-ndjson' : 'application/json';
     const headers = { 'Content-Type': contentType, 'Content-Length': size };
     const path = `/v1/registry/import?replace=${replace}`;
-    const response = await this.#send(path, headers, (sent) => pipeline(createReadStream(file), sent));
+    const response = await this.#send(path, { method: 'POST', headers }, (sent) =>
+      pipeline(createReadStream(file), sent),
+    );
     for await (const line of createInterface({ input: response })) {
       const said = JSON.parse(line) as ImportLine<Report>;
       if (said.error !== undefined)
@@ -66,18 +88,17 @@ export class OpsClient {
     throw new CommandError('the server ended the import without a word', 'look into its log');
   }
 
-  /** The response of a change that was taken. */
+  /** The response to what was not refused. */
   #send(
     path: string,
-    headers: OutgoingHttpHeaders,
+    { method, headers, signal }: Sending,
     write: (sent: ReturnType<typeof request>) => Promise<void>,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const options = { method: 'POST', headers: { ...headers, Authorization: `Bearer ${this.#token}` } };
-      const sent = request(this.#origin + path, { ...options, agent: false });
+      const options = { method, headers: { ...headers, Authorization: `Bearer ${this.#token}` } };
+      const sent = request(this.#origin + path, { ...options, agent: false, ...(signal && { signal }) });
       sent.setTimeout(silentMsMax, () => sent.destroy(new Error('no answer')));
-      const fail = (error: Error): void =>
-        reject(new CommandError(`the running server did not answer on its ops listener: ${error.message}`));
+      const fail = (error: Error): void => reject(silence(error));
       sent.on('error', fail);
       sent.on('response', (response) => {
         if (response.statusCode === 200) resolve(response);
@@ -89,6 +110,16 @@ export class OpsClient {
   }
 }
 
+interface Sending {
+  readonly method: 'GET' | 'POST';
+  readonly headers?: OutgoingHttpHeaders;
+  readonly signal?: AbortSignal | undefined;
+}
+
+function silence(error: Error): OpsUnavailableError {
+  return new OpsUnavailableError(`the running server did not answer on its ops listener: ${error.message}`);
+}
+
 interface ImportLine<Report> {
   readonly progress?: number;
   readonly result?: Report;
@@ -96,10 +127,11 @@ interface ImportLine<Report> {
 }
 
 async function refusalOf(response: IncomingMessage): Promise<CommandError> {
+  const Refusal = (response.statusCode ?? 0) >= 500 ? OpsUnavailableError : CommandError;
   const text = await readText(response);
   try {
-    return new CommandError((JSON.parse(text) as { error: string }).error);
+    return new Refusal((JSON.parse(text) as { error: string }).error);
   } catch {
-    return new CommandError(`the ops listener answered ${response.statusCode}`, 'is it of another release?');
+    return new Refusal(`the ops listener answered ${response.statusCode}`, 'is it of another release?');
   }
 }

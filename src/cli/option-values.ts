@@ -1,5 +1,6 @@
-/** Moments and spans of time as people type and read them. */
+/** Moments, spans of time and ids as people type and read them. */
 import { InvalidArgumentError } from 'commander';
+import { parseDeviceId } from '../domain/ids.ts';
 
 /** Whole Unix seconds, or an ISO 8601 moment such as 2027-01-31 or 2027-01-31T12:00:00Z. Throws InvalidArgumentError. */
 export function parseMoment(text: string): number {
@@ -33,4 +34,10 @@ export function wholeNumberOption(min: number, max: number): (text: string) => n
       throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
     return value;
   };
+}
+
+/** Throws InvalidArgumentError. */
+export function parseDeviceIdOption(text: string): string {
+  if (parseDeviceId(text) === null) throw new InvalidArgumentError('A device id is 1-255 bytes of UTF-8.');
+  return text;
 }

@@ -6,12 +6,15 @@ import { addCredentialCommand } from './credential-command.ts';
 import { addDemoCommand } from './demo-command.ts';
 import { addDeviceCommand } from './device-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
+import { addEventsCommand } from './events-command.ts';
 import { addRegistryCommand } from './registry-command.ts';
 import { addServeCommand } from './serve-command.ts';
 import { addSignCommand } from './sign-command.ts';
 import { addSimulateCommand } from './simulate-command.ts';
+import { addStatusCommand } from './status-command.ts';
 import { addVersionCommand, readVersion } from './version-command.ts';
 import { addWakeCommand } from './wake-command.ts';
+import { addWebhookCommand } from './webhook-command.ts';
 
 export function buildProgram(): Command {
   const program = new Command('reveille')
@@ -41,6 +44,9 @@ const commands = [
   addSignCommand,
   addCallCommand,
   addWakeCommand,
+  addStatusCommand,
+  addEventsCommand,
+  addWebhookCommand,
   addSimulateCommand,
   addDemoCommand,
   addVersionCommand,

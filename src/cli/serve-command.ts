@@ -94,10 +94,11 @@ A first start with nothing configured: here is a demo application to play with. 
   secret key     ${credential.secretKey}
 ${devices.map(({ deviceId, secret }) => `  device         ${deviceId}  secret ${secret}`).join('\n')}
 
-They are kept in ${dataDirectory}. Next, in a second terminal, let the devices sleep:
+They are kept in ${dataDirectory}. Next, in a second terminal, let the devices live: they sign in, and sleep:
   ${reveilleCommand(`simulate --devices ${devices.length}`)}
-and in a third one, wake one of them:
-  ${reveilleCommand(`wake ${device}`)}
+and in a third one, wake one of them, and see what happened to it:
+  ${reveilleCommand(`wake ${device} --wait`)}
+  ${reveilleCommand(`status ${device}`)}
 
 `;
 }

@@ -1,55 +1,36 @@
 /** What `reveille simulate` does. Exits 1 when a login was refused, or none came through. */
 import type { Clock } from '../base/clock.ts';
-import type { WakeMode } from '../domain/sleep.ts';
-import { parseListenAddress, type ListenAddress } from '../server/settings-values.ts';
 import type { CommandContext } from './command-context.ts';
 import { usageError } from './command-error.ts';
-import { FleetReport } from './fleet-report.ts';
-import { ModuleFleet } from './module-fleet.ts';
-import { listenerAddress } from './running-server.ts';
-import { chooseDevices, sourceAddress, type DeviceChoice } from './simulated-devices.ts';
-import { SleepingModule } from './sleeping-module.ts';
-
-export interface SimulateOptions extends DeviceChoice {
-  readonly server?: string;
-  readonly wakeMode: WakeMode;
-  /** Seconds, as are the duration and what the ramp is per. */
-  readonly heartbeat: number;
-  readonly duration?: number;
-  readonly ramp: number;
-}
+import { findSignalUrl } from './signal-url.ts';
+import { simulateDevices } from './simulate-devices.ts';
+import { simulateModules } from './simulate-modules.ts';
+import { chooseDevices } from './simulated-devices.ts';
+import type { SimulateOptions, Simulation } from './simulation.ts';
 
 const reportEveryMs = 1000;
 
 export async function simulate(context: CommandContext, options: SimulateOptions): Promise<void> {
   const { clock } = context;
-  const server = parseServer(options.server ?? listenerAddress(context, 'sleep'));
-  const devices = await chooseDevices(context, options);
-  const report = new FleetReport(context, devices.length);
-  const fleet = new ModuleFleet(
-    devices,
-    { wakeMode: options.wakeMode, heartbeatSeconds: options.heartbeat, rampPerSecond: options.ramp },
-    {
-      clock,
-      connect: (module) => SleepingModule.connect(server.port, { ...module, host: server.host }),
-      addressOf: (number) => sourceAddress(number, devices.length, server.host),
-      onWake: (deviceId, packet) => report.wake(deviceId, packet),
-      onTrouble: (deviceId, error) => report.trouble(deviceId, error),
-    },
-  );
-  fleet.start();
-  const cancelReport = clock.every(reportEveryMs, () => report.progress(fleet.tally));
+  const simulation = await prepare(context, options);
+  simulation.start();
+  const cancelReport = clock.every(reportEveryMs, () => simulation.progress());
   await untilOver(clock, options.duration);
   cancelReport();
-  report.summary(fleet.tally);
-  if (fleet.tally.refused > 0 || fleet.tally.logins === 0) process.exitCode = 1;
-  await fleet.stop();
+  simulation.summary();
+  if (simulation.tally.refused > 0 || simulation.tally.logins === 0) process.exitCode = 1;
+  await simulation.stop();
 }
 
-function parseServer(text: string): ListenAddress {
-  const address = parseListenAddress(text);
-  if (address === null || address.port === 0) throw usageError(`--server ${text}: expected host:port`);
-  return address;
+async function prepare(context: CommandContext, options: SimulateOptions): Promise<Simulation> {
+  const signalUrl = options.onlySleep === true ? null : findSignalUrl(context, options);
+  if (signalUrl === null && options.wakeEvery !== undefined)
+    throw usageError('--wake-every needs controllers that come online', 'name their listener with --signal');
+  const devices = await chooseDevices(context, options);
+  if (signalUrl !== null) return simulateDevices(context, options, devices, signalUrl);
+  if (options.onlySleep !== true)
+    context.output.remark('no signal listener is known (--signal): the modules only sleep');
+  return simulateModules(context, options, devices);
 }
 
 /** Ctrl-C, SIGTERM or the end of the duration; a second Ctrl-C ends the process at once. */

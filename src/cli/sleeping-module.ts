@@ -8,7 +8,7 @@ import { BoundedQueue } from '../base/bounded-queue.ts';
 import type { WakeMode } from '../domain/sleep.ts';
 import { adoptSocket, startReading, type SocketOwner } from '../sleep-gateway/socket-owner.ts';
 import { encodeLoginLine } from '../sleep-wire/login-line.ts';
-import { sessionKeyLength } from '../sleep-wire/session-key.ts';
+import { sessionKeyLength } from '../base/session-key.ts';
 import { wakePacketBytes } from '../sleep-wire/wake-packet.ts';
 
 export interface SleepingModuleOptions {

@@ -1,7 +1,7 @@
 /** The story as it unfolds: who, what, and the milliseconds since it began. */
 import type { CommandContext } from './command-context.ts';
 
-const whoWidth = 8;
+const whoWidth = 10;
 
 export class Timeline {
   readonly #context: CommandContext;
@@ -12,11 +12,12 @@ export class Timeline {
     this.#startedMs = context.clock.monotonicMs();
   }
 
-  /** `json`: what a machine should know beside it. */
-  tell(who: string, what: string, json: object = {}): void {
+  /** `json`: what a machine should know beside it. `more`: lines below `what`, for people only. */
+  tell(who: string, what: string, json: object = {}, more: readonly string[] = []): void {
     const ms = this.#context.clock.monotonicMs() - this.#startedMs;
-    const stamp = `+${ms.toFixed(1).padStart(8)} ms`;
-    this.#context.output.answer({ ms, who, what, ...json }, `${stamp}  ${who.padEnd(whoWidth)}  ${what}`);
+    const margin = `+${ms.toFixed(1).padStart(8)} ms  ${who.padEnd(whoWidth)}  `;
+    const lines = [margin + what, ...more.map((line) => ' '.repeat(margin.length) + line)];
+    this.#context.output.answer({ ms, who, what, ...json }, lines.join('\n'));
   }
 
   end(verdict: string): void {

@@ -1,16 +1,20 @@
-/** `reveille wake`: the signed wakeup, and in one sentence what became of it. Source: API doc, Endpoint 2. */
+/** `reveille wake`: the signed wakeup, in one sentence what became of it, and, if asked to wait, of the device. Source: API doc, Endpoint 2; events.md. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { parseRequestId } from '../domain/ids.ts';
-import { parseOrigin, sendApiRequest, type ApiAnswer } from './api-request.ts';
+import { parseOrigin, type ApiAnswer } from './api-request.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
+import { CommandError } from './command-error.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
 import { listenerAddress } from './running-server.ts';
 import { describeWakeup } from './wakeup-hints.ts';
+import { awaitOutcome, describeOutcome } from './wakeup-outcome.ts';
+import { requestIdOf, submitWakeup, type ApiAccess } from './wakeup-request.ts';
 
 interface WakeOptions extends CredentialOptions {
   readonly customData?: string;
   readonly requestId?: string;
   readonly url?: string;
+  readonly wait?: boolean;
 }
 
 export function addWakeCommand(program: Command): void {
@@ -29,10 +33,12 @@ export function addWakeCommand(program: Command): void {
       'the server, like http://127.0.0.1:8080; the local one when left out',
       parseOrigin,
     )
+    .option('--wait', 'wait until the device is online again, up to 60 s; exits 1 when it does not come')
     .action((device: string, options: WakeOptions, self: Command) => wake(contextOf(self), device, options));
   addExamples(
     addCredentialOptions(command),
     ['wake DOOR-1', 'with the fixed packet'],
+    ['wake DOOR-1 --wait', 'and see it come online'],
     ['wake DOOR-1 --custom-data 0x12ab', 'with two bytes that the device sees'],
     ['wake DOOR-1 --request-id order-77 --json', 'safe to repeat, for machines'],
   );
@@ -42,28 +48,33 @@ async function wake(context: CommandContext, deviceId: string, options: WakeOpti
   const { customData, requestId } = options;
   const credential = await findCredential(context, options, { permission: 'wakeup:write', deviceId });
   const origin = options.url ?? `http://${listenerAddress(context, 'api')}`;
-  const body = wakeupBody(deviceId, customData);
-  const answer = await sendApiRequest(
-    { origin, credential, method: 'POST', target: wakeupTarget, body, requestId },
-    context.clock,
-  );
+  const access = { origin, credential, clock: context.clock };
+  const answer = await submitWakeup(access, { deviceId, customData, requestId });
   context.output.answer(
     answer.json ?? { status: answer.status, body: answer.text },
     describeAnswer(deviceId, answer),
   );
-  if (answer.code !== 0) process.exitCode = 1;
+  if (options.wait === true && mayComeOnline(answer)) await tellOutcome(context, access, answer);
+  else if (answer.code !== 0) process.exitCode = 1;
 }
 
-export const wakeupTarget = { path: '/v1/device/wakeup-request', rawQuery: '' };
+/** The packet was sent, or may have been. */
+function mayComeOnline({ code }: ApiAnswer): boolean {
+  return code === 0 || code === 50402;
+}
 
-export function wakeupBody(deviceId: string, customData: string | undefined): Buffer {
-  return Buffer.from(JSON.stringify({ device_id: deviceId, custom_data: customData }));
+async function tellOutcome(context: CommandContext, access: ApiAccess, answer: ApiAnswer): Promise<void> {
+  const requestId = requestIdOf(answer);
+  if (requestId === null) throw new CommandError('the answer has no request id to ask by');
+  const outcome = await awaitOutcome(access, requestId);
+  context.output.answer(outcome, `${outcome.device_id}: ${describeOutcome(outcome)}`);
+  if (outcome.status !== 'completed') process.exitCode = 1;
 }
 
 function describeAnswer(deviceId: string, answer: ApiAnswer): string {
-  const requestId = answer.json?.['request_id'];
+  const requestId = requestIdOf(answer);
   const said = describeWakeup(deviceId, answer);
-  return typeof requestId === 'string' ? `${said}\n  request id ${requestId}` : said;
+  return requestId !== null ? `${said}\n  request id ${requestId}` : said;
 }
 
 function parseCustomData(text: string): string {

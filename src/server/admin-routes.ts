@@ -13,7 +13,7 @@ import {
   type ProductId,
 } from '../domain/ids.ts';
 import { permissions, type Credential, type Device } from '../domain/registry.ts';
-import { expelSleepSession } from '../operations/admit-sleep-session.ts';
+import { expelDevice } from '../operations/expel-device.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import { generateSecret } from '../store/generated-secrets.ts';
 import { writeEntry } from '../store/registry-entry.ts';
@@ -88,12 +88,17 @@ async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): 
 /** A disabled device is one that does not exist, so its session ends. */
 async function disableDevice(house: AdminHouse, body: z.output<typeof disableBody>): Promise<AdminReply> {
   const changed = await house.writer.disableDevice(body.device_id, body.disabled);
-  if (changed.ok && body.disabled) expelSleepSession(house, body.device_id, 'kicked');
+  if (changed.ok && body.disabled) expelDevice(house, body.device_id, 'kicked');
   return deviceReply(changed);
 }
 
 async function kickDevice(house: AdminHouse, body: { device_id: DeviceId }): Promise<AdminReply> {
-  return { status: 200, body: { kicked: expelSleepSession(house, body.device_id, 'kicked') } };
+  const actor = house.directory.find(body.device_id);
+  const sessions = [
+    ...(actor !== null && actor.signalEpoch > 0 ? ['signal'] : []),
+    ...(actor !== null && actor.sleepEpoch > 0 ? ['sleep'] : []),
+  ];
+  return { status: 200, body: { kicked: expelDevice(house, body.device_id, 'kicked'), sessions } };
 }
 
 async function createCredential(

@@ -1,11 +1,21 @@
 /** The REST door and what stands behind it: verification, endpoints, one pipeline. */
 import type { Clock } from '../base/clock.ts';
 import type { DeviceDirectory } from '../actor/device-directory.ts';
+import type { WakeupWatch } from '../actor/wakeup-watch.ts';
+import { readersMax, readersPerApplicationMax } from '../domain/limits.ts';
 import { Authenticator } from '../http/authenticator.ts';
 import { connectivityRoute } from '../http/connectivity-route.ts';
+import { eventsRoute } from '../http/events-route.ts';
+import { messageRoute } from '../http/message-route.ts';
 import { Pipeline } from '../http/pipeline.ts';
+import type { Route } from '../http/route.ts';
 import { RouteTable } from '../http/route-table.ts';
+import { wakeupOutcomeRoute } from '../http/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../http/wakeup-route.ts';
+import { EventArrivals } from '../operations/event-arrivals.ts';
+import { EventTurns } from '../operations/event-turns.ts';
+import { MessageMemory } from '../operations/message-memory.ts';
+import { WaitingReaders } from '../operations/waiting-readers.ts';
 import { WakeupLimits } from '../operations/wakeup-limits.ts';
 import { WakeupMemory } from '../operations/wakeup-memory.ts';
 import type { Log } from '../ports/log.ts';
@@ -25,6 +35,7 @@ export interface ApiHouse {
   readonly registry: RegistryReader;
   readonly signingKeys: SigningKeyCache;
   readonly directory: DeviceDirectory;
+  readonly watch: WakeupWatch;
   readonly records: Records;
   readonly telemetry: Telemetry;
   isDraining(): boolean;
@@ -32,6 +43,8 @@ export interface ApiHouse {
 
 export interface Api {
   readonly pipeline: Pipeline;
+  /** For a drain: who waits for an event or an outcome is answered now. */
+  endWaits(): void;
   close(): Promise<void>;
 }
 
@@ -42,16 +55,51 @@ export async function composeApi(settings: Settings, house: ApiHouse): Promise<A
     { ...house, verifier },
     { windowMs: windowS * 1000, explainMismatch },
   );
-  const { clock, records } = house;
-  const routes = new RouteTable([
-    connectivityRoute({ ...house, sleepRecords: records.sleep }),
-    wakeupRoute({
-      ...house,
-      memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
-      limits: new WakeupLimits(clock, wakeupLimitSettings(settings)),
-    }),
-  ]);
-  return { pipeline: new Pipeline({ ...house, routes, authenticator }), close: () => verifier.close() };
+  const limits = { max: readersMax, perApplicationMax: readersPerApplicationMax };
+  const outcomeReaders = new WaitingReaders(house.clock, limits);
+  const eventReaders = new WaitingReaders(house.clock, limits);
+  const routes = new RouteTable(composeRoutes(settings, house, { outcomeReaders, eventReaders }));
+  return {
+    pipeline: new Pipeline({ ...house, routes, authenticator }),
+    endWaits() {
+      outcomeReaders.wakeAll();
+      eventReaders.wakeAll();
+    },
+    close: () => verifier.close(),
+  };
+}
+
+interface Readers {
+  readonly outcomeReaders: WaitingReaders;
+  readonly eventReaders: WaitingReaders;
+}
+
+function composeRoutes(
+  settings: Settings,
+  house: ApiHouse,
+  { outcomeReaders, eventReaders }: Readers,
+): Route[] {
+  const { clock, registry, records } = house;
+  const { sleep: sleepRecords, signal: signalRecords, wakeups: wakeupRecords, events } = records;
+  const wakeups = {
+    ...house,
+    memory: new WakeupMemory(wakeupRecords, clock, settings.wakeup.replay_max),
+    limits: new WakeupLimits(clock, wakeupLimitSettings(settings)),
+  };
+  const reading = {
+    ...house,
+    events,
+    readers: eventReaders,
+    turns: new EventTurns(),
+    arrivals: new EventArrivals({ registry, events, log: house.log }),
+  };
+  return [
+    connectivityRoute({ ...house, sleepRecords, signalRecords }),
+    wakeupRoute(wakeups),
+    wakeupOutcomeRoute({ ...house, wakeupRecords, readers: outcomeReaders }),
+    messageRoute({ ...house, memory: new MessageMemory(clock) }),
+    eventsRoute(reading),
+  ];
 }
 
 async function startVerifier(settings: Settings, log: Log): Promise<SignatureVerifier> {

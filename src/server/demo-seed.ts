@@ -2,7 +2,6 @@
  * What a first start with nothing configured makes, so that a newcomer has something to wake: an application with a
  * credential, a product and two devices, all with random secrets. Source: running.md, Data.
  */
-import { isIP } from 'node:net';
 import { assert } from '../base/assert.ts';
 import type { ApplicationId, DeviceId, ProductId } from '../domain/ids.ts';
 import type { Credential, Device } from '../domain/registry.ts';
@@ -10,6 +9,7 @@ import { generateAccessKeyId, generateSecret } from '../store/generated-secrets.
 import type { RegistryStore } from '../store/registry-store.ts';
 import type { RegistryWriter } from '../store/registry-write.ts';
 import type { Settings } from './settings-schema.ts';
+import { isLoopback } from './settings-values.ts';
 
 export interface DemoRegistry {
   readonly credential: Credential;
@@ -18,13 +18,9 @@ export interface DemoRegistry {
 
 /** Nothing configured, an empty store and loopback listeners; in every other case an empty store stays empty. */
 export function wantsDemo(settings: Settings, registry: RegistryStore): boolean {
-  const { api, sleep, ops } = settings;
-  const local = [api.listen, sleep.listen, ops.listen].every(({ host }) => isLoopback(host));
+  const { api, sleep, signal, ops } = settings;
+  const local = [api, sleep, signal, ops].every(({ listen }) => isLoopback(listen));
   return local && settings.registry.file === null && registry.isEmpty();
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 const appId = '2818153' as ApplicationId;

@@ -1,49 +1,99 @@
 /** What the server observes and must not forget, and readiness that follows the store's health. */
 import type { Clock } from '../base/clock.ts';
+import type { EventType } from '../domain/events.ts';
+import type { DeviceId, ProductId } from '../domain/ids.ts';
 import type { Readiness } from '../ops/readiness.ts';
 import type { Log } from '../ports/log.ts';
-import { AcceptedWakeupStore } from '../store/accepted-wakeup-store.ts';
 import { ConnectionRecordStore } from '../store/connection-record-store.ts';
+import type { Sight } from '../store/environment.ts';
+import { EventRetention } from '../store/event-retention.ts';
+import { EventStore } from '../store/event-store.ts';
+import { EventWriter } from '../store/event-writer.ts';
+import { Journal } from '../store/journal.ts';
 import type { StateTables } from '../store/state-tables.ts';
+import { StoredEvents } from '../store/stored-events.ts';
+import { WakeupRecordStore } from '../store/wakeup-record-store.ts';
 import type { Settings } from './settings-schema.ts';
 
 export interface Records {
   readonly sleep: ConnectionRecordStore;
-  readonly wakeups: AcceptedWakeupStore;
+  readonly signal: ConnectionRecordStore;
+  readonly wakeups: WakeupRecordStore;
+  readonly events: EventStore;
+  /** The store is far behind: what would open a session waits outside. */
+  isOverloaded(): boolean;
   /** Resolves when everything written is committed, or the store has refused it for too long. */
   close(): Promise<void>;
 }
 
-interface RecordsHouse {
+export interface RecordsHouse {
   readonly clock: Clock;
   readonly log: Log;
   readonly readiness: Readiness;
+  /** The device's product now; null: there is no such device. What it throws counts as none. */
+  readonly productOf: (deviceId: DeviceId) => ProductId | null;
+  /** Told of every event that is committed. */
+  readonly onEvent?: (type: EventType) => void;
 }
 
-/** Records and wakeups in memory that the store has not taken; beyond it the store is overloaded. */
+/** Entries in memory that the store has not taken; beyond it the store is overloaded. */
 const backlogMax = 1_000_000;
-/** A commit each wakeup was most of what a wakeup cost; a crash within this time forgets that a 202 was answered. */
-const collectMs = 20;
 /** A store that takes nothing, a full disk, must not keep a server from stopping. */
 const closeMsMax = 10_000;
+const dayMs = 24 * 3600 * 1000;
 
-export function openRecords(state: StateTables, settings: Settings, house: RecordsHouse): Records {
-  const { clock } = house;
+/** Throws when the store cannot be read. */
+export function openRecords(
+  state: StateTables,
+  settings: Pick<Settings, 'wakeup' | 'events'>,
+  house: RecordsHouse,
+): Records {
+  const { clock, log, productOf } = house;
+  const batch = (write: () => void, sight: Sight | null = null): Promise<void> =>
+    state.environment.batch(write, sight);
   const onHealth = (failure: unknown): void => tellHealth(house, failure);
-  const sleep = new ConnectionRecordStore(state, 'sleep', { clock, backlogMax, onHealth });
-  const { known_max: knownMax } = settings.wakeup;
-  const wakeups = new AcceptedWakeupStore(state, { clock, knownMax, backlogMax, collectMs, onHealth });
-  const stopForgetting = wakeups.start();
+  const journal = new Journal({
+    clock,
+    events: new EventWriter(state, productOf),
+    batch,
+    backlogMax,
+    onHealth,
+  });
+  const events = new EventStore(new StoredEvents(state), journal, log);
+  const wakeups = new WakeupRecordStore(state, journal, {
+    clock,
+    knownMax: settings.wakeup.known_max,
+    batch,
+  });
+  const { retention_days: days, retained_max: maxCount } = settings.events;
+  const retention = new EventRetention(state, {
+    clock,
+    log: events,
+    batch,
+    maxAgeMs: days * dayMs,
+    maxCount,
+  });
+  const stops = [wakeups.start(), retention.start()];
+  tellEvents(events, house);
   return {
-    sleep,
+    sleep: new ConnectionRecordStore(state, 'sleep', journal),
+    signal: new ConnectionRecordStore(state, 'signal', journal),
     wakeups,
+    events,
+    isOverloaded: () => journal.isOverloaded,
     async close() {
-      stopForgetting();
-      const committed = Promise.all([sleep.allCommitted(), wakeups.allCommitted()]);
-      if (!(await settlesWithin(clock, closeMsMax, committed)))
-        house.log.error({ waited_ms: closeMsMax }, 'stopping without what the store refuses to take');
+      for (const stop of stops) stop();
+      if (!(await settlesWithin(clock, closeMsMax, journal.allCommitted())))
+        log.error({ waited_ms: closeMsMax }, 'stopping without what the store refuses to take');
     },
   };
+}
+
+function tellEvents(events: EventStore, { onEvent }: RecordsHouse): void {
+  if (onEvent === undefined) return;
+  events.follow((committed) => {
+    for (const { type } of committed) onEvent(type);
+  });
 }
 
 function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {

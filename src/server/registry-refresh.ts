@@ -9,17 +9,29 @@ import { importInWorker } from '../store/import-in-worker.ts';
 import type { ImportRequest, ImportResult } from '../store/registry-import-messages.ts';
 import type { RegistryStore } from '../store/registry-store.ts';
 
+export interface RefreshHouse {
+  readonly directory: string;
+  readonly registry: RegistryStore;
+  readonly signingKeys: SigningKeyCache;
+  readonly log: Log;
+  /** Called after every import, for those who keep something of the registry elsewhere. */
+  readonly changed: () => void;
+}
+
 export class RegistryRefresh {
   readonly #directory: string;
   readonly #registry: RegistryStore;
   readonly #signingKeys: SigningKeyCache;
   readonly #log: Log;
 
-  constructor(house: { directory: string; registry: RegistryStore; signingKeys: SigningKeyCache; log: Log }) {
+  readonly #changed: () => void;
+
+  constructor(house: RefreshHouse) {
     this.#directory = house.directory;
     this.#registry = house.registry;
     this.#signingKeys = house.signingKeys;
     this.#log = house.log;
+    this.#changed = house.changed;
   }
 
   /** Never rejects: the outcome is in the result, and in the log. */
@@ -27,6 +39,7 @@ export class RegistryRefresh {
     const result = await importInWorker(this.#directory, request, onProgress);
     this.#registry.purge();
     this.#signingKeys.purgeAll();
+    this.#changed();
     if (result.ok) this.#log.info({ ...result.value }, 'registry imported');
     else
       this.#log.error(

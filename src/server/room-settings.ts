@@ -1,6 +1,7 @@
 /** From the settings as they are written to those that the rooms below take: units, pairs, and what follows from two of them. */
 import { availableParallelism } from 'node:os';
 import type { WakeupLimitSettings } from '../operations/wakeup-limits.ts';
+import type { SignalGatewaySettings } from '../signal-gateway/settings.ts';
 import type { SleepGatewaySettings } from '../sleep-gateway/settings.ts';
 import type { Settings } from './settings-schema.ts';
 
@@ -26,10 +27,28 @@ export function sleepGatewaySettings({ sleep }: Settings): SleepGatewaySettings 
   };
 }
 
+export function signalGatewaySettings({ signal }: Settings): SignalGatewaySettings {
+  return {
+    host: signal.listen.host,
+    port: signal.listen.port,
+    maxSessions: signal.max_sessions,
+    handshakesMax: signal.handshakes_max,
+    handshakesPerAddressMax: signal.handshakes_per_address_max,
+    loginDeadlineMs: signal.login_deadline_ms,
+    tls: tlsFiles(signal),
+  };
+}
+
+interface TlsSettings {
+  readonly tls_cert_file: string | null;
+  readonly tls_key_file: string | null;
+}
+
+/** Both or neither: the schema sees to it. */
 function tlsFiles({
   tls_cert_file: certFile,
   tls_key_file: keyFile,
-}: Settings['sleep']): SleepGatewaySettings['tls'] {
+}: TlsSettings): { readonly certFile: string; readonly keyFile: string } | null {
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 

@@ -17,6 +17,7 @@ import {
   wholeNumber,
 } from './settings-values.ts';
 import { later, section, setting } from './settings-section.ts';
+import { signalSection } from './signal-section.ts';
 import { sleepSection } from './sleep-section.ts';
 
 const rate = numberBetween(0.001, 1_000_000);
@@ -24,10 +25,6 @@ const optionalBurst = wholeNumber(1, 1_000_000).nullable();
 
 const api = section({
   listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
-});
-
-const signal = section({
-  listen: setting(listenAddress, '127.0.0.1:8082', `${later}where device controllers connect.`),
 });
 
 const media = section({
@@ -125,8 +122,21 @@ const wakeup = section({
   ),
 });
 
+const events = section({
+  retention_days: setting(numberBetween(0.01, 3650), 7, 'How long the event log keeps an event.'),
+  retained_max: setting(
+    wholeNumber(1000, 1_000_000_000),
+    10_000_000,
+    'Events the log keeps; the oldest are forgotten beyond it.',
+  ),
+});
+
 const webhooks = section({
-  allow_local: setting(onOff, false, `${later}whether webhooks may go to loopback and private addresses.`),
+  allow_local: setting(
+    onOff,
+    false,
+    'Whether webhooks may go to loopback, private and other special addresses.',
+  ),
 });
 
 const cluster = section({
@@ -141,7 +151,11 @@ const cluster = section({
     `${later}the credentials for NATS.`,
     true,
   ),
-  node_name: setting(optionalText('a name'), null, `${later}the name of this node; nothing: the host name.`),
+  node_name: setting(
+    optionalText('a name'),
+    null,
+    'The name of this node in events; nothing: the host name.',
+  ),
 });
 
 const log = section({
@@ -156,13 +170,14 @@ export const settingsSchema = z
   .strictObject({
     api,
     sleep: sleepSection,
-    signal,
+    signal: signalSection,
     media,
     ops,
     data: dataDirectory,
     registry,
     auth,
     wakeup,
+    events,
     webhooks,
     cluster,
     log,

@@ -2,7 +2,7 @@
  * The kinds of value a setting can have: each says in words what it takes, so that every mistake is answered with
  * the same sentence, and reads itself from text where the environment or a flag gives it.
  */
-import { isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';
 
 export interface ListenAddress {
@@ -23,6 +23,11 @@ export function parseListenAddress(text: string): ListenAddress | null {
 
 export function formatListenAddress({ host, port }: ListenAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Nobody beyond this machine can reach it. */
+export function isLoopback({ host }: ListenAddress): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 const listenExpected = 'host:port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:0';

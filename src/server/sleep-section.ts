@@ -1,5 +1,5 @@
 /** The settings of the sleep port. Source: sleep-wire.md; what it leaves open is chosen here. */
-import { later, section, setting } from './settings-section.ts';
+import { pairedTlsFiles, section, setting } from './settings-section.ts';
 import { addressList, listenAddress, onOff, optionalText, wholeNumber } from './settings-values.ts';
 
 const milliseconds = (max: number) => wholeNumber(1, max);
@@ -9,7 +9,7 @@ export const sleepSection = section({
   advertise: setting(
     addressList,
     [],
-    `${later}sleep servers that devices are told of, in the order to try; empty: the address listened on.`,
+    'Sleep servers that devices are told of, in the order to try; empty: the address listened on.',
   ),
   max_sessions: setting(
     wholeNumber(1, 10_000_000),
@@ -69,9 +69,4 @@ export const sleepSection = section({
     'Certificate chain; nothing: plain TCP.',
   ),
   tls_key_file: setting(optionalText('the path of a PEM file'), null, 'Private key of the certificate.'),
-}).superRefine((given, context) => {
-  if ((given.tls_cert_file === null) === (given.tls_key_file === null)) return;
-  const missing = given.tls_cert_file === null ? 'tls_cert_file' : 'tls_key_file';
-  const message = 'a path: a certificate and its key are given together';
-  context.addIssue({ code: 'custom', path: [missing], input: null, message });
-});
+}).superRefine(pairedTlsFiles);

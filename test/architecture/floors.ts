@@ -4,11 +4,11 @@ import { resolveImport, type SourceFile } from './source-tree.ts';
 const floors: readonly (readonly string[])[] = [
   ['base'],
   ['domain'],
-  ['tgv1', 'rest', 'sleep-wire'],
+  ['tgv1', 'rest', 'sleep-wire', 'signal-wire'],
   ['device', 'ports'],
-  ['actor', 'store', 'workers'],
+  ['actor', 'store', 'workers', 'webhooks'],
   ['operations'],
-  ['http', 'sleep-gateway', 'ops'],
+  ['http', 'sleep-gateway', 'signal-gateway', 'ops'],
   ['server'],
   ['cli'],
 ];

@@ -3,9 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { codeTexts, endpointCodes } from '../../src/domain/codes.ts';
+import { eventTypes } from '../../src/domain/events.ts';
 import { deviceIdBytesMax, requestIdBytesMax } from '../../src/domain/limits.ts';
 import { connectivityRoute } from '../../src/http/connectivity-route.ts';
+import { eventsRoute } from '../../src/http/events-route.ts';
+import { messageRoute } from '../../src/http/message-route.ts';
 import type { Route } from '../../src/http/route.ts';
+import { wakeupOutcomeRoute } from '../../src/http/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../../src/http/wakeup-route.ts';
 import { authFailures, missingHeader, outsideWindow } from '../../src/tgv1/auth-failure.ts';
 import { signingHeaders } from '../../src/tgv1/scheme.ts';
@@ -18,6 +22,9 @@ const nowhere = undefined as never;
 const routes: Readonly<Record<keyof typeof endpointCodes, Route>> = {
   connectivity: connectivityRoute(nowhere),
   wakeup: wakeupRoute(nowhere),
+  'wakeup-outcome': wakeupOutcomeRoute(nowhere),
+  message: messageRoute(nowhere),
+  events: eventsRoute(nowhere),
 };
 
 test('the version is that of the package', () => {
@@ -36,7 +43,7 @@ test('the operations are the routes', () => {
 /** Answered before an endpoint's own rules, under their own status everywhere. */
 const transportCodes = new Set([40105, 41300, 41500]);
 
-for (const name of ['connectivity', 'wakeup'] as const) {
+for (const name of Object.keys(routes) as (keyof typeof routes)[]) {
   const route = routes[name];
   const place = `${route.method} ${route.path}`;
   const own = responses.filter(({ operation }) => operation === place);
@@ -99,6 +106,13 @@ test('limits are those of the code', () => {
       [false, true, true, false],
     );
   }
+});
+
+test('the types of events are those of the code', () => {
+  const schemas = document.components['schemas'] as {
+    Event: { properties: { type: { enum: readonly string[] } } };
+  };
+  assert.deepEqual(schemas.Event.properties.type.enum, eventTypes);
 });
 
 function accepts(schemaName: string, value: string): boolean {

@@ -167,11 +167,11 @@ const transport: { name: string; call: ApiCall; status: number; code: number; al
     code: 40400,
   },
   {
-    name: 'a GET of the wakeup',
-    call: { path: '/v1/device/wakeup-request' },
+    name: 'a DELETE of the wakeup',
+    call: { method: 'DELETE', path: '/v1/device/wakeup-request' },
     status: 405,
     code: 40500,
-    allow: 'POST',
+    allow: 'POST, GET',
   },
   {
     name: 'a body over 64 KiB',

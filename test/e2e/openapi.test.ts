@@ -5,14 +5,23 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { DeviceDirectory } from '../../src/actor/device-directory.ts';
+import { WakeupWatch } from '../../src/actor/wakeup-watch.ts';
 import { neverConnected } from '../../src/domain/connectivity.ts';
-import { generateSessionId } from '../../src/domain/ids.ts';
+import { generateSessionId, type RequestId } from '../../src/domain/ids.ts';
+import type { WakeupRecord } from '../../src/domain/wakeup.ts';
 import { Authenticator } from '../../src/http/authenticator.ts';
 import { connectivityRoute } from '../../src/http/connectivity-route.ts';
 import { ApiListener } from '../../src/http/listener.ts';
+import { eventsRoute } from '../../src/http/events-route.ts';
+import { messageRoute } from '../../src/http/message-route.ts';
 import { Pipeline } from '../../src/http/pipeline.ts';
 import { RouteTable } from '../../src/http/route-table.ts';
+import { wakeupOutcomeRoute } from '../../src/http/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../../src/http/wakeup-route.ts';
+import { EventArrivals } from '../../src/operations/event-arrivals.ts';
+import { EventTurns } from '../../src/operations/event-turns.ts';
+import { MessageMemory } from '../../src/operations/message-memory.ts';
+import { WaitingReaders } from '../../src/operations/waiting-readers.ts';
 import { WakeupLimits } from '../../src/operations/wakeup-limits.ts';
 import { WakeupMemory } from '../../src/operations/wakeup-memory.ts';
 import { SigningKeyCache } from '../../src/tgv1/signing-key.ts';
@@ -20,20 +29,26 @@ import { InlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import {
-  FakeAcceptedWakeups,
   FakeConnection,
   FakeLog,
   FakeRecords,
   FakeRegistry,
+  FakeSignalConnection,
   FakeTelemetry,
+  FakeWakeupRecords,
+  testApp,
   testDevice,
 } from '../support/fakes.ts';
 import { assertMatchesOpenapi, unseenResponses } from '../support/openapi.ts';
+import { anEvent, ScriptedEventLog } from '../support/scripted-event-log.ts';
 import { credentialOf } from '../support/signed-requests.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
 const query = { method: 'GET', path: '/v1/device/connectivity' } as const;
 const wakeup = { method: 'POST', path: '/v1/device/wakeup-request' } as const;
+const outcome = { method: 'GET', path: '/v1/device/wakeup-request' } as const;
+const message = { method: 'POST', path: '/v1/device/message' } as const;
+const events = { method: 'GET', path: '/v1/events' } as const;
 
 /** Makes the call, holds the answer against the document, and demands this status and code. */
 async function provoke(api: ApiClient, call: ApiCall, status: number, code: number): Promise<ApiAnswer> {
@@ -50,6 +65,14 @@ function ask(deviceId: string): ApiCall {
 
 function wake(deviceId: string, change: ApiCall = {}): ApiCall {
   return { ...wakeup, body: JSON.stringify({ device_id: deviceId }), ...change };
+}
+
+function outcomeOf(requestId: string, change: ApiCall = {}): ApiCall {
+  return { ...outcome, query: `request_id=${encodeURIComponent(requestId)}`, ...change };
+}
+
+function send(deviceId: string, change: ApiCall = {}): ApiCall {
+  return { ...message, body: JSON.stringify({ device_id: deviceId, name: 'ping', payload: {} }), ...change };
 }
 
 let server: TestServer;
@@ -87,6 +110,29 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [wake('TESTDEVICE01', { body: tooLarge }), 413, 41300],
   [wake('TESTDEVICE01', { contentType: 'text/plain' }), 415, 41500],
   [{ ...wakeup, method: 'PUT', body: '{}', spoil: { 'X-Request-ID': 'ring 2' } }, 405, 40500],
+  [outcomeOf(''), 400, 40003],
+  [outcomeOf('x', { query: 'request_id=x&wait=31' }), 400, 40003],
+  [outcomeOf('x', { credential: wrongSecret }), 401, 40105],
+  [outcomeOf('x', { credential: reader }), 403, 40301],
+  [outcomeOf('never asked for'), 404, 40413],
+  [outcomeOf('x', { body: tooLarge }), 413, 41300],
+  [send(''), 400, 40003],
+  [send('TESTDEVICE01', { credential: wrongSecret }), 401, 40105],
+  [send('TESTDEVICE01', { credential: reader }), 403, 40301],
+  [send('FOREIGN01'), 403, 40302],
+  [send('EXPIRED01'), 403, 40304],
+  [send('NOBODY'), 404, 40403],
+  [send('TESTDEVICE01'), 404, 40412],
+  [send('TESTDEVICE01', { body: tooLarge }), 413, 41300],
+  [send('TESTDEVICE01', { contentType: 'text/plain' }), 415, 41500],
+  [{ ...message, method: 'GET' }, 405, 40500],
+  [events, 200, 0],
+  [{ ...events, query: 'after=latest' }, 200, 0],
+  [{ ...events, query: 'limit=0' }, 200, 40003],
+  [{ ...events, credential: reader }, 200, 40301],
+  [{ ...events, credential: wrongSecret }, 401, 40105],
+  [{ ...events, body: tooLarge }, 413, 41300],
+  [{ ...events, method: 'POST', body: '{}' }, 405, 40500],
 ];
 for (const [call, status, code] of callers)
   test(`a caller can bring about ${call.method} ${call.path} ${status} ${code}, as documented`, async () => {
@@ -107,6 +153,26 @@ test('a wakeup that is accepted and the one over its limit are as documented', a
   await module.close();
 });
 
+test('a wakeup that completes, its outcome and its events are as documented', async () => {
+  const module = await server.module('a b c+');
+  const accepted = await provoke(server.api, wake('a b c+'), 202, 0);
+  const controller = await server.controller('a b c+', { media: { screen_width: 160 } });
+  const told = await provoke(server.api, outcomeOf(String(accepted.json['request_id'])), 200, 0);
+  assert.equal(told.json.data?.['status'], 'completed');
+  const page = await provoke(server.api, { ...events, query: 'limit=1000' }, 200, 0);
+  const types = (page.json.data?.['events'] as { type: string }[]).map(({ type }) => type);
+  assert.ok(types.includes('device.wakeup.completed'), types.join());
+  await controller.close();
+  await module.close();
+});
+
+test('a message that is acknowledged is as documented', async () => {
+  const controller = await server.controller('TESTDEVICE01', { autoAcknowledge: true });
+  const body = '{"device_id":"TESTDEVICE01","name":"msga_join_voip_room","payload":{"token":"t"}}';
+  await provoke(server.api, send('TESTDEVICE01', { body }), 200, 0);
+  await controller.close();
+});
+
 test('a wakeup that the module does not take is as documented', async () => {
   const module = await server.module('SLEEPING02', { wakeMode: 'none' });
   await provoke(server.api, wake('SLEEPING02'), 409, 40902);
@@ -121,14 +187,18 @@ async function openBreakableHouse() {
   const records = new FakeRecords();
   const telemetry = new FakeTelemetry();
   const connection = new FakeConnection();
-  const directory = new DeviceDirectory(records);
+  const signalRecords = new FakeRecords();
+  const wakeupRecords = new FakeWakeupRecords();
+  const signal = new FakeSignalConnection();
+  const directory = new DeviceDirectory({ sleepRecords: records, signalRecords, node: 'test' });
+  const watch = new WakeupWatch({ clock, records: wakeupRecords, telemetry });
   const signingKeys = new SigningKeyCache(10);
   const { all } = testCredentials;
   registry.credentials.set(all.accessKeyId, credentialOf(all));
-  directory.claim(testDevice).post({
-    event: { kind: 'login', sessionId: generateSessionId(), wakeMode: 'custom', at: 1, heartbeatAt: 0 },
-    connection,
-  });
+  const actor = directory.claim(testDevice);
+  const login = { kind: 'login', sessionId: generateSessionId(), atMs: 1000, heartbeatAt: 0 } as const;
+  actor.post({ to: 'sleep', event: login, connection, wakeMode: 'custom' });
+  actor.post({ to: 'signal', event: login, connection: signal, media: null });
   const rate = { perSecond: 1, burst: 1 };
   const house = {
     clock,
@@ -139,11 +209,23 @@ async function openBreakableHouse() {
     signingKeys,
     verifier: new InlineVerifier(),
     sleepRecords: records,
-    memory: new WakeupMemory(new FakeAcceptedWakeups(), clock, 10),
+    signalRecords,
+    wakeupRecords,
+    watch,
+    memory: new WakeupMemory(wakeupRecords, clock, 10),
     limits: new WakeupLimits(clock, { device: rate, application: rate, inFlightMax: 1 }),
     isDraining: () => false,
   };
-  const routes = new RouteTable([connectivityRoute(house), wakeupRoute(house)]);
+  const eventLog = new ScriptedEventLog();
+  const arrivals = new EventArrivals({ registry, events: eventLog, log });
+  const readers = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
+  const routes = new RouteTable([
+    connectivityRoute(house),
+    wakeupRoute(house),
+    wakeupOutcomeRoute({ ...house, readers }),
+    messageRoute({ ...house, memory: new MessageMemory(clock) }),
+    eventsRoute({ ...house, events: eventLog, readers, turns: new EventTurns(), arrivals }),
+  ]);
   const authenticator = new Authenticator(house, { windowMs: 300_000, explainMismatch: true });
   const listener = new ApiListener(new Pipeline({ ...house, routes, authenticator }));
   const api = new ApiClient(await listener.listen('127.0.0.1', 0), all, () => clock.wallMs());
@@ -151,12 +233,40 @@ async function openBreakableHouse() {
     api.close();
     listener.close();
   };
-  return { clock, registry, records, telemetry, connection, directory, api, close };
+  return {
+    clock,
+    registry,
+    records,
+    wakeupRecords,
+    readers,
+    eventLog,
+    signal,
+    telemetry,
+    connection,
+    directory,
+    api,
+    close,
+  };
 }
 
 type BreakableHouse = Awaited<ReturnType<typeof openBreakableHouse>>;
 
 const broken = new Error('broken by the test');
+const knownId = 'ring-7' as RequestId;
+const awaitedWakeup: WakeupRecord = {
+  deviceId: testDevice,
+  status: 'accepted',
+  isAwaited: true,
+  begunAtMs: 1000,
+  acceptedAtMs: 1000,
+  completedAtMs: null,
+  wokeAfterMs: null,
+  alreadyOnline: false,
+  cause: null,
+  sleepEpoch: 1,
+  isCallersId: true,
+  bodySha256: '00'.repeat(32),
+};
 
 const faults: readonly {
   readonly name: string;
@@ -240,9 +350,108 @@ const faults: readonly {
     call: wake(testDevice),
     answer: [429, 42901],
   },
+  {
+    name: 'as many readers as may wait for an outcome',
+    breakIt: ({ wakeupRecords, readers }) => {
+      wakeupRecords.save(testApp, knownId, awaitedWakeup, null);
+      readers.enter(testApp);
+    },
+    call: outcomeOf(knownId, { query: `request_id=${knownId}&wait=1` }),
+    answer: [429, 42901],
+  },
+  {
+    name: 'an outcome that cannot be written out',
+    breakIt: ({ wakeupRecords }) => {
+      wakeupRecords.find = () => ({
+        ...awaitedWakeup,
+        get cause(): never {
+          throw broken;
+        },
+      });
+    },
+    call: outcomeOf(knownId),
+    answer: [500, 50000],
+  },
+  {
+    name: 'an outcome that cannot be read',
+    breakIt: ({ wakeupRecords }) => {
+      wakeupRecords.find = () => {
+        throw broken;
+      };
+    },
+    call: outcomeOf(knownId),
+    answer: [503, 50301],
+  },
+  {
+    name: 'a device for which too many messages wait',
+    breakIt: ({ signal }) => {
+      signal.immediately = 'busy';
+    },
+    call: send(testDevice),
+    answer: [429, 42901],
+  },
+  {
+    name: 'a message that cannot be counted',
+    breakIt: ({ telemetry }) => {
+      telemetry.message = () => {
+        throw broken;
+      };
+    },
+    call: send(testDevice),
+    answer: [500, 50000],
+  },
+  {
+    name: 'a registry that cannot be read',
+    breakIt: ({ registry }) => {
+      registry.failure = broken;
+    },
+    call: send(testDevice),
+    answer: [503, 50301],
+  },
+  {
+    name: 'a device that does not acknowledge',
+    breakIt: ({ signal }) => {
+      signal.immediately = 'unknown';
+    },
+    call: send(testDevice),
+    answer: [504, 50402],
+  },
+  {
+    name: 'as many readers as may be here',
+    breakIt: ({ readers }) => {
+      readers.enter(testApp);
+    },
+    call: events,
+    answer: [200, 42901],
+  },
+  {
+    name: 'an event that cannot be written out',
+    breakIt: ({ eventLog }) => {
+      eventLog.commit('doorbell');
+      eventLog.read = () => [
+        {
+          ...anEvent(1),
+          get atMs(): never {
+            throw broken;
+          },
+        },
+      ];
+    },
+    call: events,
+    answer: [200, 50000],
+  },
+  {
+    name: 'a log that cannot be read',
+    breakIt: ({ eventLog }) => {
+      eventLog.commit('doorbell');
+      eventLog.failure = broken;
+    },
+    call: events,
+    answer: [200, 50301],
+  },
 ];
 for (const { name, breakIt, call, answer } of faults)
-  test(`${name} is answered ${answer.join(' ')}, as documented`, async () => {
+  test(`${name} makes ${call.method} ${call.path} answer ${answer.join(' ')}, as documented`, async () => {
     const house = await openBreakableHouse();
     try {
       breakIt(house);

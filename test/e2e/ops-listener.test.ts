@@ -76,7 +76,7 @@ async function* endless(): AsyncGenerator {
 }
 
 const listener = new OpsListener(
-  { metrics: new Metrics({ sleepSessions: () => 3 }), readiness, routes, log },
+  { metrics: new Metrics({ sleepSessions: () => 3, signalSessions: () => 0 }), readiness, routes, log },
   { host: '127.0.0.1', port: 0, hosts: ['ops.example'], token: 'the-token', spoolDirectory },
 );
 
@@ -327,7 +327,7 @@ test('while the server drains, answers end their connections', async () => {
 });
 
 test('a second listener on the same port is refused, not given half of the connections', async () => {
-  const house = { metrics: new Metrics({ sleepSessions: () => 0 }), readiness, routes: [], log };
+  const house = { metrics: new Metrics({ sleepSessions: () => 0, signalSessions: () => 0 }), readiness, routes: [], log };
   const spool = join(root, 'other-spool');
   const settings = { host: '127.0.0.1', port, hosts: [], token: 'x', spoolDirectory: spool };
   await assert.rejects(new OpsListener(house, settings).listen(), /cannot listen on 127\.0\.0\.1/);

@@ -1,32 +1,72 @@
 /**
- * A server's worth of writing to be killed in the middle: writes records and accepted wakeups as fast as they
- * commit, and prints each number once the store has it. Every third session stays open. Run with a directory.
+ * A server's worth of writing to be killed in the middle: writes records, wakeups and the events that go with them as
+ * fast as they commit, and prints each number once the store has it, and each event once it was told. Every third
+ * session stays open. Run with a directory.
  */
 import { SystemClock } from '../../src/base/system-clock.ts';
+import { sleepEvent } from '../../src/device/session-event.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/domain/ids.ts';
-import { AcceptedWakeupStore } from '../../src/store/accepted-wakeup-store.ts';
 import { ConnectionRecordStore } from '../../src/store/connection-record-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { WakeupRecordStore } from '../../src/store/wakeup-record-store.ts';
+import { openJournal } from '../support/test-journal.ts';
 
 const store = openStore(process.argv[2] ?? '');
 const clock = new SystemClock();
-const records = new ConnectionRecordStore(store.state, 'sleep', { clock, backlogMax: 100_000 });
-const wakeups = new AcceptedWakeupStore(store.state, { clock, knownMax: 10_000_000, backlogMax: 100_000 });
+const { journal, events } = openJournal(store, { clock });
+const records = new ConnectionRecordStore(store.state, 'sleep', journal);
+const wakeups = new WakeupRecordStore(store.state, journal, {
+  clock,
+  knownMax: 10_000_000,
+  batch: (write) => store.state.environment.batch(write),
+});
+const app = 'app' as ApplicationId;
+const node = 'node-1';
+
+events.follow((told) => {
+  process.stdout.write(told.map(({ sequence, id }) => `event ${sequence} ${id}\n`).join(''));
+});
 
 for (let number = 0; ; number++) {
-  const openSession = number % 3 === 0 ? (`session-${number}` as SessionId) : null;
+  const session = `session-${number}` as SessionId;
   const deviceId = `device-${number}` as DeviceId;
-  records.write(deviceId, {
-    epoch: number + 1,
-    lastLoginAt: number,
-    lastHeartbeatAt: null,
-    lastOfflineAt: null,
-    openSession,
-  });
-  const wakeup = { deviceId, acceptedAtMs: clock.wallMs(), bodySha256: '0f'.repeat(32) };
-  wakeups.add('app' as ApplicationId, `request-${number}` as RequestId, wakeup);
+  const atMs = number * 1000;
+  const record = { epoch: number + 1, lastLoginAt: number, lastHeartbeatAt: null, lastOfflineAt: null };
+  const change = { session, epoch: number + 1, atMs };
+  const opened = { ...change, kind: 'opened', replaced: false } as const;
+  records.write(deviceId, { ...record, openSession: session }, sleepEvent(deviceId, node, opened));
+  if (number % 3 !== 0) {
+    const closed = { ...change, kind: 'closed', reason: 'peer_closed' } as const;
+    records.write(deviceId, { ...record, openSession: null }, sleepEvent(deviceId, node, closed));
+  }
+  const requestId = `request-${number}` as RequestId;
+  wakeups.save(
+    app,
+    requestId,
+    {
+      deviceId,
+      status: 'accepted',
+      isAwaited: true,
+      begunAtMs: clock.wallMs(),
+      acceptedAtMs: clock.wallMs(),
+      completedAtMs: null,
+      wokeAfterMs: null,
+      alreadyOnline: false,
+      cause: null,
+      sleepEpoch: number + 1,
+      isCallersId: true,
+      bodySha256: '0f'.repeat(32),
+    },
+    {
+      type: 'device.wakeup.accepted',
+      data: { request_id: requestId, custom_data: null },
+      deviceId,
+      atMs,
+      epoch: number + 1,
+    },
+  );
   // Several in a batch, and batches of every size.
   if (number % 7 !== 0) continue;
-  await Promise.all([records.committed(deviceId), wakeups.allCommitted()]);
+  await Promise.all([records.committed(deviceId), wakeups.committed(app, requestId)]);
   process.stdout.write(`${number}\n`);
 }

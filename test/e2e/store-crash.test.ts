@@ -1,4 +1,7 @@
-/** `kill -9` at any point: what was committed is there afterwards, and what was open is ended once. Source: running.md, Data. */
+/**
+ * `kill -9` at any point: what was committed is there afterwards, records and events together, and what was open is
+ * ended once. Source: running.md, Data; decisions.md, Durable.
+ */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,15 +10,21 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SystemClock } from '../../src/base/system-clock.ts';
+import type { LoggedEvent } from '../../src/domain/events.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/domain/ids.ts';
-import { AcceptedWakeupStore } from '../../src/store/accepted-wakeup-store.ts';
 import { ConnectionRecordStore } from '../../src/store/connection-record-store.ts';
+import { findConnectionRecord } from '../../src/store/connection-rows.ts';
 import { openStore, openStoreReadOnly, type Store } from '../../src/store/open-store.ts';
 import { StoreOpenError } from '../../src/store/store-open-error.ts';
+import { StoredEvents } from '../../src/store/stored-events.ts';
+import { WakeupRecordStore } from '../../src/store/wakeup-record-store.ts';
+import { faultOf } from '../support/journal-model.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
+import { openJournal } from '../support/test-journal.ts';
 
 const clock = new SystemClock();
 const program = fileURLToPath(new URL('./store-crash-process.ts', import.meta.url));
+const app = 'app' as ApplicationId;
 
 function startWriter(directory: string): ChildProcess {
   return spawn(process.execPath, ['--import', 'tsx', program, directory], {
@@ -23,54 +32,95 @@ function startWriter(directory: string): ChildProcess {
   });
 }
 
-/** Kills the writer without warning once it has acknowledged `atLeast`, and returns the last number it did. */
-async function killAfter(writer: ChildProcess, atLeast: number): Promise<number> {
+interface Told {
+  /** The last number whose writes were acknowledged. */
+  readonly last: number;
+  /** Ids of the events that a follower was told, in their order. */
+  readonly eventIds: readonly string[];
+}
+
+/** Kills the writer without warning once it has acknowledged `atLeast`, and returns what it had told by then. */
+async function killAfter(writer: ChildProcess, atLeast: number): Promise<Told> {
   assert.ok(writer.stdout !== null);
   const gone = once(writer, 'exit');
+  const eventIds: string[] = [];
   let last = -1;
   for await (const line of createInterface({ input: writer.stdout })) {
-    last = Number(line);
+    const [number = '', sequence, id] = line.split(' ');
+    if (number !== 'event') last = Number(line);
+    // The last line may have been cut.
+    else if (id?.length === 36) assert.equal(eventIds.push(id), Number(sequence));
     if (last >= atLeast) writer.kill('SIGKILL');
   }
   await gone;
-  return last;
+  return { last, eventIds };
 }
 
-function recordsOf(store: Store): ConnectionRecordStore {
-  return new ConnectionRecordStore(store.state, 'sleep', { clock, backlogMax: 100_000 });
+/** The parts of a server that start on this store. */
+function partsOf(store: Store) {
+  const { journal, events } = openJournal(store, { clock });
+  const batch = (write: () => void): Promise<void> => store.state.environment.batch(write);
+  return {
+    events,
+    records: new ConnectionRecordStore(store.state, 'sleep', journal),
+    wakeups: new WakeupRecordStore(store.state, journal, { clock, knownMax: 10_000_000, batch }),
+  };
+}
+
+/** Every record says what the events up to it say, and none is without them. */
+function assertAgree(records: ConnectionRecordStore, logged: readonly LoggedEvent[]): void {
+  const open = new Map<DeviceId, boolean>();
+  for (const event of logged)
+    if (event.type === 'device.sleep.login') open.set(event.deviceId, true);
+    else if (event.type === 'device.sleep.offline') open.set(event.deviceId, false);
+  for (const [deviceId, isOpen] of open)
+    assert.equal(records.read(deviceId)?.openSession !== null, isOpen, deviceId);
+  assert.equal(records.read(`device-${open.size}` as DeviceId), null, 'no record without its event');
 }
 
 for (const atLeast of [0, 7, 700, 3500])
   test(`a writer killed after ${atLeast} acknowledged writes has lost none of them`, async (t) => {
     const directory = join(temporaryDirectory(t), 'data');
-    const last = await killAfter(startWriter(directory), atLeast);
+    const { last, eventIds } = await killAfter(startWriter(directory), atLeast);
     assert.ok(last >= atLeast);
+    assert.ok(eventIds.length > 0);
 
     const store = openStore(directory);
-    const records = recordsOf(store);
-    const wakeups = new AcceptedWakeupStore(store.state, {
-      clock,
-      knownMax: 10_000_000,
-      backlogMax: 100_000,
-    });
+    const { records, wakeups, events } = partsOf(store);
     for (let number = 0; number <= last; number++) {
       assert.equal(records.read(`device-${number}` as DeviceId)?.epoch, number + 1);
-      assert.notEqual(wakeups.find('app' as ApplicationId, `request-${number}` as RequestId), null);
+      assert.notEqual(wakeups.find(app, `request-${number}` as RequestId), null);
     }
+    const logged = events.read(0, 1_000_000);
+    assert.equal(faultOf(logged), null);
+    assert.deepEqual(
+      logged.slice(0, eventIds.length).map(({ id }) => id),
+      eventIds,
+      'every event that was told is there, in its place',
+    );
+    assertAgree(records, logged);
+    assert.ok(wakeups.awaited().length > last);
 
-    const nowS = 2_000_000_000;
-    const acknowledgedOpen = Math.floor(last / 3) + 1;
-    assert.ok((await records.closeOpenSessions(nowS)) >= acknowledgedOpen);
+    const atMs = 2_000_000_000_000;
+    const closed = await records.closeOpenSessions(atMs, 'node-2');
+    assert.ok(closed >= Math.floor(last / 3) + 1);
+    const ends = events.read(logged.length, 1_000_000);
+    assert.equal(ends.length, closed);
+    assert.ok(ends.every(({ type }) => type === 'device.sleep.offline'));
+    assertAgree(records, [...logged, ...ends]);
     for (let number = 0; number <= last; number++) {
       const record = records.read(`device-${number}` as DeviceId);
       assert.equal(record?.openSession, null);
-      assert.equal(record.lastOfflineAt, number % 3 === 0 ? nowS : null);
+      assert.equal(record.lastOfflineAt, number % 3 === 0 ? atMs / 1000 : null);
     }
     await store.close();
 
     const again = openStore(directory);
-    assert.equal(await recordsOf(again).closeOpenSessions(nowS + 1), 0);
-    assert.equal(recordsOf(again).read('device-0' as DeviceId)?.lastOfflineAt, nowS);
+    const { records: recordsAgain, events: eventsAgain } = partsOf(again);
+    assert.equal(await recordsAgain.closeOpenSessions(atMs + 1000, 'node-2'), 0);
+    assert.equal(recordsAgain.read('device-0' as DeviceId)?.lastOfflineAt, atMs / 1000);
+    assert.equal(eventsAgain.head, logged.length + closed);
+    assert.equal(faultOf(eventsAgain.read(0, 1_000_000)), null);
     await again.close();
   });
 
@@ -85,7 +135,11 @@ test('while one process has the store another is refused by name, may look on, a
     (error) => error instanceof StoreOpenError && error.message.includes(`process ${writer.pid}:`),
   );
   const onlooker = openStoreReadOnly(directory);
-  assert.equal(recordsOf(onlooker).read('device-0' as DeviceId)?.epoch, 1);
+  const { sleep } = onlooker.state.connections;
+  assert.equal(findConnectionRecord(sleep, 'device-0' as DeviceId)?.epoch, 1);
+  const stored = new StoredEvents(onlooker.state);
+  assert.ok(stored.head >= 1);
+  assert.equal(stored.recentOf('device-0' as DeviceId).at(-1)?.type, 'device.sleep.login');
   await onlooker.close();
 
   const gone = once(writer, 'exit');

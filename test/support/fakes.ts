@@ -54,6 +54,10 @@ export class FakeRegistry implements RegistryReader {
     return this.#read(this.devices, deviceId);
   }
 
+  peekDevice(deviceId: DeviceId): Device | null {
+    return this.findDevice(deviceId);
+  }
+
   #read<Value>(values: Map<string, Value>, key: string): Value | null {
     if (this.failure !== null) throw this.failure;
     return values.get(key) ?? null;

@@ -27,7 +27,7 @@ export function openJournal(
   const { productOf = () => 'doorbell' as ProductId, log = new FakeLog(), ...parts } = settings;
   const journal = new Journal({
     clock: new DrivenClock(),
-    batch: (write) => state.environment.batch(write),
+    batch: (write, sight) => state.environment.batch(write, sight),
     backlogMax: 100_000,
     ...parts,
     events: new EventWriter(state, productOf),

@@ -101,7 +101,10 @@ export interface TestServerOptions {
 }
 
 type ControllerOptions = Partial<
-  Pick<SignalControllerOptions, 'media' | 'heartbeat' | 'autoAcknowledge' | 'onMessage' | 'secret'>
+  Pick<
+    SignalControllerOptions,
+    'media' | 'heartbeat' | 'autoAcknowledge' | 'onMessage' | 'secret' | 'localAddress'
+  >
 >;
 
 export interface TestServer {

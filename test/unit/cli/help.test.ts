@@ -34,7 +34,7 @@ const commands = [...walk(buildProgram(), [])]
 test('every command of running.md is there', () => {
   const names = new Set(commands.map((words) => words.join(' ')));
   const wanted =
-    'serve, doctor, config, sign, call, wake, simulate, demo, version, registry import, registry export, ' +
+    'serve, doctor, config, sign, call, wake, status, events, simulate, demo, version, registry import, registry export, ' +
     'registry list, device add, device show, device disable, device kick, credential create, credential rotate, ' +
     'credential revoke';
   for (const name of wanted.split(', ')) assert.ok(names.has(name), `no command ${name}`);

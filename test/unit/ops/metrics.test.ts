@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Metrics } from '../../../src/ops/metrics.ts';
 
-function metricsOf(sleepSessions = 0): Metrics {
-  return new Metrics({ sleepSessions: () => sleepSessions });
+function metricsOf(sleepSessions = 0, signalSessions = 0): Metrics {
+  return new Metrics({ sleepSessions: () => sleepSessions, signalSessions: () => signalSessions });
 }
 
 /** The samples of one metric, as they stand in the text. */
@@ -112,4 +112,39 @@ test('every line of the text is a comment or a sample, and every metric is named
   const types = lines.filter((line) => line.startsWith('# TYPE ')).map((line) => line.split(' ')[2]);
   assert.equal(new Set(types).size, types.length);
   assert.match(metrics.contentType, /^text\/plain; version=0\.0\.4/);
+});
+
+test('signal sessions, messages, events and webhooks are counted by their labels', async () => {
+  const metrics = metricsOf(3, 2);
+  metrics.signalLogin('accepted');
+  metrics.signalEnd('heartbeat_timeout');
+  metrics.message('acknowledged');
+  metrics.event('device.signal.online');
+  metrics.webhookDelivery('delivered', 5);
+  metrics.webhookDelivery('lost', 2);
+  const text = await metrics.expose();
+  for (const sample of [
+    'reveille_sleep_sessions 3',
+    'reveille_signal_sessions 2',
+    'reveille_signal_logins_total{result="accepted"} 1',
+    'reveille_signal_logins_total{result="denied"} 0',
+    'reveille_signal_ends_total{reason="heartbeat_timeout"} 1',
+    'reveille_messages_total{outcome="acknowledged"} 1',
+    'reveille_events_total{type="device.signal.online"} 1',
+    'reveille_events_total{type="device.wakeup.expired"} 0',
+    'reveille_webhook_deliveries_total{result="delivered"} 5',
+    'reveille_webhook_deliveries_total{result="lost"} 2',
+  ])
+    assert.ok(text.includes(`${sample}\n`), sample);
+});
+
+test('the time from a wakeup to the login is a histogram whose buckets reach a minute', async () => {
+  const metrics = metricsOf();
+  metrics.wakeupToOnline(0.8);
+  metrics.wakeupToOnline(59);
+  const samples = await samplesOf(metrics, 'reveille_wakeup_to_online_seconds');
+  assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="1"} 1'));
+  assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="45"} 1'));
+  assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="60"} 2'));
+  assert.ok(samples.includes('reveille_wakeup_to_online_seconds_count 2'));
 });

@@ -329,3 +329,70 @@ test('the product of an event is that of the moment it happened, none when it ca
   await commits.succeed();
   assert.deepEqual(seen, ['doorbell', 'camera', null]);
 });
+
+/** A store that shows a batch before the disk has it; the test says when, and what the disk says. */
+function slowDisk(t: TestContext) {
+  const store = temporaryStore(t);
+  const clock = new DrivenClock();
+  const disk: { readonly sync: () => void; readonly fail: () => void }[] = [];
+  const health: string[] = [];
+  const told: number[] = [];
+  const { journal } = openJournal(store, {
+    clock,
+    onHealth: (failure) => health.push(failure === null ? 'healthy' : (failure as Error).message),
+    batch: async (write, sight) => {
+      await store.state.environment.batch(write);
+      if (sight?.isVisible() === true) sight.seen();
+      await new Promise<void>((sync, refuse) =>
+        disk.push({ sync, fail: () => refuse(new Error('the disk is gone')) }),
+      );
+    },
+  });
+  journal.onCommitted((events) => told.push(...events.map(({ sequence }) => sequence)));
+  const shown = async (count: number): Promise<void> => {
+    while (disk.length < count) await setImmediate();
+  };
+  return { clock, journal, disk, health, told, shown };
+}
+
+test('events are told when they are visible, before the disk has them', async (t) => {
+  const { journal, disk, told, shown } = slowDisk(t);
+  journal.append(draftOf('d'));
+  await shown(1);
+  assert.deepEqual(told, [1]);
+  assert.equal(journal.backlog, 0);
+  disk[0]?.sync();
+  await setImmediate();
+  assert.deepEqual(told, [1]);
+});
+
+test('the next batch waits for the disk, so that the slower it is the more go together', async (t) => {
+  const { journal, disk, told, shown } = slowDisk(t);
+  journal.append(draftOf('d', 1));
+  await shown(1);
+  journal.append(draftOf('d', 2));
+  journal.append(draftOf('e', 3));
+  await setImmediate();
+  await setImmediate();
+  assert.equal(disk.length, 1);
+  assert.equal(journal.backlog, 2);
+  disk[0]?.sync();
+  await shown(2);
+  assert.deepEqual(told, [1, 2, 3]);
+});
+
+test('a batch that was visible when the disk failed is not put again, and what follows goes on', async (t) => {
+  const { clock, journal, disk, health, told, shown } = slowDisk(t);
+  journal.append(draftOf('d', 1));
+  await shown(1);
+  disk[0]?.fail();
+  await setImmediate();
+  assert.deepEqual(health, ['the disk is gone']);
+  journal.append(draftOf('d', 2));
+  clock.advance(commitRetryMs);
+  await shown(2);
+  disk[1]?.sync();
+  await setImmediate();
+  assert.deepEqual(told, [1, 2]);
+  assert.deepEqual(health, ['the disk is gone', 'healthy']);
+});

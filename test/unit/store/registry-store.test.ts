@@ -48,6 +48,17 @@ test('a change is seen after a purge, a new device also before', (t) => {
   assert.equal(registry.findProduct('doorbell' as ProductId)?.appIds.length, 0);
 });
 
+test('a device that is looked at once is not kept', (t) => {
+  const store = temporaryStore(t);
+  importSample(store);
+  const registry = new RegistryStore(store.registry);
+  const deviceId = 'TESTDEVICE01' as DeviceId;
+  const disabled = sampleRegistry.devices.map((device) => ({ ...device, disabled: true }));
+  assert.equal(registry.peekDevice(deviceId)?.disabled, false);
+  importSample(store, { devices: disabled });
+  assert.equal(registry.findDevice(deviceId)?.disabled, true);
+});
+
 test('a webhook is found by application and url', (t) => {
   const store = temporaryStore(t);
   importSample(store);

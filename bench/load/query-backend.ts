@@ -1,0 +1,86 @@
+/** The backend that queries connectivity, and servers that know the devices it asks about. */
+import type { LoadReading } from './http-load.ts';
+import { expectNoneLost, logIn, startPlayers, type Players } from './players.ts';
+import type { ProbeReading } from './probe-protocol.ts';
+import type { ServerUnderTest } from './servers.ts';
+import type { Trouble } from './trouble.ts';
+
+export const queryConnections = 64;
+
+export interface QueryReading {
+  readonly load: LoadReading;
+  readonly spent: ProbeReading;
+}
+
+export interface QueryPlan {
+  readonly devices: number;
+  readonly dates: number;
+}
+
+export class QueryBackend {
+  readonly #players: Players = startPlayers();
+  readonly #plan: QueryPlan;
+  readonly #trouble: Trouble;
+
+  constructor(plan: QueryPlan, trouble: Trouble) {
+    this.#plan = plan;
+    this.#trouble = trouble;
+  }
+
+  /** Once a round: the dates stay within the server's window while all servers of a round have their turn. */
+  async sign(): Promise<void> {
+    const { devices, dates } = this.#plan;
+    await this.#players.desk.ask('signQueries', { devices, dates });
+  }
+
+  /** `ratePerSecond` null: in a closed loop. `name` is what a wrong answer is told of. */
+  async ask(
+    name: string,
+    server: ServerUnderTest,
+    seconds: number,
+    ratePerSecond: number | null,
+  ): Promise<QueryReading> {
+    await server.child.probe.ask('reset', null);
+    const shape = { port: server.httpPort, connections: queryConnections, seconds, ratePerSecond };
+    const load = await this.#players.desk.ask('query', shape);
+    const spent = await server.child.probe.ask('read', null);
+    this.#trouble.expectGoodAnswers(name, load);
+    return { load, spent };
+  }
+
+  /** All devices sleep at the server while it is used; none may be lost. Stops neither. */
+  async withSleepers<Result>(
+    name: string,
+    server: ServerUnderTest,
+    use: () => Promise<Result>,
+  ): Promise<Result> {
+    const fleet = startPlayers();
+    try {
+      const plan = { port: server.devicePort, dialect: 'reveille', count: this.#plan.devices } as const;
+      await logIn(fleet, plan, this.#trouble);
+      await fleet.desk.ask('heartbeats', 1);
+      const result = await use();
+      await expectNoneLost(fleet, name, this.#trouble);
+      return result;
+    } finally {
+      await fleet.child.stop();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#players.child.stop();
+  }
+}
+
+export function closedMetrics({ load, spent }: QueryReading): Record<string, number> {
+  const answered = load.latency.count;
+  return {
+    rate: load.ratePerSecond,
+    cpuUs: (spent.cpuSeconds / answered) * 1e6,
+    mainCpuUs: (spent.mainCpuSeconds / answered) * 1e6,
+    perCpuSecond: answered / spent.cpuSeconds,
+    busy: (spent.cpuSeconds / spent.wallSeconds) * 100,
+    p50: load.latency.p50Ms,
+    p99: load.latency.p99Ms,
+  };
+}

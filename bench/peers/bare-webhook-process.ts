@@ -1,0 +1,43 @@
+/**
+ * The least that can tell a receiver of an event: one HTTP POST of the same body at the moment it happens, over
+ * kept-alive connections of node:http. No log, no signature, no order, no second attempt. The receiver's port is its
+ * argument.
+ */
+import { Agent, request } from 'node:http';
+import type { LoggedEvent } from '../../src/domain/events.ts';
+import { generateEventId, type ProductId } from '../../src/domain/ids.ts';
+import { encodeEvent } from '../../src/rest/event-json.ts';
+import { answerQuestions } from '../load/ipc.ts';
+import { markedEvent } from '../load/marked-events.ts';
+import { Pace } from '../load/pace.ts';
+import { eventSourceDesk, type EventSourceProtocol } from '../load/event-source-protocol.ts';
+
+const agent = new Agent({ keepAlive: true });
+const port = Number(process.argv[2]);
+let written = 0;
+let pace: Pace | null = null;
+
+function post(devices: number): void {
+  const draft = markedEvent(written, devices);
+  written += 1;
+  const seq = 1 + Math.floor(written / devices);
+  const place = { id: generateEventId(draft.atMs, written), sequence: written, seq };
+  const event: LoggedEvent = { ...draft, ...place, productId: 'doorbell' as ProductId };
+  const body = Buffer.from(encodeEvent(event));
+  const headers = { 'content-type': 'application/json', 'content-length': body.length };
+  const sent = request({ host: '127.0.0.1', port, path: '/hook', method: 'POST', agent, headers });
+  sent.on('response', (response) => response.resume());
+  sent.on('error', (error) => console.error(error.message));
+  sent.end(body);
+}
+
+answerQuestions<EventSourceProtocol>(eventSourceDesk, {
+  write: ({ devices, ratePerSecond }) => {
+    pace = new Pace(ratePerSecond, () => post(devices));
+    return null;
+  },
+  rest: () => {
+    pace?.stop();
+    return written;
+  },
+});

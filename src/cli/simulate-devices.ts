@@ -1,0 +1,83 @@
+/** Whole devices, controllers and modules: they come online, sleep, are woken and come online again. */
+import type { CommandContext } from './command-context.ts';
+import { findCredential } from './credential-source.ts';
+import { openDoors, type DeviceDoorsOptions } from './device-doors.ts';
+import { DeviceFleet } from './device-fleet.ts';
+import { DeviceReport } from './device-report.ts';
+import { LiveTable } from './live-table.ts';
+import { RandomWaker } from './random-waker.ts';
+import { listenerAddress } from './running-server.ts';
+import type { SimulatedDevice } from './simulated-devices.ts';
+import type { SimulateOptions, Simulation } from './simulation.ts';
+import { wakeAndWait } from './wakeup-outcome.ts';
+import type { ApiAccess } from './wakeup-request.ts';
+
+export async function simulateDevices(
+  context: CommandContext,
+  options: SimulateOptions,
+  devices: readonly SimulatedDevice[],
+  signalUrl: string,
+): Promise<Simulation> {
+  const { clock, output } = context;
+  const { onlineFor, bootMs, ramp: rampPerSecond, wakeEvery } = options;
+  const access = wakeEvery === undefined ? null : await findAccess(context, options, devices);
+  const doors: DeviceDoorsOptions = {
+    clock,
+    signalUrl,
+    sleepServer: options.server,
+    wakeMode: options.wakeMode,
+    heartbeatSeconds: options.heartbeat,
+    devices: devices.length,
+    onMessage: () => (fleet.tally.messages += 1),
+  };
+  const fleet: DeviceFleet = new DeviceFleet(
+    devices,
+    { onlineMs: onlineFor * 1000, bootMs, rampPerSecond },
+    {
+      clock,
+      random: () => Math.random(),
+      doorsOf: (device, number) => openDoors(doors, device, number),
+      onWake: (deviceId, packet) => report.wake(deviceId, packet),
+      onAwake: (deviceId, tookMs) => report.awake(deviceId, tookMs),
+      onTrouble: (deviceId, error) => report.trouble(deviceId, error),
+    },
+  );
+  const table = new LiveTable(process.stderr, clock);
+  const report = new DeviceReport({ clock, output, table, tally: fleet.tally, wakesItself: access !== null });
+  const waker = access === null ? null : newWaker(access, fleet, report);
+  return {
+    tally: fleet.tally,
+    start: () => {
+      fleet.start();
+      if (wakeEvery !== undefined) waker?.start(wakeEvery * 1000);
+    },
+    progress: () => report.progress(),
+    summary: () => report.summary(),
+    stop: () => {
+      waker?.stop();
+      fleet.stop();
+    },
+  };
+}
+
+/** All devices are taken to be of one application. */
+async function findAccess(
+  context: CommandContext,
+  options: SimulateOptions,
+  devices: readonly SimulatedDevice[],
+): Promise<ApiAccess> {
+  const need = { permission: 'wakeup:write', deviceId: devices[0]?.deviceId ?? null } as const;
+  const credential = await findCredential(context, options, need);
+  const origin = options.url ?? `http://${listenerAddress(context, 'api')}`;
+  return { origin, credential, clock: context.clock };
+}
+
+function newWaker(access: ApiAccess, fleet: DeviceFleet, report: DeviceReport): RandomWaker {
+  return new RandomWaker({
+    clock: access.clock,
+    pick: () => fleet.pickAsleep(),
+    wake: (deviceId) => wakeAndWait(access, deviceId),
+    onOutcome: (outcome) => report.outcome(outcome),
+    onTrouble: (deviceId, error) => report.trouble(deviceId, error),
+  });
+}

@@ -1,0 +1,71 @@
+/** GET /v1/device/status?device_id=… on the ops listener: what this server knows of one device now. */
+import type { Clock } from '../base/clock.ts';
+import type { DeviceDirectory } from '../actor/device-directory.ts';
+import { parseDeviceId, type DeviceId } from '../domain/ids.ts';
+import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import type { ConnectionRecords } from '../ports/connection-records.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { describeDevice, type DeviceStatus } from './device-status.ts';
+
+export interface StatusHouse {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly directory: DeviceDirectory;
+  readonly signalRecords: ConnectionRecords;
+  readonly sleepRecords: ConnectionRecords;
+  readonly events: EventLog;
+}
+
+/** What happened is told once it is committed; a store that takes nothing must not hide what is observed. */
+const commitMsMax = 2000;
+
+export function statusRoutes(house: StatusHouse): readonly AdminRoute[] {
+  return [{ method: 'GET', path: '/v1/device/status', handle: ({ query }) => answer(house, query) }];
+}
+
+async function answer(house: StatusHouse, query: URLSearchParams): Promise<AdminReply> {
+  const deviceId = parseDeviceId(query.get('device_id') ?? '');
+  if (deviceId === null) return { status: 400, body: { error: 'device_id: 1-255 bytes of valid UTF-8' } };
+  await settledWithin(house.clock, commitMsMax, bothCommitted(house, deviceId));
+  const status = observe(house, deviceId);
+  if (status !== null) return { status: 200, body: status };
+  return { status: 404, body: { error: `no device ${JSON.stringify(deviceId)} in the registry` } };
+}
+
+async function bothCommitted(house: StatusHouse, deviceId: DeviceId): Promise<void> {
+  await house.signalRecords.committed(deviceId);
+  await house.sleepRecords.committed(deviceId);
+}
+
+function observe(house: StatusHouse, deviceId: DeviceId): DeviceStatus | null {
+  const device = house.registry.findDevice(deviceId);
+  if (device === null) return null;
+  const actor = house.directory.find(deviceId);
+  return describeDevice({
+    device,
+    events: house.events,
+    nowMs: house.clock.wallMs(),
+    signal: {
+      record: house.signalRecords.read(deviceId),
+      isHeld: actor !== null && actor.signalEpoch > 0,
+      heartbeatAt: actor?.signalHeartbeatAt ?? 0,
+    },
+    sleep: {
+      record: house.sleepRecords.read(deviceId),
+      isHeld: actor !== null && actor.sleepEpoch > 0,
+      heartbeatAt: actor?.sleepHeartbeatAt ?? 0,
+    },
+  });
+}
+
+function settledWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const giveUp = clock.after(ms, resolve);
+    const settle = (): void => {
+      giveUp();
+      resolve();
+    };
+    work.then(settle, settle);
+  });
+}

@@ -1,0 +1,81 @@
+/** The webhooks as the server has them: told of every commit, asked by operators. The work is done on their own thread. */
+import { readFileSync } from 'node:fs';
+import type { Clock } from '../base/clock.ts';
+import type { AdminRoute } from '../ops/admin-route.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Log } from '../ports/log.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import { webhookRoutes } from './webhook-routes.ts';
+import { WebhookThread, type WebhookThreadParts } from './webhook-thread.ts';
+
+export interface WebhooksParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
+  readonly events: Pick<EventLog, 'head' | 'follow'>;
+  /** Of a store that this process has open. */
+  readonly dataDirectory: string;
+  /** Whether they may go to loopback, private and other special addresses. */
+  readonly allowLocal: boolean;
+  /** A test has a thread that it can make die. */
+  readonly startWorker?: NonNullable<WebhookThreadParts['startWorker']>;
+}
+
+export class Webhooks {
+  readonly routes: readonly AdminRoute[];
+  readonly #events: WebhooksParts['events'];
+  readonly #thread: WebhookThread;
+  /** A head was posted in this turn of the loop; the next one waits for the end of it. */
+  #isPosted = false;
+  #unfollow = (): void => undefined;
+
+  constructor({ dataDirectory: directory, allowLocal, events, ...parts }: WebhooksParts) {
+    const userAgent = `Reveille/${readVersion()}`;
+    this.#events = events;
+    this.#thread = new WebhookThread({
+      ...parts,
+      task: () => ({ directory, allowLocal, userAgent, head: events.head }),
+    });
+    this.routes = webhookRoutes(this.#thread);
+  }
+
+  /**
+   * Resolves when they are served; rejects when the thread cannot be started. Call it with the registry in, and before
+   * anything happens that a webhook is to be told of.
+   */
+  async start(): Promise<void> {
+    await this.#thread.start();
+    // What was committed while it started, too.
+    this.#tellHead();
+    this.#unfollow = this.#events.follow(() => this.#tellHead());
+  }
+
+  /** After every change of a webhook, or of a product's applications. */
+  registryChanged(): void {
+    this.#thread.post({ kind: 'registry-changed' });
+  }
+
+  /** Resolves when the thread is gone; attempts under way have some seconds. What was not delivered comes after the next start. */
+  async stop(): Promise<void> {
+    this.#unfollow();
+    await this.#thread.stop();
+  }
+
+  /** At once, for the first commit of a turn of the loop; once more at its end, where there were more. */
+  #tellHead(): void {
+    if (this.#isPosted) return;
+    this.#isPosted = true;
+    const { head } = this.#events;
+    this.#thread.post({ kind: 'head', head });
+    setImmediate(() => {
+      this.#isPosted = false;
+      if (this.#events.head > head) this.#tellHead();
+    });
+  }
+}
+
+/** Of the package this file belongs to, in a checkout and in a build. */
+function readVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

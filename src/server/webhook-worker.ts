@@ -1,0 +1,113 @@
+/**
+ * The thread of the webhooks. It reads registry and log beside the main thread, from the same memory map, and has a
+ * store of its own; what it does for receivers never costs the loop that devices and callers wait for.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '../base/assert.ts';
+import { SystemClock } from '../base/system-clock.ts';
+import { succeed } from '../base/outcome.ts';
+import type { Webhook } from '../domain/registry.ts';
+import { RegistryStore } from '../store/registry-store.ts';
+import { RegistryTables } from '../store/registry-tables.ts';
+import { StateTables } from '../store/state-tables.ts';
+import { StoredEvents } from '../store/stored-events.ts';
+import { WebhookBookStore } from '../store/webhook-book-store.ts';
+import { WebhookTables } from '../store/webhook-tables.ts';
+import { WebhookEngine } from '../webhooks/engine.ts';
+import { HttpSender } from '../webhooks/http-sender.ts';
+import { webhookLimits } from '../webhooks/limits.ts';
+import { SystemNames } from '../webhooks/name-resolver.ts';
+import { WebhookDesk } from '../webhooks/webhook-desk.ts';
+import type {
+  FromWebhooks,
+  ToWebhooks,
+  WebhookQuestion,
+  WebhookReply,
+  WebhookTask,
+} from './webhook-messages.ts';
+import { countsOverPort, logOverPort } from './webhook-voice.ts';
+
+/** Counts cross so often. */
+const countsMs = 1000;
+
+const port = parentPort;
+assert(port !== null, 'webhooks are served on a thread');
+const task = workerData as WebhookTask;
+const send = (message: FromWebhooks): void => port.postMessage(message);
+
+const clock = new SystemClock();
+const log = logOverPort(send);
+const counts = countsOverPort(send);
+const registryTables = new RegistryTables(task.directory, 'read-only');
+const registry = new RegistryStore(registryTables);
+const state = new StateTables(task.directory, 'read-only');
+const events = new StoredEvents(state);
+const tables = new WebhookTables(task.directory, 'write');
+const book = new WebhookBookStore(tables);
+const sender = new HttpSender({
+  clock,
+  resolver: new SystemNames(),
+  allowLocal: task.allowLocal,
+  userAgent: task.userAgent,
+  attemptMsMax: webhookLimits.attemptMsMax,
+});
+const engine = new WebhookEngine({
+  clock,
+  log,
+  telemetry: counts,
+  registry: {
+    webhooks: (): Iterable<Webhook> => registryTables.entries('webhook'),
+    findProduct: (productId) => registry.findProduct(productId),
+  },
+  events,
+  book,
+  sender,
+});
+const desk = new WebhookDesk({ clock, engine, book, sender });
+
+engine.start(task.head);
+const stopCounting = clock.every(countsMs, () => counts.flush());
+port.on('message', (message: ToWebhooks) => void take(message));
+send({ kind: 'ready' });
+
+async function take(message: ToWebhooks): Promise<void> {
+  switch (message.kind) {
+    case 'head':
+      events.refresh();
+      return engine.advance(message.head);
+    case 'registry-changed':
+      registry.purge();
+      return engine.registryChanged();
+    case 'question':
+      return send({ kind: 'reply', id: message.id, reply: await answer(message.question) });
+    case 'stop':
+      return stop();
+  }
+}
+
+async function answer(question: WebhookQuestion): Promise<WebhookReply> {
+  switch (question.kind) {
+    case 'list':
+      return succeed(desk.list());
+    case 'show':
+      return desk.show(question.name, question.after, question.limit);
+    case 'test':
+      return desk.test(question.name);
+    case 'replay':
+      return desk.replay(question.name, question.eventId);
+    case 'enable':
+      return desk.enable(question.name);
+  }
+}
+
+async function stop(): Promise<void> {
+  await engine.stop();
+  stopCounting();
+  counts.flush();
+  await Promise.all([
+    tables.environment.close(),
+    state.environment.close(),
+    registryTables.environment.close(),
+  ]);
+  port?.close();
+}

@@ -1,0 +1,81 @@
+/** What webhooks bound, and what full means. Source: events.md, Webhooks; what it leaves open is decided here. */
+
+export interface WebhookLimits {
+  /** Of one attempt, all told: name, connection, TLS, headers, body. */
+  readonly attemptMsMax: number;
+  /** Before the second attempt, the third, ...; after the last of them an event is parked. */
+  readonly retryDelaysMs: readonly number[];
+  /** A delay is its rung times a number drawn evenly from 1 - jitter to 1 + jitter. */
+  readonly retryJitter: number;
+  /** Events of a hook that were read from the log and are not settled; full: it reads no further. */
+  readonly windowEventsMax: number;
+  /** Behind a cursor that one device holds up; beyond it what holds it up waits in the store instead. */
+  readonly spanEventsMax: number;
+  /** Events looked at for one hook in one turn of the loop; then it is another's turn. */
+  readonly scanEventsMax: number;
+  /** Attempts under way for one hook, and in all; beyond it events wait their turn. */
+  readonly attemptsPerHookMax: number;
+  readonly attemptsMax: number;
+  /** Failed events of a hook that wait for a retry; full: the hook reads no further. */
+  readonly failedPerHookMax: number;
+  /** Parked events of a hook; beyond it the oldest is dropped. */
+  readonly parkedPerHookMax: number;
+  /** Failures in a row after which an endpoint is only probed, and how far apart its probes come to be. */
+  readonly circuitFailures: number;
+  readonly probeDelayMsMax: number;
+  /** Hooks that are served; those beyond it in the registry's order are not, and the log says so. */
+  readonly hooksMax: number;
+  /** A cursor that has moved is committed this soon after an attempt, and after events that were not for its hook. */
+  readonly commitMs: number;
+  readonly commitIdleMs: number;
+  /** A store that refused a commit is asked again after this; meanwhile this many changes may wait, then nothing is read. */
+  readonly commitRetryMs: number;
+  readonly changesWaitingMax: number;
+  /** Attempts under way may end for so long when the server stops. */
+  readonly stopMsMax: number;
+}
+
+export const webhookLimits: WebhookLimits = {
+  attemptMsMax: 15_000,
+  retryDelaysMs: [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000],
+  retryJitter: 0.2,
+  windowEventsMax: 256,
+  spanEventsMax: 4096,
+  scanEventsMax: 1000,
+  attemptsPerHookMax: 32,
+  attemptsMax: 256,
+  failedPerHookMax: 10_000,
+  parkedPerHookMax: 100_000,
+  circuitFailures: 5,
+  probeDelayMsMax: 600_000,
+  hooksMax: 10_000,
+  commitMs: 50,
+  commitIdleMs: 1000,
+  commitRetryMs: 1000,
+  changesWaitingMax: 20_000,
+  stopMsMax: 5000,
+};
+
+/** Of a receiver's answer; the rest is not read. */
+export const answerBytesMax = 64 * 1024;
+/** Connections kept open between attempts, to all receivers together, and for how long. */
+export const idleConnectionsMax = 128;
+export const idleConnectionMs = 15_000;
+/** What one address of a host may take to connect before the next one is tried. */
+export const addressAttemptMs = 3000;
+/** Of a reason that is kept. */
+export const reasonCharactersMax = 300;
+/** The log's latest events, decoded once for all hooks. */
+export const tailEventsMax = 1024;
+/** Events of one commit that are looked at together, before any hook looks at them; beyond it each hook does. */
+export const concernedEventsMax = 256;
+/** Events that one call replays, and that one listing shows. */
+export const replayEventsMax = 1000;
+export const parkedShownMax = 1000;
+/** Tests by operators under way; beyond it another is refused. */
+export const testsMax = 16;
+/** A name server's answer, and how often it is asked. */
+export const nameServerMs = 4000;
+export const nameServerTries = 2;
+/** Names that wait for the system's own resolver, which is asked for one at a time. */
+export const systemNamesWaitingMax = 64;

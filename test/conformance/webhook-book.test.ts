@@ -1,0 +1,156 @@
+/** What every book of the webhooks does, the one in memory that other tests stand on and the one in LMDB. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { EventId } from '../../src/domain/ids.ts';
+import type {
+  FailedEvent,
+  HookChanges,
+  HookRecord,
+  ParkedEvent,
+  WebhookBook,
+} from '../../src/ports/webhook-book.ts';
+import { WebhookBookStore } from '../../src/store/webhook-book-store.ts';
+import { WebhookTables } from '../../src/store/webhook-tables.ts';
+import { MemoryWebhookBook } from '../support/memory-webhook-book.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { loggedEvent } from '../support/webhook-scene.ts';
+
+const implementations: Readonly<Record<string, (t: Ending) => WebhookBook>> = {
+  'the book in memory': () => new MemoryWebhookBook(),
+  'the book in LMDB': (t) => {
+    const directory = temporaryDirectory(t);
+    const tables = new WebhookTables(join(directory), 'write');
+    t.after(() => tables.environment.close());
+    return new WebhookBookStore(tables);
+  },
+};
+
+const failure = { atMs: 1_800_000_000_000, status: 500, reason: 'answered 500' };
+
+function record(overrides: Partial<HookRecord> = {}): HookRecord {
+  return {
+    number: 1,
+    cursor: 5,
+    parked: 0,
+    switchedOff: null,
+    lastSuccessAtMs: null,
+    lastFailure: null,
+    ...overrides,
+  };
+}
+
+function changes(overrides: Partial<HookChanges> = {}): HookChanges {
+  const { number = 1 } = overrides;
+  return {
+    id: `app\nhttps://backend.example/${number}`,
+    number,
+    record: record({ number }),
+    failed: new Map(),
+    parked: new Map(),
+    parkedTrimmed: 0,
+    ...overrides,
+  };
+}
+
+function failed(sequence: number, attempts = 1): FailedEvent {
+  return { event: loggedEvent(sequence, `device-${sequence}`), attempts, dueAtMs: 1_800_000_000_500 };
+}
+
+function parked(sequence: number): ParkedEvent {
+  return { event: loggedEvent(sequence, `device-${sequence}`), failure };
+}
+
+const failedOf = (...sequences: number[]): Map<number, FailedEvent> =>
+  new Map(sequences.map((sequence) => [sequence, failed(sequence)]));
+const parkedOf = (...sequences: number[]): Map<number, ParkedEvent> =>
+  new Map(sequences.map((sequence) => [sequence, parked(sequence)]));
+const sequencesOf = (entries: Iterable<FailedEvent | ParkedEvent>): number[] =>
+  Array.from(entries, ({ event }) => event.sequence);
+
+for (const [name, open] of Object.entries(implementations)) {
+  test(`${name}: a hook's record comes back as it was written`, async (t) => {
+    const book = open(t);
+    const written = record({
+      parked: 3,
+      switchedOff: { atMs: 1_800_000_000_001, secretSha256: 'ab'.repeat(32) },
+      lastSuccessAtMs: 1_800_000_000_002,
+      lastFailure: failure,
+    });
+    await book.commit([changes({ record: written }), changes({ number: 2 })]);
+    assert.deepEqual(
+      [...book.hooks()],
+      [
+        ['app\nhttps://backend.example/1', written],
+        ['app\nhttps://backend.example/2', record({ number: 2 })],
+      ],
+    );
+  });
+
+  test(`${name}: failed and parked events come back as they were, in the order of the log, each hook's own`, async (t) => {
+    const book = open(t);
+    await book.commit([
+      changes({ failed: failedOf(300, 2, 70_000), parked: parkedOf(9, 4) }),
+      changes({ number: 2, failed: failedOf(3), parked: parkedOf(5) }),
+    ]);
+    assert.deepEqual([...book.failed(1)], [failed(2), failed(300), failed(70_000)]);
+    assert.deepEqual(book.findFailed(1, 300), failed(300));
+    assert.equal(book.findFailed(2, 300), null);
+    assert.deepEqual(book.parked(1, 0, 10), [parked(4), parked(9)]);
+    assert.deepEqual(sequencesOf(book.parked(1, 4, 10)), [9]);
+    assert.deepEqual(sequencesOf(book.parked(1, 0, 1)), [4]);
+    assert.deepEqual(await book.findParked(1, 'event-9' as EventId), parked(9));
+    assert.equal(await book.findParked(1, 'event-5' as EventId), null);
+  });
+
+  test(`${name}: what is replaced is replaced, and what is removed is gone`, async (t) => {
+    const book = open(t);
+    await book.commit([changes({ failed: failedOf(1, 2), parked: parkedOf(3) })]);
+    const replaced = new Map([
+      [1, failed(1, 2)],
+      [2, null],
+    ]);
+    await book.commit([changes({ failed: replaced, parked: new Map([[3, null]]) })]);
+    assert.deepEqual([...book.failed(1)], [failed(1, 2)]);
+    assert.deepEqual(book.parked(1, 0, 10), []);
+  });
+
+  test(`${name}: trimming takes the oldest of those that were parked before`, async (t) => {
+    const book = open(t);
+    await book.commit([changes({ parked: parkedOf(5, 6, 7, 8) })]);
+    await book.commit([changes({ parked: parkedOf(1), parkedTrimmed: 2 })]);
+    assert.deepEqual(sequencesOf(book.parked(1, 0, 10)), [1, 7, 8]);
+  });
+
+  test(`${name}: a dropped hook is gone at once, what it left with a sweep, and its number with that`, async (t) => {
+    const book = open(t);
+    await book.commit([
+      changes({ failed: failedOf(1) }),
+      changes({ number: 2, failed: failedOf(1), parked: parkedOf(2) }),
+    ]);
+    assert.equal(book.freeNumber(), 3);
+    await book.commit([changes({ number: 2, record: null })]);
+    assert.equal(book.hooks().size, 1);
+    assert.equal(book.freeNumber(), 3, 'while anything of it is left, nobody else has its number');
+    await book.sweep();
+    assert.deepEqual(sequencesOf(book.failed(1)), [1]);
+    assert.deepEqual([...book.failed(2)], []);
+    assert.deepEqual(book.parked(2, 0, 10), []);
+    assert.equal(book.freeNumber(), 2);
+  });
+
+  test(`${name}: a hook that goes and comes back in one commit is there`, async (t) => {
+    const book = open(t);
+    await book.commit([changes()]);
+    const id = 'app\nhttps://backend.example/1';
+    await book.commit([changes({ record: null }), changes({ id, number: 2 })]);
+    assert.equal(book.hooks().get(id)?.number, 2);
+  });
+
+  test(`${name}: an empty commit is none`, async (t) => {
+    const book = open(t);
+    await book.commit([]);
+    assert.equal(book.hooks().size, 0);
+    assert.equal(book.freeNumber(), 1);
+  });
+}

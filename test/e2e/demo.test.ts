@@ -1,0 +1,83 @@
+/** The demo as a process: every step of its story, on a server of its own and beside one that runs. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { LongCommand, runCli } from '../support/cli-process.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+
+/** What has to be said, in this order. */
+const steps: readonly RegExp[] = [
+  /server +API on .*, sleep server on .*, signal listener on /,
+  /connectivity, before:\n +signal +offline +login - +heartbeat - +offline -\n +sleep +login - /,
+  /controller +signed in as DEMO-\w+, epoch 1; told: a heartbeat every 30 s, sleep at 127\.0\.0\.1:\d+/,
+  /connectivity, online:\n +signal +online +login \d+ /,
+  /module +logged in, wake mode custom, while the controller is awake/,
+  /controller +said bye and is off: the device is asleep/,
+  /connectivity, asleep:\n +signal +offline +login \d+ .*offline \d+\n +sleep +login \d+ /,
+  /module +heartbeat: 64 bytes/,
+  /connectivity, asleep:\n.*\n +sleep +login \d+ +heartbeat \d+ +offline -/,
+  /signed wakeup: HTTP 202, code 0, request [\w-]+/,
+  /packet on the wire: 98 3b 16 f8 f3 9c 00 00, /,
+  /controller +signed in as DEMO-\w+, epoch 2/,
+  /wake report: woken by remote/,
+  /outcome of that wakeup: completed, online again after \d+ ms \(cause: remote\)/,
+  /connectivity, awake:\n +signal +online /,
+  /signed wakeup with custom_data 0x12aB: HTTP 202, code 0/,
+  /packet on the wire: 98 3b 16 f8 f3 9c 12 ab, /,
+  /outcome of that wakeup: completed, it was online already/,
+  /custom_data 0x0001: HTTP 409, code 40902/,
+  /custom_data 0x0002: HTTP 404, code 40412/,
+  /message msga_join_voip_room: \{"room":"demo-room"\}; acknowledged/,
+  /signed message msga_join_voip_room: HTTP 200, code 0, acknowledged at /,
+  /seq +1 +device\.signal\.online +epoch 1/,
+  /seq +2 +device\.sleep\.login +epoch 1/,
+  /seq +3 +device\.signal\.offline +bye, epoch 1/,
+  /seq +4 +device\.wakeup\.accepted +request /,
+  /seq +5 +device\.signal\.online +epoch 2/,
+  /seq +6 +device\.wakeup\.completed +online after \d+ ms, request /,
+  /seq +\d+ +device\.signal\.offline +bye, epoch 2/,
+  /demo +the story went as it should/,
+  /device DEMO-\w+ disabled again/,
+];
+
+function assertStory(said: string): void {
+  let rest = said;
+  for (const step of steps) {
+    const found = step.exec(rest);
+    assert.ok(found !== null, `${String(step)} is not, or not in its place, in:\n${said}`);
+    rest = rest.slice(found.index + found[0].length);
+  }
+}
+
+test('the demo tells the whole wake story on a server of its own', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const { exitCode, stdout, stderr } = await runCli(['demo', '--data-dir', directory]);
+  assert.equal(exitCode, 0, stdout + stderr);
+  assertStory(stdout);
+});
+
+test('beside a running server the demo plays on that, and every step is an object for machines', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const freePorts = ['api', 'sleep', 'signal', 'ops'].flatMap((name) => [
+    '--set',
+    `${name}.listen=127.0.0.1:0`,
+  ]);
+  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
+  await server.line((line) => line.includes('"msg":"ready"'));
+  const { exitCode, stdout, stderr } = await runCli(['demo', '--json', '--data-dir', directory]);
+  assert.equal(exitCode, 0, stdout + stderr);
+  const told = stdout.trimEnd().split('\n');
+  const objects = told.map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.match(String(objects[0]?.['what']), new RegExp(`process ${server.pid} runs`));
+  const outcomes = objects.flatMap(({ outcome }) => (outcome === undefined ? [] : [outcome as object]));
+  const [woken, awake] = outcomes as { status: string; already_online: boolean; woke_after_ms: number }[];
+  assert.deepEqual([woken?.status, woken?.already_online], ['completed', false]);
+  assert.ok((woken?.woke_after_ms ?? 0) >= 300, 'the controller of the demo boots for 300 ms');
+  assert.deepEqual([awake?.status, awake?.already_online], ['completed', true]);
+  const events = objects.flatMap(({ event }) => (event === undefined ? [] : [event as { seq: number }]));
+  assert.deepEqual(
+    events.map(({ seq }) => seq),
+    Array.from({ length: 11 }, (_, i) => i + 1),
+  );
+  assert.equal(await server.stop('SIGTERM'), 0);
+});

@@ -1,0 +1,835 @@
+/**
+ * The signal listener on real sockets, with a house of test size behind it and a clock that the tests drive.
+ * Source: signal-wire.md.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { afterEach, beforeEach, test } from 'node:test';
+import { WebSocket } from 'ws';
+import { readOpenFilesLimit } from '../../src/base/open-files-limit.ts';
+import { SignalController, type SignalControllerOptions } from '../../src/cli/signal-controller.ts';
+import { descriptorsReserved } from '../../src/domain/limits.ts';
+import type { MessageId } from '../../src/domain/ids.ts';
+import type { DeviceMessage } from '../../src/domain/signal.ts';
+import { SignalListener } from '../../src/signal-gateway/listener.ts';
+import { signalGatewayDefaults, type SignalGatewaySettings } from '../../src/signal-gateway/settings.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { FakeSignalSessions } from '../support/fake-signal-sessions.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { encodeFrame, loginText, opcodes, SignalPeer, upgradeRequest } from '../support/signal-peer.ts';
+
+let clock: DrivenClock;
+let sessions: FakeSignalSessions;
+let telemetry: FakeTelemetry;
+let log: FakeLog;
+let listener: SignalListener;
+let port: number;
+let otherSockets: number;
+const sockets: RawPeer[] = [];
+const controllers: SignalController[] = [];
+
+beforeEach(() => {
+  clock = new DrivenClock();
+  sessions = new FakeSignalSessions();
+  telemetry = new FakeTelemetry();
+  log = new FakeLog();
+  otherSockets = 0;
+});
+
+afterEach(() => {
+  listener.close();
+  for (const { socket } of sockets.splice(0)) socket.destroy();
+  for (const controller of controllers.splice(0)) void controller.terminate();
+});
+
+async function listen(settings: Partial<SignalGatewaySettings> = {}): Promise<void> {
+  listener = new SignalListener(
+    { ...signalGatewayDefaults, port: 0, ...settings },
+    {
+      clock,
+      sessions,
+      telemetry,
+      log,
+      sleepServers: () => ['192.0.2.1:8081', 'sleep.example:8081'],
+      otherSockets: () => otherSockets,
+    },
+  );
+  await listener.listen();
+  port = listener.address.port;
+}
+
+async function rawPeer(localAddress?: string): Promise<RawPeer> {
+  const peer = await RawPeer.connect(port, localAddress);
+  sockets.push(peer);
+  return peer;
+}
+
+/** Upgraded, its challenge unread. */
+async function peer(localAddress?: string): Promise<SignalPeer> {
+  const peer = new SignalPeer(await rawPeer(localAddress));
+  await peer.upgrade();
+  return peer;
+}
+
+/** Upgraded and welcome. */
+async function onlinePeer(): Promise<SignalPeer> {
+  const online = await peer();
+  await online.logIn();
+  return online;
+}
+
+async function controller(options: Partial<SignalControllerOptions> = {}): Promise<SignalController> {
+  const url = `ws://127.0.0.1:${port}`;
+  const made = await SignalController.connect({
+    url,
+    deviceId: 'TESTDEVICE01',
+    secret: 'device-secret',
+    clock,
+    ...options,
+  });
+  controllers.push(made);
+  return made;
+}
+
+/** What an HTTP request is answered: status line, headers in lower case, body. */
+async function answerTo(request: string): Promise<{ status: string; head: string; body: string }> {
+  const peer = new SignalPeer(await rawPeer());
+  peer.raw.send(request);
+  const head = await peer.readHead();
+  const status = head.slice('HTTP/1.1 '.length, head.indexOf('\r\n'));
+  return { status, head: head.toLowerCase(), body: await peer.raw.readAll() };
+}
+
+function message(id: string): DeviceMessage {
+  return { id: id as MessageId, name: 'msga_join_voip_room', payload: { room: 7 } };
+}
+
+/** Turns the event loop until it is so. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((turned) => setImmediate(turned));
+}
+
+const nowS = Date.UTC(2026, 10, 20, 8, 30, 0) / 1000;
+
+test('the server speaks first: a challenge of 32 characters, and another for everybody', async () => {
+  await listen();
+  const [first, second] = [await peer(), await peer()];
+  const text = await first.readText();
+  assert.match(text, /^\{"type":"challenge","session_key":"[A-Za-z0-9_-]{32}"\}$/);
+  assert.notEqual(await second.readText(), text);
+});
+
+test('a login is welcomed with all that the page says, in its order', async () => {
+  await listen();
+  const online = await peer();
+  assert.equal(
+    await online.logIn(),
+    `{"type":"welcome","epoch":1,"heartbeat_s":30,"server_time":${nowS},` +
+      `"sleep":{"servers":["192.0.2.1:8081","sleep.example:8081"],"heartbeat_s":50,"heartbeat_bytes":64,` +
+      `"wake_pattern":"983b16f8f39c","wakeup_packet":"983b16f8f39c0000",` +
+      `"retry":{"min_s":2,"max_s":300,"jitter":0.5}}}`,
+  );
+  assert.equal(telemetry.count('signal login accepted'), 1);
+  assert.equal(listener.sessionCount, 1);
+  assert.equal(listener.handshakeCount, 0);
+});
+
+test('the upgrade echoes the subprotocol and no extension', async () => {
+  await listen();
+  const offered = {
+    'Sec-WebSocket-Protocol': 'chat, reveille.signal.v1,other',
+    'Sec-WebSocket-Extensions': 'permessage-deflate; client_max_window_bits',
+  };
+  const upgrading = new SignalPeer(await rawPeer());
+  upgrading.raw.send(upgradeRequest(offered, 'GET /v1/signal/?x=1'));
+  const head = (await upgrading.readHead()).toLowerCase();
+  assert.match(head, /^http\/1\.1 101 /);
+  assert.match(head, /\r\nsec-websocket-protocol: reveille\.signal\.v1\r\n/);
+  assert.match(head, /\r\nsec-websocket-accept: s3pplmbitxaq9kygzzhzrbk\+xoo=\r\n/);
+  assert.doesNotMatch(head, /extensions/);
+});
+
+test('a subprotocol offered in a second header is offered', async () => {
+  await listen();
+  const upgrading = new SignalPeer(await rawPeer());
+  upgrading.raw.send(
+    upgradeRequest({ 'Sec-WebSocket-Protocol': 'chat\r\nSec-WebSocket-Protocol: reveille.signal.v1' }),
+  );
+  assert.match(await upgrading.readHead(), /^HTTP\/1\.1 101 /);
+});
+
+test('what is no upgrade of ours is told why, and its connection closed', async () => {
+  await listen();
+  const plain = { Upgrade: null, 'Sec-WebSocket-Key': null };
+  const cases: readonly (readonly [string, string])[] = [
+    [upgradeRequest({ 'Sec-WebSocket-Protocol': null }), '400 Bad Request'],
+    [upgradeRequest({ 'Sec-WebSocket-Protocol': 'reveille.signal.v2' }), '400 Bad Request'],
+    [upgradeRequest({ 'Sec-WebSocket-Protocol': 'Reveille.Signal.V1' }), '400 Bad Request'],
+    [upgradeRequest({ 'Sec-WebSocket-Key': 'short' }), '400 Bad Request'],
+    [upgradeRequest({}, 'POST /v1/signal'), '400 Bad Request'],
+    [upgradeRequest({}, 'GET /v1/signals'), '404 Not Found'],
+    [upgradeRequest({}, 'GET /v1/signal//'), '404 Not Found'],
+    [upgradeRequest({}, 'GET /'), '404 Not Found'],
+    [upgradeRequest(plain, 'GET /'), '404 Not Found'],
+    [upgradeRequest(plain), '426 Upgrade Required'],
+    [upgradeRequest(plain, 'POST /v1/signal/'), '426 Upgrade Required'],
+    [upgradeRequest({ Upgrade: 'h2c' }), '426 Upgrade Required'],
+    [upgradeRequest({ 'Sec-WebSocket-Version': '8' }), '426 Upgrade Required'],
+  ];
+  for (const [request, status] of cases) {
+    const answer = await answerTo(request);
+    assert.equal(answer.status, status, request);
+    assert.match(answer.head, /\r\ncontent-type: text\/plain; charset=utf-8\r\n/);
+    assert.match(answer.body, /^[a-z].+\n$/);
+  }
+  assert.match((await answerTo(upgradeRequest(plain))).head, /\r\nupgrade: websocket\r\n/);
+  assert.equal(listener.socketCount, 0);
+});
+
+test('a wrong mac, an unknown device and a mac over another challenge are denied in one word', async () => {
+  await listen();
+  const [wrong, unknown, replayed, other] = [await peer(), await peer(), await peer(), await peer()];
+  wrong.send(loginText(await wrong.readSessionKey(), 'TESTDEVICE01', 'wrong'));
+  unknown.send(loginText(await unknown.readSessionKey(), 'nobody'));
+  await replayed.readSessionKey();
+  replayed.send(loginText(await other.readSessionKey()));
+  for (const denied of [wrong, unknown, replayed])
+    assert.deepEqual(await denied.readToEnd(), {
+      texts: ['{"type":"bye","reason":"denied"}'],
+      close: '4401 denied',
+    });
+  assert.equal(telemetry.count('signal login denied'), 3);
+  assert.deepEqual(sessions.logins, []);
+});
+
+const login = loginText('x'.repeat(32));
+const malformedBeforeLogin: readonly (readonly [string, Buffer])[] = [
+  ['no JSON', encodeFrame('{"type":"login"')],
+  ['no object', encodeFrame('["login"]')],
+  ['an unknown type', encodeFrame('{"type":"hello"}')],
+  ['no type', encodeFrame('{}')],
+  ['binary', encodeFrame(login, { opcode: opcodes.binary })],
+  ['a heartbeat before the login', encodeFrame('{"type":"heartbeat"}')],
+  ['an ack before the login', encodeFrame('{"type":"ack","id":"1"}')],
+  ['a report before the login', encodeFrame('{"type":"wake_report","cause":"remote"}')],
+  ['an empty message', encodeFrame('')],
+];
+for (const [name, frame] of malformedBeforeLogin)
+  test(`${name} is 4400 before the login`, async () => {
+    await listen();
+    const stranger = await peer();
+    await stranger.readSessionKey();
+    stranger.raw.send(frame);
+    assert.deepEqual(await stranger.readToEnd(), {
+      texts: ['{"type":"bye","reason":"malformed"}'],
+      close: '4400 malformed',
+    });
+    assert.equal(telemetry.count('signal login malformed'), 1);
+  });
+
+const malformedInSession: readonly (readonly [string, Buffer])[] = [
+  ['no JSON', encodeFrame('heartbeat')],
+  ['a second login', encodeFrame(login)],
+  ['an unknown type', encodeFrame('{"type":"welcome"}')],
+  ['binary', encodeFrame('{"type":"heartbeat"}', { opcode: opcodes.binary })],
+  ['an ack of a number', encodeFrame('{"type":"ack","id":1}')],
+  ['an unknown cause', encodeFrame('{"type":"wake_report","cause":"curiosity"}')],
+];
+for (const [name, frame] of malformedInSession)
+  test(`${name} is 4400 in a session, which ends as malformed`, async () => {
+    await listen();
+    const online = await onlinePeer();
+    online.raw.send(frame);
+    assert.deepEqual(await online.readToEnd(), {
+      texts: ['{"type":"bye","reason":"malformed"}'],
+      close: '4400 malformed',
+    });
+    assert.deepEqual(
+      sessions.ends.map(({ reason }) => reason),
+      ['malformed'],
+    );
+    assert.equal(telemetry.count('signal end malformed'), 1);
+  });
+
+test('16 KiB is a message, and a byte more reads an honest 1009', async () => {
+  await listen();
+  const [stranger, online] = [await peer(), await onlinePeer()];
+  await stranger.readSessionKey();
+  const padded = `{"type":"heartbeat","x":"${'x'.repeat(16_384 - 27)}"}`;
+  assert.equal(padded.length, 16_384);
+  online.send(padded);
+  assert.equal(await online.readText(), `{"type":"heartbeat_ack","server_time":${nowS}}`);
+  for (const talker of [stranger, online]) {
+    talker.send(`${padded} `);
+    assert.deepEqual(await talker.readToEnd(), {
+      texts: ['{"type":"bye","reason":"too_large"}'],
+      close: '1009 too_large',
+    });
+  }
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'malformed');
+  assert.equal(telemetry.count('signal login malformed'), 1);
+});
+
+test('64 KiB reads 1009 in one frame or in many; far beyond it the connection is cut, before its bytes are kept', async () => {
+  await listen();
+  const [whole, parted, beyond] = [await peer(), await peer(), await peer()];
+  for (const talker of [whole, parted, beyond]) await talker.readSessionKey();
+  whole.send('x'.repeat(65_536));
+  assert.equal((await whole.readToEnd()).close, '1009 too_large');
+  for (let i = 0; i < 4; i++)
+    parted.raw.send(
+      encodeFrame('x'.repeat(16_384), {
+        opcode: i === 0 ? opcodes.text : opcodes.continuation,
+        fin: i === 3,
+      }),
+    );
+  assert.equal((await parted.readToEnd()).close, '1009 too_large');
+  // The head of a frame of 1 GiB: none of it is waited for.
+  beyond.raw.send(Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 1, 2, 3, 4]));
+  assert.equal((await beyond.readToEnd()).close, 'cut');
+  assert.equal(telemetry.count('signal login malformed'), 3);
+});
+
+test('fragments that together are beyond 64 KiB are cut before the last of them', async () => {
+  await listen();
+  const online = await onlinePeer();
+  online.raw.send(encodeFrame('x'.repeat(60_000), { fin: false }));
+  online.raw.send(encodeFrame('x'.repeat(60_000), { opcode: opcodes.continuation, fin: false }));
+  assert.equal((await online.readToEnd()).close, 'cut');
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'malformed');
+});
+
+test('invalid UTF-8 and reserved bits are cut by the library, and end the session as malformed', async () => {
+  await listen();
+  for (const frame of [encodeFrame(Buffer.from([0xff, 0xfe])), encodeFrame('{}', { reserved: 0x40 })]) {
+    const online = await onlinePeer();
+    online.raw.send(frame);
+    assert.equal((await online.readToEnd()).close, 'cut');
+  }
+  assert.deepEqual(
+    (await sessions.endedSessions(2)).map(({ reason }) => reason),
+    ['malformed', 'malformed'],
+  );
+});
+
+test('a login in single bytes is a login', async () => {
+  await listen();
+  const slow = await peer();
+  const bytes = encodeFrame(loginText(await slow.readSessionKey()));
+  for (const byte of bytes) slow.raw.send(Buffer.from([byte]));
+  assert.match(await slow.readText(), /^\{"type":"welcome"/);
+});
+
+test('a message is read the same however its frames and their bytes are cut', async () => {
+  await listen();
+  const online = await onlinePeer();
+  const text = Buffer.from('{"type":"heartbeat","x":"ä😀"}');
+  for (let at = 0; at <= text.length; at++) {
+    online.raw.send(encodeFrame(text.subarray(0, at), { fin: false }));
+    online.raw.send(encodeFrame(`p${at}`, { opcode: opcodes.ping }));
+    online.raw.send(encodeFrame(text.subarray(at), { opcode: opcodes.continuation }));
+    const pong = await online.readFrame();
+    assert.deepEqual([pong?.opcode, pong?.payload.toString()], [opcodes.pong, `p${at}`]);
+    assert.equal(await online.readText(), `{"type":"heartbeat_ack","server_time":${nowS}}`);
+  }
+  const frame = encodeFrame(text);
+  for (let at = 1; at < frame.length; at++) {
+    online.raw.send(frame.subarray(0, at));
+    online.raw.send(encodeNothing);
+    online.raw.send(frame.subarray(at));
+    assert.equal(await online.readText(), `{"type":"heartbeat_ack","server_time":${nowS}}`);
+  }
+});
+const encodeNothing = Buffer.alloc(0);
+
+test('a session of a controller is told to the house with its media', async () => {
+  await listen();
+  const media = { video: ['h264', 'mjpeg'], fps: 15 };
+  await controller({ media });
+  assert.deepEqual(sessions.logins[0]?.media, media);
+});
+
+test('no login within 10 s is 4408, and never early', async () => {
+  await listen();
+  const [silent, accepted] = [await peer(), await onlinePeer()];
+  clock.advance(9999);
+  assert.equal(telemetry.count('signal login timeout'), 0);
+  clock.advance(1001);
+  assert.deepEqual((await silent.readToEnd()).close, '4408 timeout');
+  assert.equal(telemetry.count('signal login timeout'), 1);
+  accepted.send('{"type":"heartbeat"}');
+  assert.match(await accepted.readText(), /heartbeat_ack/);
+});
+
+test('pings do not put off the login', async () => {
+  await listen();
+  const pinging = await peer();
+  await pinging.readSessionKey();
+  clock.advance(9000);
+  pinging.raw.send(encodeFrame('x', { opcode: opcodes.ping }));
+  assert.equal((await pinging.readFrame())?.opcode, opcodes.pong);
+  clock.advance(2000);
+  assert.equal((await pinging.readToEnd()).close, '4408 timeout');
+});
+
+test('a heartbeat is answered, stamped in whole seconds, and a ping counts as well', async () => {
+  await listen();
+  const online = await onlinePeer();
+  assert.equal(sessions.connection().lastHeartbeatAt, 0, 'a login is not a heartbeat');
+  clock.advance(1999);
+  online.send('{ "type" : "heartbeat" , "more" : [1] }');
+  assert.equal(await online.readText(), `{"type":"heartbeat_ack","server_time":${nowS + 1}}`);
+  assert.equal(sessions.connection().lastHeartbeatAt, nowS + 1);
+  clock.advance(5000);
+  online.raw.send(encodeFrame('hello', { opcode: opcodes.ping }));
+  assert.deepEqual(await online.readFrame(), { opcode: opcodes.pong, payload: Buffer.from('hello') });
+  assert.equal(sessions.connection().lastHeartbeatAt, nowS + 6);
+});
+
+test('90 s of silence end the session, never early and at most two ticks late', async () => {
+  await listen();
+  const online = await onlinePeer();
+  clock.advance(60_000);
+  online.send('{"type":"heartbeat"}');
+  await online.readText();
+  clock.advance(89_999);
+  assert.deepEqual(sessions.ends, []);
+  clock.advance(1001);
+  assert.deepEqual(await online.readToEnd(), {
+    texts: ['{"type":"bye","reason":"heartbeat_timeout"}'],
+    close: '4408 heartbeat_timeout',
+  });
+  assert.deepEqual(
+    sessions.ends.map(({ reason, lastHeartbeatAt }) => [reason, lastHeartbeatAt]),
+    [['heartbeat_timeout', nowS + 60]],
+  );
+});
+
+test('pings alone keep a session', async () => {
+  await listen();
+  const online = await onlinePeer();
+  for (let i = 0; i < 10; i++) {
+    clock.advance(80_000);
+    online.raw.send(encodeFrame('', { opcode: opcodes.ping }));
+    assert.equal((await online.readFrame())?.opcode, opcodes.pong);
+  }
+  assert.deepEqual(sessions.ends, []);
+});
+
+test('a wake report reaches the house', async () => {
+  await listen();
+  const online = await controller();
+  online.reportWake('remote', 'request-1');
+  online.reportWake('abnormal');
+  assert.deepEqual(await sessions.wakeReports(2), [
+    { cause: 'remote', requestId: 'request-1' },
+    { cause: 'abnormal', requestId: null },
+  ]);
+});
+
+test('a message is delivered and acknowledged by its id', async () => {
+  await listen();
+  const online = await onlinePeer();
+  const result = sessions.connection().deliver(message('m-1'));
+  assert.equal(
+    await online.readText(),
+    '{"type":"message","id":"m-1","name":"msga_join_voip_room","payload":{"room":7}}',
+  );
+  online.send('{"type":"ack","id":"another"}');
+  online.send('{"type":"ack","id":"m-1"}');
+  assert.equal(await result, 'acknowledged');
+});
+
+test('a message without an acknowledgement is unknown after 5 s, and its late one changes nothing', async () => {
+  await listen();
+  const online = await controller();
+  const result = sessions.connection().deliver(message('m-1'));
+  const { id } = await online.nextMessage();
+  clock.advance(5000);
+  assert.equal(await result, 'unknown');
+  online.acknowledge(id);
+  const next = sessions.connection().deliver(message('m-2'));
+  online.acknowledge((await online.nextMessage()).id);
+  assert.equal(await next, 'acknowledged');
+});
+
+test('what a device sent when its connection ends is unknown at once', async () => {
+  await listen();
+  const online = await controller();
+  const result = sessions.connection().deliver(message('m-1'));
+  await online.nextMessage();
+  void online.close();
+  assert.equal(await result, 'unknown');
+});
+
+test("a device's bye ends its session as bye, and the close is 1000", async () => {
+  await listen();
+  const online = await onlinePeer();
+  online.send('{"type":"bye","reason":"going to sleep"}');
+  assert.equal((await online.readToEnd()).close, '1000 bye');
+  assert.deepEqual(
+    sessions.ends.map(({ reason }) => reason),
+    ['bye'],
+  );
+});
+
+test('a bye before the login is a close and counts as nothing', async () => {
+  await listen();
+  const stranger = await peer();
+  await stranger.readSessionKey();
+  stranger.send('{"type":"bye","reason":"wrong number"}');
+  assert.equal((await stranger.readToEnd()).close, '1000 bye');
+  assert.equal(telemetry.counts.size, 0);
+});
+
+const peerEnds: readonly (readonly [string, string, (peer: SignalPeer) => void])[] = [
+  [
+    'a close frame',
+    'peer_closed',
+    (peer) => peer.raw.send(encodeFrame(Buffer.from([0x03, 0xe8]), { opcode: 8 })),
+  ],
+  ['a close frame without a code', 'peer_closed', (peer) => peer.raw.send(encodeFrame('', { opcode: 8 }))],
+  [
+    'a close frame with a code of its own',
+    'peer_closed',
+    (peer) => peer.raw.send(encodeFrame(Buffer.from([0x0f, 0xa0]), { opcode: 8 })),
+  ],
+  ['a FIN', 'peer_closed', (peer) => peer.socket.end()],
+  ['an RST', 'reset', (peer) => peer.socket.resetAndDestroy()],
+];
+for (const [name, reason, act] of peerEnds)
+  test(`${name} ends the session as ${reason}`, async () => {
+    await listen();
+    act(await onlinePeer());
+    assert.equal((await sessions.endedSessions())[0]?.reason, reason);
+    assert.equal(telemetry.count(`signal end ${reason}`), 1);
+    assert.equal(listener.sessionCount, 0);
+  });
+
+test('a peer that leaves before its login is told to nobody', async () => {
+  await listen();
+  const stranger = await peer();
+  await stranger.readSessionKey();
+  stranger.socket.resetAndDestroy();
+  await until(() => listener.socketCount === 0);
+  assert.equal(telemetry.counts.size, 0);
+});
+
+test('a newer login replaces the older one, whose late close changes nothing', async () => {
+  await listen();
+  const older = await onlinePeer();
+  const newer = await onlinePeer();
+  const connection = sessions.connection();
+  assert.deepEqual(await older.readToEnd(), {
+    texts: ['{"type":"bye","reason":"replaced"}'],
+    close: '4409 replaced',
+  });
+  older.raw.send(encodeFrame(Buffer.from([0x03, 0xe8]), { opcode: 8 }));
+  older.socket.end();
+  await until(() => older.socket.destroyed);
+  newer.send('{"type":"heartbeat"}');
+  assert.match(await newer.readText(), /heartbeat_ack/);
+  assert.equal(connection.lastHeartbeatAt, nowS);
+  assert.deepEqual(sessions.ends, []);
+  assert.equal(telemetry.count('signal end replaced'), 1);
+  assert.equal(listener.sessionCount, 1);
+});
+
+test('replaced and timed out in the same tick is one end: that of who came first', async () => {
+  await listen();
+  await onlinePeer();
+  clock.advance(89_600);
+  const newer = await onlinePeer();
+  clock.advance(1400);
+  assert.deepEqual(sessions.ends, []);
+  assert.equal(telemetry.count('signal end replaced'), 1);
+  newer.send('{"type":"heartbeat"}');
+  assert.match(await newer.readText(), /heartbeat_ack/);
+});
+
+test('a heartbeat and a close in one read are both seen', async () => {
+  await listen();
+  const online = await onlinePeer();
+  clock.advance(7000);
+  online.raw.send(
+    Buffer.concat([
+      encodeFrame('{"type":"heartbeat"}'),
+      encodeFrame(Buffer.from([0x03, 0xe8]), { opcode: 8 }),
+    ]),
+  );
+  const [end] = await sessions.endedSessions();
+  assert.deepEqual([end?.reason, end?.lastHeartbeatAt], ['peer_closed', nowS + 7]);
+});
+
+test('a bye and a heartbeat in one read end with the bye', async () => {
+  await listen();
+  const online = await onlinePeer();
+  online.raw.send(
+    Buffer.concat([encodeFrame('{"type":"bye","reason":"x"}'), encodeFrame('{"type":"heartbeat"}')]),
+  );
+  assert.equal((await online.readToEnd()).close, '1000 bye');
+  assert.deepEqual(
+    sessions.ends.map(({ reason, lastHeartbeatAt }) => [reason, lastHeartbeatAt]),
+    [['bye', 0]],
+  );
+});
+
+test('a login and a FIN in one go are a session that was', async () => {
+  await listen();
+  const hasty = await peer();
+  hasty.socket.end(encodeFrame(loginText(await hasty.readSessionKey())));
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'peer_closed');
+});
+
+test('a kicked device reads why', async () => {
+  await listen();
+  const online = await onlinePeer();
+  sessions.connection().close('kicked');
+  assert.deepEqual(await online.readToEnd(), {
+    texts: ['{"type":"bye","reason":"kicked"}'],
+    close: '4410 kicked',
+  });
+  assert.deepEqual(sessions.ends, []);
+});
+
+test('the welcome waits for the commit, and messages and the answer to a heartbeat wait for the welcome', async () => {
+  await listen();
+  let commit = (): void => undefined;
+  sessions.commit = new Promise((resolve) => (commit = resolve));
+  const online = await peer();
+  online.send(loginText(await online.readSessionKey()));
+  await sessions.loggedIn();
+  const result = sessions.connection().deliver(message('m-1'));
+  online.raw.send(Buffer.concat([encodeFrame('{"type":"heartbeat"}'), encodeFrame('p', { opcode: 9 })]));
+  assert.equal((await online.readFrame())?.opcode, opcodes.pong, 'nothing was said before it');
+  commit();
+  assert.match(await online.readText(), /^\{"type":"welcome","epoch":1,/);
+  assert.match(await online.readText(), /^\{"type":"heartbeat_ack"/);
+  assert.match(await online.readText(), /^\{"type":"message","id":"m-1"/);
+  online.send('{"type":"ack","id":"m-1"}');
+  assert.equal(await result, 'acknowledged');
+});
+
+test('a session that is replaced while its login is committed is never welcomed', async () => {
+  await listen();
+  let commit = (): void => undefined;
+  sessions.commit = new Promise((resolve) => (commit = resolve));
+  const older = await peer();
+  older.send(loginText(await older.readSessionKey()));
+  await sessions.loggedIn();
+  sessions.commit = null;
+  const newer = await peer();
+  assert.match(await newer.logIn(), /^\{"type":"welcome","epoch":2,/);
+  commit();
+  assert.deepEqual(await older.readToEnd(), {
+    texts: ['{"type":"bye","reason":"replaced"}'],
+    close: '4409 replaced',
+  });
+});
+
+test('a login that cannot be committed is told to come again', async () => {
+  await listen();
+  let fail: (error: Error) => void = () => undefined;
+  sessions.commit = new Promise((_, reject) => (fail = reject));
+  const unlucky = await peer();
+  unlucky.send(loginText(await unlucky.readSessionKey()));
+  await sessions.loggedIn();
+  fail(new Error('the store is closed'));
+  assert.deepEqual(await unlucky.readToEnd(), {
+    texts: ['{"type":"bye","reason":"busy"}'],
+    close: '4503 busy',
+  });
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'drain');
+});
+
+test('a registry that cannot be read is busy, and is logged once a second at most', async () => {
+  await listen();
+  sessions.failure = new Error('the store is gone');
+  for (let i = 0; i < 3; i++) await assert.rejects(controller(), { code: 4503, reason: 'busy' });
+  assert.equal(log.lines.filter(({ level }) => level === 'error').length, 1);
+  clock.advance(1000);
+  await assert.rejects(controller(), { code: 4503 });
+  assert.equal(log.lines.filter(({ level }) => level === 'error').length, 2);
+  assert.equal(telemetry.count('signal login busy'), 4);
+});
+
+test('a full listener is busy but for a login that replaces, and has room again after an end', async () => {
+  await listen({ maxSessions: 1 });
+  sessions.secrets.set('other', 'device-secret');
+  await controller();
+  await assert.rejects(controller({ deviceId: 'other' }), { code: 4503, reason: 'busy' });
+  const newer = await controller();
+  await newer.close();
+  await sessions.endedSessions();
+  await controller({ deviceId: 'other' });
+});
+
+test('beyond the handshakes that may be, in all, the upgrade is answered 503', async () => {
+  await listen({ handshakesMax: 2 });
+  const [first] = [await peer('127.0.0.2'), await peer('127.0.0.3')];
+  const refused = await answerTo(upgradeRequest());
+  assert.equal(refused.status, '503 Service Unavailable');
+  assert.match(refused.head, /\r\nretry-after: [1-9]\d*\r\n/);
+  assert.equal(telemetry.count('signal login busy'), 1);
+  await first.logIn();
+  await peer();
+});
+
+test('beyond the handshakes of one address its upgrades are answered 503, and others come in', async () => {
+  await listen({ handshakesPerAddressMax: 2 });
+  const held = [await peer('127.0.0.2'), await peer('127.0.0.2')];
+  const third = new SignalPeer(await rawPeer('127.0.0.2'));
+  third.raw.send(upgradeRequest());
+  assert.match(await third.readHead(), /^HTTP\/1\.1 503 /);
+  const other = await peer('127.0.0.3');
+  assert.match(await other.logIn(), /welcome/);
+  held[0]?.socket.destroy();
+  await until(() => listener.handshakeCount === 1);
+  await peer('127.0.0.2');
+});
+
+test('an address that asks for nothing cannot keep others out', async () => {
+  await listen({ handshakesPerAddressMax: 3 });
+  const idle = await Promise.all(Array.from({ length: 10 }, () => rawPeer('127.0.0.2')));
+  await until(() => listener.socketCount === 3);
+  assert.equal((await Promise.all(idle.slice(3).map(({ gone }) => gone))).length, 7);
+  assert.match(await (await peer('127.0.0.3')).logIn(), /welcome/);
+});
+
+test('without a bound per address none is kept', async () => {
+  await listen({ handshakesPerAddressMax: 0 });
+  await Promise.all(Array.from({ length: 20 }, () => peer('127.0.0.2')));
+  assert.equal(listener.handshakeCount, 20);
+});
+
+test('descriptors that others hold leave room for a replacing login, then for none', async () => {
+  await listen();
+  sessions.secrets.set('other', 'device-secret');
+  await controller();
+  otherSockets = readOpenFilesLimit() - descriptorsReserved - 200;
+  await assert.rejects(controller({ deviceId: 'other' }), { code: 4503 });
+  await controller();
+  otherSockets += 200;
+  await assert.rejects(controller(), { code: 503 });
+  otherSockets += 300;
+  await assert.rejects(controller(), { code: 'ECONNRESET' });
+});
+
+test('a controller that does not read is reset, and nobody else loses anything', async () => {
+  await listen();
+  sessions.secrets.set('other', 'device-secret');
+  const other = await controller({ deviceId: 'other' });
+  const deaf = await onlinePeer();
+  deaf.socket.pause();
+  const payload = { text: 'x'.repeat(8000) };
+  const connection = sessions.connection();
+  for (let round = 0; sessions.ends.length === 0 && round < 6000; round++) {
+    const deliveries = Array.from({ length: 16 }, (_, i) =>
+      connection.deliver({ ...message(`m-${round}-${i}`), payload }),
+    );
+    clock.advance(5000);
+    for (const result of await Promise.all(deliveries)) assert.equal(result, 'unknown');
+    other.heartbeat();
+    deaf.raw.send(encodeFrame('{"type":"heartbeat"}'));
+    await new Promise((turned) => setImmediate(turned));
+  }
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
+  const result = sessions.connection('other').deliver(message('m'));
+  other.acknowledge((await other.nextMessage()).id);
+  assert.equal(await result, 'acknowledged');
+});
+
+test('a controller that pings and does not read is reset too', async () => {
+  await listen();
+  const deaf = await onlinePeer();
+  deaf.socket.pause();
+  const pings = Buffer.concat(Array.from({ length: 500 }, () => encodeFrame('x'.repeat(125), { opcode: 9 })));
+  while (sessions.ends.length === 0 && !deaf.socket.destroyed)
+    await new Promise((sent) => deaf.socket.write(pings, sent));
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
+});
+
+test('a peer that was dismissed and stays is cut by the library', async () => {
+  await listen();
+  const lingering = await peer();
+  await lingering.readSessionKey();
+  lingering.send('{}');
+  assert.equal((await lingering.readToEnd()).close, '4400 malformed');
+  assert.equal(listener.socketCount, 1, 'it counts while it may hang on');
+  const beat = setInterval(() => lingering.raw.send('still here'), 200);
+  await new Promise((closed) => lingering.socket.once('close', closed));
+  clearInterval(beat);
+  clock.advance(8500);
+  assert.equal(listener.socketCount, 0);
+});
+
+test('a drain closes sessions at its rate with 4503, and takes no new ones', async () => {
+  await listen();
+  const names = Array.from({ length: 10 }, (_, i) => `device-${i}`);
+  for (const name of names) sessions.secrets.set(name, 'device-secret');
+  const online = await Promise.all(names.map((deviceId) => controller({ deviceId })));
+  const [underWay, asking] = [await peer(), await rawPeer()];
+  await underWay.readSessionKey();
+  await until(() => listener.socketCount === 12);
+  const left = listener.drain(10, 30_000);
+  assert.deepEqual(await underWay.readToEnd(), {
+    texts: ['{"type":"bye","reason":"draining"}'],
+    close: '4503 draining',
+  });
+  asking.send(upgradeRequest());
+  assert.match(await asking.readAll(), /^HTTP\/1\.1 503 /);
+  await assert.rejects(controller(), { code: 'ECONNREFUSED' });
+  clock.advance(500);
+  assert.equal(sessions.ends.length, 5);
+  clock.advance(500);
+  assert.equal(await left, 0);
+  assert.deepEqual(
+    await Promise.all(online.map(({ closed }) => closed)),
+    names.map(() => ({ code: 4503, reason: 'draining' })),
+  );
+  assert.equal(new Set(sessions.ends.map(({ ticket }) => ticket.deviceId)).size, 10);
+  assert.equal(telemetry.count('signal end drain'), 10);
+});
+
+test('a close of the listener leaves no socket and tells of none', async () => {
+  await listen();
+  const [online, stranger, asking] = [await onlinePeer(), await peer(), await rawPeer()];
+  listener.close();
+  await Promise.all([online.raw.gone, stranger.raw.gone, asking.gone]);
+  assert.deepEqual(sessions.ends, []);
+  assert.equal(clock.pendingTimers, 0);
+  await assert.rejects(controller(), { code: 'ECONNREFUSED' });
+});
+
+test('a port that another server has is not shared', async () => {
+  await listen();
+  const house = { clock, sessions, telemetry, log, sleepServers: () => [], otherSockets: () => 0 };
+  const second = new SignalListener({ ...signalGatewayDefaults, port }, house);
+  await assert.rejects(second.listen(), /in use/);
+  second.close();
+});
+
+test('a client library with compression on offer goes without it', async () => {
+  await listen();
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/signal/`, ['reveille.signal.v1'], {
+    perMessageDeflate: true,
+  });
+  const [challenge] = (await once(socket, 'message')) as [Buffer];
+  assert.match(challenge.toString(), /challenge/);
+  assert.deepEqual([socket.extensions, socket.protocol], ['', 'reveille.signal.v1']);
+  socket.terminate();
+});
+
+test('the heartbeats of many controllers are sent by one timer', async () => {
+  await listen();
+  const names = Array.from({ length: 20 }, (_, i) => `device-${i}`);
+  for (const name of names) sessions.secrets.set(name, 'device-secret');
+  const before = clock.pendingTimers;
+  const online = await Promise.all(names.map((deviceId) => controller({ deviceId, heartbeat: 30 })));
+  assert.equal(clock.pendingTimers, before + 1);
+  clock.advance(31_000);
+  await until(() => online.every(({ heartbeatAcks }) => heartbeatAcks === 1));
+  await Promise.all(online.map((one) => one.bye('done')));
+  assert.equal(clock.pendingTimers, before);
+});

@@ -1,0 +1,567 @@
+/** A controller at the whole server, over real sockets: what the record, the log and the metrics say of it. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { SignalController, SignalRefused } from '../../src/cli/signal-controller.ts';
+import {
+  deviceIdBytesMax,
+  messageAckMsMax,
+  messagesWaitingMax,
+  signalHeartbeatSeconds,
+  signalMediaBytesMax,
+} from '../../src/domain/limits.ts';
+import {
+  clearDevices,
+  metric,
+  metricsOf,
+  nextTurn,
+  opsOf,
+  startDrivenServer,
+  type DrivenServer,
+} from '../support/driven-server.ts';
+import { EventReader } from '../support/event-reader.ts';
+import { HeldStore } from '../support/held-store.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { loginText, SignalPeer } from '../support/signal-peer.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
+
+let server: DrivenServer;
+before(async () => {
+  server = await startDrivenServer();
+});
+afterEach(() => clearDevices(server, ['TESTDEVICE01', 'SLEEPING01', 'SLEEPING02']));
+after(async () => {
+  await server.stop();
+  assert.deepEqual(
+    server.log.lines.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+interface SignalRecord {
+  readonly is_online: boolean;
+  readonly last_login_at: number | null;
+  readonly last_heartbeat_at: number | null;
+  readonly last_offline_at: number | null;
+}
+
+async function signalOf(deviceId: string, from = server): Promise<SignalRecord> {
+  const answer = await from.api.connectivity(deviceId);
+  assert.equal(answer.json.code, 0, answer.text);
+  return (answer.json.data as unknown as { signal: SignalRecord }).signal;
+}
+
+function nowS(): number {
+  return Math.floor(server.clock.wallMs() / 1000);
+}
+
+/** Resolves when the server has answered the heartbeat. */
+async function heartbeat(controller: SignalController): Promise<void> {
+  const acks = controller.heartbeatAcks;
+  controller.heartbeat();
+  while (controller.heartbeatAcks === acks) await nextTurn();
+}
+
+async function rawLogin(deviceId: string, localAddress?: string): Promise<SignalPeer> {
+  const peer = new SignalPeer(await RawPeer.connect(server.ports.signal, localAddress));
+  await peer.upgrade();
+  await peer.logIn(deviceId, `secret of ${deviceId}`);
+  return peer;
+}
+
+let made = 0;
+/** A body unlike every other: the same words in the same second are a repeat. */
+function send(deviceId: string, from = server): ReturnType<DrivenServer['api']['call']> {
+  const body = { device_id: deviceId, name: 'msga_join_voip_room', payload: { number: (made += 1) } };
+  return from.api.call({ method: 'POST', path: '/v1/device/message', body: JSON.stringify(body) });
+}
+
+test('the record of a controller says when it came, when it was heard last, and when it went', async () => {
+  const device = 'TESTDEVICE01';
+  const never = { is_online: false, last_login_at: null, last_heartbeat_at: null, last_offline_at: null };
+  assert.deepEqual(await signalOf(device), never);
+  const cameAt = nowS();
+  const controller = await server.controller(device);
+  const online = { ...never, is_online: true, last_login_at: cameAt };
+  assert.deepEqual(await signalOf(device), online, 'a login is no heartbeat');
+  server.clock.advance(7000);
+  await heartbeat(controller);
+  assert.deepEqual(await signalOf(device), { ...online, last_heartbeat_at: cameAt + 7 });
+  server.clock.advance(5000);
+  controller.ping();
+  while ((await signalOf(device)).last_heartbeat_at !== cameAt + 12) await nextTurn();
+  server.clock.advance(3000);
+  await controller.bye('asleep');
+  assert.deepEqual(await signalOf(device), {
+    is_online: false,
+    last_login_at: cameAt,
+    last_heartbeat_at: cameAt + 12,
+    last_offline_at: cameAt + 15,
+  });
+});
+
+const ends: { reason: string; code: number; leave: (controller: SignalController) => Promise<unknown> }[] = [
+  { reason: 'bye', code: 1000, leave: (controller) => controller.bye('going') },
+  { reason: 'peer_closed', code: 1000, leave: (controller) => controller.close() },
+  { reason: 'reset', code: 1006, leave: (controller) => controller.terminate() },
+  {
+    reason: 'malformed',
+    code: 4400,
+    leave: (controller) => {
+      controller.acknowledge(17 as unknown as string);
+      return controller.closed;
+    },
+  },
+  {
+    reason: 'heartbeat_timeout',
+    code: 4408,
+    leave: (controller) => {
+      server.clock.advance((3 * signalHeartbeatSeconds + 2) * 1000);
+      return controller.closed;
+    },
+  },
+];
+for (const { reason, code, leave } of ends)
+  test(`a session that ends by ${reason} is offline for that reason, once, in record and log`, async () => {
+    const device = 'SLEEPING01';
+    const reader = await EventReader.fromNow(server.api);
+    const controller = await server.controller(device);
+    await leave(controller);
+    assert.equal((await controller.closed).code, code);
+    const [online, offline] = await reader.take(2);
+    assert.deepEqual([online?.type, online?.data['replaced']], ['device.signal.online', false]);
+    assert.equal(offline?.type, 'device.signal.offline');
+    assert.equal(offline.data['reason'], reason);
+    assert.deepEqual(
+      [offline.epoch, offline.data['session'], offline.data['node'], offline.seq],
+      [online?.epoch, online?.data['session'], online?.data['node'], Number(online?.seq) + 1],
+    );
+    const record = await signalOf(device);
+    const offlineAt = Math.floor(Date.parse(offline.at) / 1000);
+    assert.deepEqual([record.is_online, record.last_offline_at], [false, offlineAt]);
+    assert.ok(nowS() - offlineAt <= 2, 'noticed within two seconds');
+    assert.deepEqual(await reader.rest(), []);
+  });
+
+test('a takeover is told as one login: never offline at any poll, the old one 4409, its late end nothing', async () => {
+  const device = 'SLEEPING02';
+  const reader = await EventReader.fromNow(server.api);
+  const old = await rawLogin(device);
+  const seen: boolean[] = [];
+  let isOver = false;
+  const polling = (async () => {
+    while (!isOver) seen.push((await signalOf(device)).is_online);
+  })();
+  server.clock.advance(4000);
+  const young = await server.controller(device);
+  const { texts, close } = await old.readToEnd();
+  assert.deepEqual([texts, close], [['{"type":"bye","reason":"replaced"}'], '4409 replaced']);
+  old.socket.resetAndDestroy();
+  await heartbeat(young);
+  isOver = true;
+  await polling;
+  assert.ok(seen.length > 0 && seen.every(Boolean), String(seen));
+  const [first, second, ...more] = await reader.rest();
+  assert.deepEqual(more, []);
+  assert.deepEqual(
+    [first, second].map((event) => [event?.type, event?.data['replaced']]),
+    [
+      ['device.signal.online', false],
+      ['device.signal.online', true],
+    ],
+  );
+  assert.equal(second?.epoch, Number(first?.epoch) + 1);
+  assert.equal(young.welcome.epoch, second.epoch);
+  const record = await signalOf(device);
+  assert.deepEqual([record.is_online, record.last_login_at, record.last_offline_at], [true, nowS(), null]);
+  await young.close();
+});
+
+async function kickedBoth(act: (device: string) => Promise<unknown>): Promise<void> {
+  const device = 'TESTDEVICE01';
+  const module = await server.module(device);
+  const controller = await server.controller(device);
+  const reader = await EventReader.fromNow(server.api);
+  await act(device);
+  assert.deepEqual(await controller.closed, { code: 4410, reason: 'kicked' });
+  await module.closed;
+  const told = await reader.take(2);
+  assert.deepEqual(told.map(({ type, data }) => [type, data['reason']]).sort(), [
+    ['device.signal.offline', 'kicked'],
+    ['device.sleep.offline', 'kicked'],
+  ]);
+}
+
+test('a kick ends both sessions of a device with 4410, and it may come back at once', async () => {
+  await kickedBoth(async (device) => {
+    const answer = await opsOf(server).change('/v1/device/kick', { device_id: device });
+    assert.deepEqual(answer, { kicked: true, sessions: ['signal', 'sleep'] });
+  });
+  const back = await server.controller('TESTDEVICE01');
+  assert.equal((await signalOf('TESTDEVICE01')).is_online, true);
+  await back.close();
+});
+
+test('disabling a device ends both its sessions with 4410, and then it is 4401 at the door', async () => {
+  const disable = (device: string, disabled: boolean): Promise<unknown> =>
+    opsOf(server).change('/v1/device/disable', { device_id: device, disabled });
+  await kickedBoth((device) => disable(device, true));
+  await assert.rejects(server.controller('TESTDEVICE01'), { code: 4401, reason: 'denied' });
+  await disable('TESTDEVICE01', false);
+  const back = await server.controller('TESTDEVICE01');
+  await back.close();
+});
+
+test('a wrong secret, an unknown, a disabled and an expired device are refused alike', async () => {
+  const refused = ['TESTDEVICE01', 'NOBODY', 'DISABLED01', 'EXPIRED01'] as const;
+  const said: unknown[] = [];
+  for (const device of refused) {
+    const peer = new SignalPeer(await RawPeer.connect(server.ports.signal));
+    await peer.upgrade();
+    const secret = device === 'TESTDEVICE01' ? 'another secret' : `secret of ${device}`;
+    peer.send(loginText(await peer.readSessionKey(), device, secret));
+    said.push(await peer.readToEnd());
+  }
+  const denial = { texts: ['{"type":"bye","reason":"denied"}'], close: '4401 denied' };
+  assert.deepEqual(
+    said,
+    refused.map(() => denial),
+  );
+});
+
+/** JSON text of exactly so many bytes, some of them beyond ASCII. */
+function mediaOf(bytes: number): { readonly codecs: string[]; readonly note: string } {
+  const media = { codecs: ['h264', 'mjpeg'], note: 'é\u2028"\\💡\u0000' };
+  const missing = bytes - Buffer.byteLength(JSON.stringify(media));
+  return { ...media, note: media.note + 'x'.repeat(missing) };
+}
+
+test('the capabilities a controller reports, as large as may be, stand in its online event as they were', async () => {
+  const reader = await EventReader.fromNow(server.api);
+  const media = mediaOf(signalMediaBytesMax);
+  const controller = await server.controller('SLEEPING01', { media });
+  const [online] = await reader.take(1);
+  assert.deepEqual(online?.data['media'], media);
+  await controller.close();
+  const plain = await server.controller('SLEEPING01');
+  const [, again] = await reader.take(2);
+  assert.equal('media' in (again?.data ?? {}), false, 'what was reported once is not told again');
+  await plain.close();
+  await assert.rejects(server.controller('SLEEPING01', { media: mediaOf(signalMediaBytesMax + 1) }), {
+    code: 4400,
+  });
+});
+
+test('a page of events with large capabilities ends early, and the next one goes on behind it', async () => {
+  const reader = await EventReader.fromNow(server.api);
+  const before = await server.api.call({ path: '/v1/events', query: 'after=latest' });
+  const media = mediaOf(signalMediaBytesMax);
+  const logins = 600;
+  let last = await server.controller('SLEEPING02', { media });
+  for (let i = 1; i < logins; i++) last = await server.controller('SLEEPING02', { media });
+  const page = await server.api.call({
+    path: '/v1/events',
+    query: `limit=1000&after=${String(before.json.data?.['next'])}`,
+  });
+  const { length } = page.json.data?.['events'] as unknown[];
+  assert.ok(length > 400 && length < logins, `${length} in one page`);
+  const told = await reader.take(logins);
+  assert.deepEqual(
+    told.map(({ epoch }) => epoch),
+    Array.from({ length: logins }, (_, i) => last.welcome.epoch - logins + 1 + i),
+  );
+  await last.close();
+});
+
+test('a controller is told the address of the sleep port, or those that are set, in their order', async () => {
+  const controller = await server.controller('SLEEPING01');
+  assert.deepEqual(controller.welcome.sleep.servers, [`127.0.0.1:${server.ports.sleep}`]);
+  assert.equal(controller.welcome.heartbeatSeconds, signalHeartbeatSeconds);
+  assert.equal(controller.welcome.serverTime, nowS());
+  await controller.close();
+  const servers = ['sleep-2.example:8081', '[2001:db8::1]:81', 'sleep-1.example:8081'];
+  const advertising = await startDrivenServer({ overrides: [`sleep.advertise=${servers.join(',')}`] });
+  const told = await advertising.controller('SLEEPING01');
+  assert.deepEqual(told.welcome.sleep.servers, servers);
+  await advertising.stop();
+});
+
+test('a message is answered when the controller acknowledges it, and 50402 when it does not in time', async () => {
+  const device = 'SLEEPING01';
+  const controller = await server.controller(device);
+  const answer = send(device);
+  const { id, name } = await controller.nextMessage();
+  assert.equal(name, 'msga_join_voip_room');
+  controller.acknowledge(id);
+  const { status, json } = await answer;
+  assert.deepEqual([status, json.data?.['id'], json.data?.['device_id']], [200, id, device]);
+  const unanswered = send(device);
+  await controller.nextMessage();
+  server.clock.advance(messageAckMsMax);
+  assert.deepEqual([(await unanswered).status, (await unanswered).json.code], [504, 50402]);
+  await controller.close();
+});
+
+for (const [name, leave] of [
+  ['closes', (controller: SignalController) => controller.close()],
+  ['breaks', (controller: SignalController) => controller.terminate()],
+  ['is taken over', () => server.controller('SLEEPING01')],
+  ['is kicked', () => opsOf(server).change('/v1/device/kick', { device_id: 'SLEEPING01' })],
+] as const)
+  test(`messages that wait are 50402 at once when the connection ${name}`, async () => {
+    const controller = await server.controller('SLEEPING01');
+    const waiting = Array.from({ length: messagesWaitingMax }, () => send('SLEEPING01'));
+    for (let i = 0; i < messagesWaitingMax; i++) await controller.nextMessage();
+    const refused = await send('SLEEPING01');
+    assert.deepEqual([refused.status, refused.json.code], [429, 42901], 'the seventeenth');
+    const left = await leave(controller);
+    for (const { status, json } of await Promise.all(waiting))
+      assert.deepEqual([status, json.code], [504, 50402]);
+    if (left instanceof SignalController) await left.close();
+  });
+
+test('a message to a controller whose login is not committed yet comes behind its welcome', async () => {
+  const device = 'SLEEPING02';
+  const held = await HeldStore.hold(server.dataDirectory);
+  const peer = new SignalPeer(await RawPeer.connect(server.ports.signal));
+  await peer.upgrade();
+  peer.send(loginText(await peer.readSessionKey(), device, `secret of ${device}`));
+  await sessionsAre(1);
+  const answer = send(device);
+  await nextTurn();
+  assert.equal(peer.raw.unread, 0, 'nothing before the login is committed');
+  await held.release();
+  const welcome = JSON.parse(await peer.readText()) as { type: string };
+  const message = JSON.parse(await peer.readText()) as { type: string; id: string };
+  assert.deepEqual([welcome.type, message.type], ['welcome', 'message']);
+  peer.send(JSON.stringify({ type: 'ack', id: message.id }));
+  assert.equal((await answer).status, 200);
+  peer.socket.destroy();
+  await isOffline(device);
+});
+
+async function sessionsAre(count: number): Promise<void> {
+  while (metric(await metricsOf(server), 'reveille_signal_sessions') !== count) await nextTurn();
+}
+
+/** Resolves when it is offline, and the log says so. */
+async function isOffline(device: string): Promise<void> {
+  while ((await signalOf(device)).is_online) await nextTurn();
+}
+
+for (const [name, leave] of [
+  ['hangs up', (peer: SignalPeer) => peer.socket.end()],
+  ['breaks', (peer: SignalPeer) => peer.socket.resetAndDestroy()],
+  ['is taken over', async () => void (await rawLoginUnread('SLEEPING02'))],
+  ['is kicked', () => opsOf(server).change('/v1/device/kick', { device_id: 'SLEEPING02' })],
+] as const)
+  test(`a controller that ${name} before its login is committed is told of in the log, and nothing is sent to it`, async () => {
+    const reader = await EventReader.fromNow(server.api);
+    const held = await HeldStore.hold(server.dataDirectory);
+    const peer = await rawLoginUnread('SLEEPING02');
+    await sessionsAre(1);
+    const left = leave(peer);
+    const isTakeover = name === 'is taken over';
+    if (!isTakeover) await sessionsAre(0);
+    else await peer.raw.gone;
+    await held.release();
+    await left;
+    const [online, next] = await reader.take(2);
+    assert.equal(online?.type, 'device.signal.online');
+    assert.equal(next?.type, isTakeover ? 'device.signal.online' : 'device.signal.offline');
+    assert.equal(next.epoch, Number(online.epoch) + (isTakeover ? 1 : 0));
+    assert.ok(!(await peer.readToEnd()).texts.some((text) => text.includes('welcome')));
+    if (isTakeover) await opsOf(server).change('/v1/device/kick', { device_id: 'SLEEPING02' });
+    await isOffline('SLEEPING02');
+    peer.socket.destroy();
+  });
+
+/** Has sent its login and reads nothing of what follows. */
+async function rawLoginUnread(deviceId: string): Promise<SignalPeer> {
+  const peer = new SignalPeer(await RawPeer.connect(server.ports.signal));
+  await peer.upgrade();
+  peer.send(loginText(await peer.readSessionKey(), deviceId, `secret of ${deviceId}`));
+  return peer;
+}
+
+/** As long as may be, of one, two, three and four bytes; and what a shell, a line or a path would trip over. */
+const strangeIds = [
+  '💡'.repeat(63) + 'abc',
+  'é'.repeat(127) + 'x',
+  '\u0000',
+  'a\nb\r\n{"c":1}',
+  '\ufeffwith a mark',
+  '../../etc/passwd',
+  '__proto__',
+  '%2e%2b +&=?#',
+  'e\u0301',
+  '\u00e9',
+];
+for (const id of strangeIds)
+  test(`a device called ${JSON.stringify(id.slice(0, 20))} is served on every path`, async () => {
+    assert.ok(Buffer.byteLength(id) <= deviceIdBytesMax);
+    const ops = opsOf(server);
+    const secret = `secret of ${id}`;
+    await ops.change('/v1/device/add', { device_id: id, product_id: 'doorbell', secret });
+    const reader = await EventReader.fromNow(server.api);
+    const [module, controller] = [await server.module(id), await server.controller(id)];
+    const answer = send(id);
+    controller.acknowledge((await controller.nextMessage()).id);
+    assert.equal((await answer).json.data?.['device_id'], id);
+    const woken = await server.api.wake({ device_id: id });
+    assert.deepEqual([woken.status, woken.json.data?.['device_id']], [202, id]);
+    await module.nextPacket();
+    const outcome = await server.api.call({
+      path: '/v1/device/wakeup-request',
+      query: `request_id=${String(woken.json['request_id'])}&wait=1`,
+    });
+    assert.deepEqual([outcome.json.data?.['device_id'], outcome.json.data?.['status']], [id, 'completed']);
+    const connectivity = await server.api.connectivity(id);
+    assert.equal(connectivity.json.data?.['device_id'], id);
+    const status = await ops.ask<{ device: { device_id: string }; transitions: { device_id: string }[] }>(
+      '/v1/device/status',
+      new URLSearchParams({ device_id: id }),
+    );
+    assert.equal(status.device.device_id, id);
+    const told = await reader.take(4);
+    for (const event of [...told, ...status.transitions]) assert.equal(event.device_id, id);
+    assert.deepEqual(await ops.change('/v1/device/kick', { device_id: id }), {
+      kicked: true,
+      sessions: ['signal', 'sleep'],
+    });
+    await Promise.all([module.closed, controller.closed]);
+  });
+
+test('what one letter alone tells apart are two devices', async () => {
+  const composed = await server.controller('\u00e9');
+  assert.equal((await signalOf('e\u0301')).is_online, false);
+  assert.equal((await signalOf('\u00e9')).is_online, true);
+  await composed.close();
+});
+
+test('metrics count sessions as they are, and events as they were committed', async () => {
+  const type = 'device.signal.online';
+  const count = async (): Promise<number> =>
+    metric(await metricsOf(server), `reveille_events_total{type="${type}"}`) ?? 0;
+  const [before, reader] = [await count(), await EventReader.fromNow(server.api)];
+  const controllers = [await server.controller('SLEEPING01'), await server.controller('SLEEPING02')];
+  assert.equal(metric(await metricsOf(server), 'reveille_signal_sessions'), 2);
+  const told = await reader.rest();
+  assert.equal((await count()) - before, told.length);
+  await Promise.all(controllers.map((controller) => controller.close()));
+  await sessionsAre(0);
+});
+
+test('a second login on one connection is out of order', async () => {
+  const peer = new SignalPeer(await RawPeer.connect(server.ports.signal));
+  await peer.upgrade();
+  const login = loginText(await peer.readSessionKey(), 'SLEEPING01', 'secret of SLEEPING01');
+  peer.send(login);
+  await peer.readText();
+  peer.send(login);
+  assert.equal((await peer.readToEnd()).close, '4400 malformed');
+  await isOffline('SLEEPING01');
+});
+
+test('a login that is refused does nothing to the session that is there', async () => {
+  const reader = await EventReader.fromNow(server.api);
+  const online = await server.controller('SLEEPING01');
+  const stranger = server.controller('SLEEPING01', { secret: 'guessed' });
+  await assert.rejects(stranger, (error) => error instanceof SignalRefused && error.code === 4401);
+  await heartbeat(online);
+  assert.equal((await signalOf('SLEEPING01')).is_online, true);
+  assert.equal((await reader.rest()).length, 1);
+  await online.close();
+});
+
+test('the server has its certificate, and takes a new one on a reload', { skip: noOpenssl }, async (t) => {
+  const directory = temporaryDirectory(t);
+  const tls = new TestCertificate(directory);
+  tls.use('first');
+  const secured = await startDrivenServer({
+    overrides: [`signal.tls_cert_file=${tls.certFile}`, `signal.tls_key_file=${tls.keyFile}`],
+  });
+  const connect = (trusted: string): Promise<SignalController> =>
+    SignalController.connect({
+      url: `wss://127.0.0.1:${secured.ports.signal}`,
+      deviceId: 'SLEEPING01',
+      secret: 'secret of SLEEPING01',
+      ca: tls.certificateOf(trusted),
+      clock: new SystemClock(),
+    });
+  const older = await connect('first');
+  await assert.rejects(connect('second'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  tls.use('second');
+  await secured.server.reload();
+  await assert.rejects(connect('first'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  await heartbeat(older);
+  const younger = await connect('second');
+  assert.deepEqual(await older.closed, { code: 4409, reason: 'replaced' });
+  assert.equal(younger.welcome.epoch, older.welcome.epoch + 1);
+  tls.spoil();
+  await secured.server.reload();
+  assert.ok(secured.log.lines.some(({ message }) => message.includes('certificate not reloaded')));
+  await heartbeat(younger);
+  await (await connect('second')).close();
+  await secured.stop();
+});
+
+test('a drain while a login awaits its commit welcomes it and lets it go with the others', async () => {
+  const overrides = ['signal.drain_per_second=1'];
+  const stopping = await startDrivenServer({ overrides });
+  const others = [await stopping.controller('TESTDEVICE01'), await stopping.controller('SLEEPING01')];
+  const held = await HeldStore.hold(stopping.dataDirectory);
+  const late = SignalController.connect({
+    url: `ws://127.0.0.1:${stopping.ports.signal}`,
+    deviceId: 'SLEEPING02',
+    secret: 'secret of SLEEPING02',
+    clock: new SystemClock(),
+  });
+  while (metric(await metricsOf(stopping), 'reveille_signal_sessions') !== 3) await nextTurn();
+  const stopped = stopping.stop();
+  await held.release();
+  const { welcome, closed } = await late;
+  assert.deepEqual(welcome.sleep.servers, [`127.0.0.1:${stopping.ports.sleep}`]);
+  stopping.clock.advance(3000);
+  for (const each of [closed, ...others.map((other) => other.closed)])
+    assert.deepEqual(await each, { code: 4503, reason: 'draining' });
+  await stopped;
+});
+
+test('while stopping, a message is 503 with Retry-After, and nobody is let in', async () => {
+  const stopping = await startDrivenServer();
+  const controller = await stopping.controller('SLEEPING01');
+  const stopped = stopping.server.stop();
+  const { status, json, headers } = await send('SLEEPING01', stopping);
+  assert.deepEqual([status, json.code, headers['retry-after']], [503, 50301, '1']);
+  assert.equal((await signalOf('SLEEPING01', stopping)).is_online, true, 'until its turn comes');
+  await assert.rejects(stopping.controller('SLEEPING01'), { code: 'ECONNREFUSED' });
+  stopping.clock.advance(200);
+  await stopped;
+  stopping.api.close();
+  assert.equal((await controller.closed).code, 4503);
+});
+
+test('what the time of a drain does not suffice for is ended and told all the same', async () => {
+  const overrides = ['signal.drain_deadline_ms=0', 'sleep.drain_deadline_ms=0'];
+  const first = await startDrivenServer({ overrides });
+  const controller = await first.controller('SLEEPING01');
+  const module = await first.module('SLEEPING01');
+  await first.halt();
+  assert.deepEqual(await controller.closed, { code: 4503, reason: 'draining' });
+  await module.closed;
+  const { clock, dataDirectory } = first;
+  const second = await startDrivenServer({ clock, dataDirectory });
+  const told = await new EventReader(second.api).rest();
+  assert.deepEqual(
+    told.map(({ type, data }) => [type, data['reason']]),
+    [
+      ['device.signal.online', undefined],
+      ['device.sleep.login', undefined],
+      ['device.signal.offline', 'drain'],
+      ['device.sleep.offline', 'drain'],
+    ],
+  );
+  await second.stop();
+});

@@ -1,0 +1,124 @@
+/** `reveille simulate` as a process against a server: devices that wake, come online and sleep again. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+
+const freePorts = ['api', 'sleep', 'signal', 'ops'].flatMap((name) => [
+  '--set',
+  `${name}.listen=127.0.0.1:0`,
+]);
+
+interface Scene {
+  readonly server: LongCommand;
+  readonly directory: string;
+  readonly cli: (...args: string[]) => Promise<CliResult>;
+}
+
+/** A server with its two demo devices. */
+async function openScene(t: Ending): Promise<Scene> {
+  const directory = join(temporaryDirectory(t), 'data');
+  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
+  await server.line((line) => line.includes('"msg":"ready"'));
+  return { server, directory, cli: (...args) => runCli([...args, '--data-dir', directory]) };
+}
+
+type Said = Readonly<Record<string, unknown>>;
+
+/** The first object of this event that a simulation with `--json` said, or says. */
+async function told(fleet: LongCommand, event: string, isWanted: (said: Said) => boolean): Promise<Said> {
+  const line = await fleet.line((text) => {
+    const said = JSON.parse(text) as Said;
+    return said['event'] === event && isWanted(said);
+  });
+  return JSON.parse(line) as Said;
+}
+
+test('three devices come online, sleep, and are woken through the API; the numbers say so', async (t) => {
+  const { server, directory, cli } = await openScene(t);
+  const added = await cli('device', 'add', 'THIRD', '--product', 'doorbell');
+  assert.equal(added.exitCode, 0, added.stderr);
+  const fleet = new LongCommand(t, [
+    'simulate',
+    '--devices=3',
+    '--online-for=1',
+    '--boot-ms=100',
+    '--wake-every=1',
+    '--json',
+    `--data-dir=${directory}`,
+  ]);
+  const outcome = await told(fleet, 'outcome', ({ status }) => status === 'completed');
+  assert.equal(outcome['already_online'], false);
+  const wokeAfterMs = Number(outcome['woke_after_ms']);
+  assert.ok(wokeAfterMs >= 50 && wokeAfterMs < 10_000, `${wokeAfterMs} ms`);
+  const woken = outcome['device_id'];
+  const isThis = (said: Said): boolean => said['device_id'] === woken;
+  assert.equal((await told(fleet, 'wake', isThis))['packet'], '983b16f8f39c0000');
+  assert.ok(Number((await told(fleet, 'awake', isThis))['took_ms']) >= 50);
+  const figures = await told(fleet, 'figures', (said) => said['accepted_to_online'] !== null);
+  const stages = ['offline', 'booting', 'online', 'asleep'].map((stage) => Number(figures[stage]));
+  assert.equal(
+    stages.reduce((sum, count) => sum + count),
+    3,
+  );
+  const events = await cli('call', 'GET', '/v1/device/connectivity?device_id=THIRD');
+  assert.match(events.stdout, /"signal": \{\s+"is_online": (true|false),\s+"last_login_at": \d+/);
+  assert.equal(await fleet.stop('SIGINT'), 0);
+  const summary = JSON.parse(fleet.lines.at(-1) ?? '') as Said;
+  assert.deepEqual([summary['event'], summary['refused'], summary['errors']], ['summary', 0, 0]);
+  assert.ok(Number(summary['logins']) >= 4 && Number(summary['wakes']) >= 1);
+  assert.equal(await server.stop('SIGTERM'), 0);
+});
+
+test('a wake that is waited for says when the device is online again', async (t) => {
+  const { server, directory, cli } = await openScene(t);
+  const args = ['simulate', '--devices', '1', '--online-for', '1', '--json', '--data-dir', directory];
+  const fleet = new LongCommand(t, args);
+  await told(fleet, 'asleep', () => true);
+  const { exitCode, stdout } = await cli('wake', 'DEMO-DOORBELL-1', '--wait');
+  assert.equal(exitCode, 0, stdout);
+  assert.match(
+    stdout,
+    /being woken: the packet left at .*\n +request id .*\nDEMO-DOORBELL-1: online again after \d+ ms/,
+  );
+  assert.equal(await fleet.stop('SIGINT'), 0);
+  assert.equal(await server.stop('SIGTERM'), 0);
+});
+
+test('a device that is kicked out of its sleep starts again though nobody woke it, and sleeps again', async (t) => {
+  const { server, directory, cli } = await openScene(t);
+  const args = ['simulate', '--devices', '1', '--online-for', '1', '--json', '--data-dir', directory];
+  const fleet = new LongCommand(t, args);
+  await told(fleet, 'asleep', () => true);
+  assert.equal((await cli('device', 'kick', 'DEMO-DOORBELL-1')).exitCode, 0);
+  await told(fleet, 'trouble', ({ reason }) => /closed/.test(String(reason)));
+  await told(fleet, 'figures', ({ sleep_logins: logins }) => logins === 2);
+  assert.equal(await fleet.stop('SIGINT'), 0);
+  assert.equal((JSON.parse(fleet.lines.at(-1) ?? '') as Said)['wakes'], 0);
+  assert.equal(await server.stop('SIGTERM'), 0);
+});
+
+test('a simulated login that is refused exits 1, of a controller as of a module', async (t) => {
+  const { server, cli } = await openScene(t);
+  for (const how of [[], ['--only-sleep']]) {
+    const made = ['--prefix', 'NOBODY', '--secret', 'guess', '--duration', '2'];
+    const { exitCode, stderr } = await cli('simulate', ...made, ...how);
+    assert.equal(exitCode, 1, stderr);
+    assert.match(stderr, /NOBODY1.*denied/);
+  }
+  assert.equal(await server.stop('SIGTERM'), 0);
+});
+
+test('a sleep server alone gets sleeping modules, and controllers are not missed', async (t) => {
+  const { server, cli } = await openScene(t);
+  const ready = server.lines.find((line) => line.includes('"msg":"ready"')) ?? '';
+  const { listeners } = JSON.parse(ready) as { readonly listeners: { readonly sleep: string } };
+  const simulated = await cli('simulate', '--server', listeners.sleep, '--duration', '2', '--json');
+  assert.equal(simulated.exitCode, 0, simulated.stderr);
+  assert.match(simulated.stdout, /"event":"online","devices":1/);
+  const unwakeable = await cli('simulate', '--server', listeners.sleep, '--wake-every', '1');
+  assert.equal(unwakeable.exitCode, 2);
+  assert.match(unwakeable.stderr, /--wake-every.*\n.*--signal/);
+  assert.equal(await server.stop('SIGTERM'), 0);
+});

@@ -1,0 +1,412 @@
+/** What became of a wakeup, from the bytes at the module to the controller's login, over real sockets. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import {
+  wakeupResetGraceMs,
+  wakeupResetMsMax,
+  wakeupToOnlineMsMax,
+} from '../../src/domain/limits.ts';
+import type { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
+import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
+import { clearDevices, metric, metricsOf, nextTurn, startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
+import { EventReader } from '../support/event-reader.ts';
+
+let server: DrivenServer;
+before(async () => {
+  server = await startDrivenServer();
+});
+afterEach(() => clearDevices(server, [device]));
+after(async () => {
+  checkLog(await new EventReader(server.api).rest());
+  await server.stop();
+  assert.deepEqual(
+    server.log.lines.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+const device = 'SLEEPING01';
+const fixedPacket = Buffer.from('983b16f8f39c0000', 'hex');
+
+let made = 0;
+/** Accepted; answers its request id. Each has an id and bytes unlike every other's. */
+async function wake(deviceId = device, from = server): Promise<string> {
+  const requestId = `wake-${(made += 1)}`;
+  const body = { device_id: deviceId, number: made };
+  const answer = await from.api.wake(body, { spoil: { 'X-Request-ID': requestId } });
+  assert.equal(answer.status, 202, answer.text);
+  return requestId;
+}
+
+function ask(requestId: string, waitS = 0, from = server, call: ApiCall = {}): Promise<ApiAnswer> {
+  const query = `request_id=${requestId}&wait=${waitS}`;
+  return from.api.call({ path: '/v1/device/wakeup-request', query, ...call });
+}
+
+type Outcome = Readonly<Record<string, unknown>>;
+
+async function outcome(requestId: string, waitS = 0, from = server): Promise<Outcome> {
+  const { status, json, text } = await ask(requestId, waitS, from);
+  assert.deepEqual([status, json.code], [200, 0], text);
+  return json.data ?? {};
+}
+
+/** Resolves when a call that was sent before has been taken up, though it is not answered. */
+async function underWay(from = server): Promise<void> {
+  await from.api.connectivity(device);
+}
+
+function stamp(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace('Z', '+00:00');
+}
+
+/** An allowance used up by one test must not refuse the next one's. */
+function rest(): void {
+  server.clock.advance(5000);
+}
+
+async function endOf(reader: EventReader, type: string): Promise<ToldEvent> {
+  const events = await reader.until((event) => event.type === type);
+  return events.at(-1) as ToldEvent;
+}
+
+async function leave(...connections: { close(): Promise<unknown> }[]): Promise<void> {
+  const reader = await EventReader.fromNow(server.api);
+  await Promise.all(connections.map((connection) => connection.close()));
+  await reader.take(connections.length);
+  rest();
+}
+
+test('a wakeup is completed by the login that follows it, and whoever waits is told how long it took', async () => {
+  const reader = await EventReader.fromNow(server.api);
+  const module = await server.module(device);
+  const acceptedAtMs = server.clock.wallMs();
+  const requestId = await wake();
+  assert.deepEqual(await module.nextPacket(), fixedPacket);
+  const about = { request_id: requestId, device_id: device, accepted_at: stamp(acceptedAtMs) };
+  const open = { completed_at: null, woke_after_ms: null, already_online: false, cause: null };
+  assert.deepEqual(await outcome(requestId), { ...about, status: 'accepted', ...open });
+  const waiting = outcome(requestId, 5);
+  await underWay();
+  server.clock.advance(2345);
+  const controller = await server.controller(device);
+  const completed = {
+    ...about,
+    status: 'completed',
+    completed_at: stamp(acceptedAtMs + 2345),
+    woke_after_ms: 2345,
+    already_online: false,
+    cause: null,
+  };
+  assert.deepEqual(await waiting, completed);
+  assert.deepEqual(await outcome(requestId, 5), completed, 'a later reader does not wait');
+  const told = await reader.take(4);
+  assert.deepEqual(
+    told.map(({ type, epoch, data }) => [type, epoch, data['request_id'], data['woke_after_ms']]),
+    [
+      ['device.sleep.login', 1, undefined, undefined],
+      ['device.wakeup.accepted', 1, requestId, undefined],
+      ['device.signal.online', 1, undefined, undefined],
+      ['device.wakeup.completed', 1, requestId, 2345],
+    ],
+  );
+  assert.equal(metric(await metricsOf(server), 'reveille_wakeup_to_online_seconds_sum'), 2.345);
+  assert.equal(metric(await metricsOf(server), 'reveille_wakeup_to_online_seconds_count'), 1);
+  await leave(module, controller);
+});
+
+test('a wait that is over before the login says accepted, and the outcome is there later', async () => {
+  const module = await server.module(device);
+  const requestId = await wake();
+  const waiting = outcome(requestId, 5);
+  await underWay();
+  server.clock.advance(5000);
+  assert.equal((await waiting)['status'], 'accepted');
+  const controller = await server.controller(device);
+  assert.deepEqual([(await outcome(requestId))['status']], ['completed']);
+  await leave(module, controller);
+});
+
+test('what the controller reports of its wake is in a later answer, and only once', async () => {
+  const module = await server.module(device);
+  const [first, second] = [await wake(), await wake()];
+  const controller = await server.controller(device);
+  controller.reportWake('event', second);
+  controller.reportWake('remote');
+  controller.reportWake('abnormal');
+  await answered(controller);
+  assert.equal((await outcome(second))['cause'], 'event');
+  assert.equal((await outcome(first))['cause'], 'remote');
+  await leave(module, controller);
+});
+
+/** What it has sent before is handled. */
+async function answered(controller: Awaited<ReturnType<DrivenServer['controller']>>): Promise<void> {
+  const acks = controller.heartbeatAcks;
+  controller.heartbeat();
+  while (controller.heartbeatAcks === acks) await nextTurn();
+}
+
+test('a device that is online when it is woken completes it at once', async () => {
+  const reader = await EventReader.fromNow(server.api);
+  const [module, controller] = [await server.module(device), await server.controller(device)];
+  const requestId = await wake();
+  await module.nextPacket();
+  const { status, already_online, woke_after_ms, completed_at, accepted_at } = await outcome(requestId, 30);
+  assert.deepEqual([status, already_online, woke_after_ms], ['completed', true, 0]);
+  assert.equal(completed_at, accepted_at);
+  assert.equal((await endOf(reader, 'device.wakeup.completed')).data['woke_after_ms'], 0);
+  controller.reportWake('remote', requestId);
+  await answered(controller);
+  assert.equal((await outcome(requestId))['cause'], 'remote');
+  await leave(module, controller);
+});
+
+test('one login completes every wakeup that waits for the device, each by its own time', async () => {
+  const reader = await EventReader.fromNow(server.api);
+  const module = await server.module(device);
+  const first = await wake();
+  server.clock.advance(1500);
+  const second = await wake();
+  const waiting = [outcome(first, 5), outcome(second, 5), outcome(second, 5)];
+  await underWay();
+  server.clock.advance(700);
+  const controller = await server.controller(device);
+  assert.deepEqual(
+    (await Promise.all(waiting)).map((answer) => [answer['request_id'], answer['woke_after_ms']]),
+    [
+      [first, 2200],
+      [second, 700],
+      [second, 700],
+    ],
+  );
+  const told = await reader.take(6);
+  const completed = told.filter(({ type }) => type === 'device.wakeup.completed');
+  assert.deepEqual(
+    completed.map(({ data }) => data['request_id']),
+    [first, second],
+  );
+  const again = await server.controller(device);
+  assert.equal((await outcome(first))['woke_after_ms'], 2200, 'a later login changes nothing');
+  await controller.closed;
+  await leave(module, again);
+});
+
+/** The module is gone, and the server has told so. */
+async function reset(module: SleepingModule, reader: EventReader): Promise<void> {
+  await module.reset();
+  const { data } = await endOf(reader, 'device.sleep.offline');
+  assert.equal(data['reason'], 'reset');
+}
+
+test('a wakeup whose sleep session is reset has failed when no login came for five seconds', async () => {
+  const reader = await EventReader.fromNow(server.api);
+  const module = await server.module(device);
+  const requestId = await wake();
+  await module.nextPacket();
+  server.clock.advance(1000);
+  await reset(module, reader);
+  server.clock.advance(wakeupResetGraceMs - 1);
+  assert.equal((await outcome(requestId))['status'], 'accepted');
+  const waiting = outcome(requestId, 5);
+  await underWay();
+  server.clock.advance(1000);
+  const failed = await waiting;
+  assert.deepEqual([failed['status'], failed['completed_at'], failed['woke_after_ms']], ['failed', null, null]);
+  assert.deepEqual((await endOf(reader, 'device.wakeup.failed')).data, {
+    request_id: requestId,
+    reason: 'reset',
+  });
+  const late = await server.controller(device);
+  assert.equal((await outcome(requestId))['status'], 'failed', 'a login that comes later changes nothing');
+  await leave(late);
+});
+
+test('a login within five seconds of the reset completes the wakeup', async () => {
+  const reader = await EventReader.fromNow(server.api);
+  const module = await server.module(device);
+  const requestId = await wake();
+  await reset(module, reader);
+  server.clock.advance(wakeupResetGraceMs - 1);
+  const controller = await server.controller(device);
+  const { status, woke_after_ms } = await outcome(requestId);
+  assert.deepEqual([status, woke_after_ms], ['completed', wakeupResetGraceMs - 1]);
+  await leave(controller);
+});
+
+for (const [name, end] of [
+  ['a reset later than ten seconds after the write', async (module: SleepingModule, reader: EventReader) => {
+    server.clock.advance(wakeupResetMsMax);
+    await reset(module, reader);
+  }],
+  ['a module that hangs up', async (module: SleepingModule, reader: EventReader) => {
+    await module.close();
+    assert.equal((await endOf(reader, 'device.sleep.offline')).data['reason'], 'peer_closed');
+  }],
+  ['a reset of the next session', async (module: SleepingModule, reader: EventReader) => {
+    const next = await server.module(device);
+    await module.closed;
+    await reset(next, reader);
+  }],
+] as const)
+  test(`${name} fails no wakeup: it expires after sixty seconds`, async () => {
+    const reader = await EventReader.fromNow(server.api);
+    const module = await server.module(device);
+    const writtenMs = server.clock.monotonicMs();
+    const requestId = await wake();
+    await end(module, reader);
+    server.clock.advance(writtenMs + wakeupToOnlineMsMax - 1 - server.clock.monotonicMs());
+    assert.equal((await outcome(requestId))['status'], 'accepted');
+    const waiting = outcome(requestId, 5);
+    await underWay();
+    server.clock.advance(1000);
+    assert.equal((await waiting)['status'], 'expired');
+    assert.deepEqual((await endOf(reader, 'device.wakeup.expired')).data, { request_id: requestId });
+    const controller = await server.controller(device);
+    assert.equal((await outcome(requestId))['status'], 'expired');
+    await leave(controller);
+  });
+
+test('a login in the last moment completes, also when the deadline is noticed late', async () => {
+  const module = await server.module(device);
+  const requestId = await wake();
+  server.clock.advance(wakeupToOnlineMsMax - 1);
+  const controller = await server.controller(device);
+  server.clock.advance(1000);
+  const { status, woke_after_ms } = await outcome(requestId);
+  assert.deepEqual([status, woke_after_ms], ['completed', wakeupToOnlineMsMax - 1]);
+  await leave(module, controller);
+});
+
+test('a step of the wall clock changes no outcome and no duration', async () => {
+  const module = await server.module(device);
+  const requestId = await wake();
+  server.clock.advance(1000);
+  server.clock.stepWall(-60_000);
+  const second = await wake();
+  server.clock.stepWall(240_000);
+  server.clock.advance(1000);
+  const controller = await server.controller(device);
+  assert.equal((await outcome(requestId))['woke_after_ms'], 2000);
+  assert.equal((await outcome(second))['woke_after_ms'], 1000);
+  server.clock.stepWall(-180_000);
+  await leave(module, controller);
+});
+
+test("another application's wakeup is like one that never was", async () => {
+  const module = await server.module('FOREIGN01');
+  const credential = server.credentials.other;
+  const answer = await server.api.wake(
+    { device_id: 'FOREIGN01' },
+    { spoil: { 'X-Request-ID': 'of-the-other' }, credential },
+  );
+  assert.equal(answer.status, 202);
+  for (const [requestId, call] of [
+    ['of-the-other', {}],
+    ['never-was', {}],
+    ['wake-1', { credential }],
+  ] as const) {
+    const { status, json } = await ask(requestId, 30, server, call);
+    assert.deepEqual([status, json.code, 'data' in json], [404, 40413, false]);
+  }
+  assert.equal((await ask('of-the-other', 0, server, { credential })).json.data?.['status'], 'accepted');
+  await module.close();
+});
+
+test('an id of every printable character finds its wakeup, and a repeat of it changes nothing', async () => {
+  const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(0x20 + i)).join('');
+  const requestId = `x${printable}${'y'.repeat(32)}`;
+  const module = await server.module(device);
+  const send = (): Promise<ApiAnswer> =>
+    server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': requestId } });
+  const accepted = await send();
+  assert.equal(accepted.status, 202, accepted.text);
+  server.clock.advance(1000);
+  const controller = await server.controller(device);
+  const completed = await outcome(encodeURIComponent(requestId), 5);
+  assert.deepEqual([completed['request_id'], completed['woke_after_ms']], [requestId, 1000]);
+  assert.deepEqual((await send()).json.data, accepted.json.data);
+  assert.deepEqual(await outcome(encodeURIComponent(requestId)), completed);
+  await leave(module, controller);
+});
+
+test('a caller that hangs up while it waits harms nobody', async () => {
+  const module = await server.module(device);
+  const requestId = await wake();
+  const hangUp = await startImpatient(requestId);
+  const waiting = outcome(requestId, 5);
+  await underWay();
+  hangUp();
+  await underWay();
+  server.clock.advance(100);
+  const controller = await server.controller(device);
+  assert.equal((await waiting)['status'], 'completed');
+  await leave(module, controller);
+});
+
+/** A reader on a connection of its own; what is returned hangs up. */
+async function startImpatient(requestId: string): Promise<() => void> {
+  const api = new ApiClient(server.ports.api, server.credentials.all, () => server.clock.wallMs());
+  api
+    .call({ path: '/v1/device/wakeup-request', query: `request_id=${requestId}&wait=30` })
+    .catch(() => undefined);
+  await underWay();
+  return () => api.close();
+}
+
+test('an orderly restart in the middle of a wait answers who waits, and the outcome is still found', async () => {
+  const first = await startDrivenServer();
+  const { clock, dataDirectory } = first;
+  const modules = [await first.module(device), await first.module('SLEEPING02')];
+  const acceptedMs = clock.monotonicMs();
+  const [completes, expires] = [await wake(device, first), await wake('SLEEPING02', first)];
+  const waiting = outcome(completes, 30, first);
+  await underWay(first);
+  const stopped = first.server.stop();
+  assert.equal((await waiting)['status'], 'accepted');
+  clock.advance(200);
+  await stopped;
+  first.api.close();
+  await Promise.all(modules.map(({ closed }) => closed));
+  clock.advance(3000);
+
+  const second = await startDrivenServer({ clock, dataDirectory });
+  const again = outcome(completes, 30, second);
+  await underWay(second);
+  clock.advance(1000);
+  const controller = await second.controller(device);
+  const tookMs = clock.monotonicMs() - acceptedMs;
+  const completed = await again;
+  assert.deepEqual([completed['status'], completed['woke_after_ms']], ['completed', tookMs]);
+  clock.advance(acceptedMs + wakeupToOnlineMsMax + 500 - clock.monotonicMs());
+  assert.equal((await outcome(expires, 5, second))['status'], 'expired');
+  await controller.close();
+  const told = await new EventReader(second.api).rest();
+  const { wakeups } = checkLog(told);
+  assert.deepEqual(
+    [...wakeups],
+    [
+      [completes, 'device.wakeup.completed'],
+      [expires, 'device.wakeup.expired'],
+    ],
+  );
+  await second.stop();
+});
+
+test('a wakeup that ran out while no server was there is expired by the next start', async () => {
+  const first = await startDrivenServer();
+  const { clock, dataDirectory } = first;
+  await first.module(device);
+  const requestId = await wake(device, first);
+  await first.halt();
+  clock.advance(wakeupToOnlineMsMax);
+  const second = await startDrivenServer({ clock, dataDirectory });
+  assert.equal((await outcome(requestId, 0, second))['status'], 'expired');
+  const controller = await second.controller(device);
+  assert.equal((await outcome(requestId, 0, second))['status'], 'expired');
+  const told = await new EventReader(second.api).rest();
+  assert.equal(told.filter(({ type }) => type === 'device.wakeup.expired').length, 1);
+  await controller.close();
+  await second.stop();
+});

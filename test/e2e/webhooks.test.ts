@@ -1,0 +1,209 @@
+/** The thread of the webhooks with a real store beside it and a real receiver: what is committed here arrives there. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Worker } from 'node:worker_threads';
+import { startModuleWorker } from '../../src/base/module-worker.ts';
+import type { ApplicationId, ProductId } from '../../src/domain/ids.ts';
+import type { AdminReply } from '../../src/ops/admin-route.ts';
+import { Webhooks, type WebhooksParts } from '../../src/server/webhook-service.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { RegistryStore } from '../../src/store/registry-store.ts';
+import { RegistryWriter } from '../../src/store/registry-write.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import { closedAfter, temporaryStore, type Ending } from '../support/temporary-store.ts';
+import { draftOf, openJournal, type TestJournal } from '../support/test-journal.ts';
+import { ok, receiverSecret, status, WebhookReceiver, type Received } from '../support/webhook-receiver.ts';
+
+const appId = '2818153' as ApplicationId;
+/** Beside it is the thread's module. */
+const workerRoom = new URL('../../src/server/webhook-thread.ts', import.meta.url).href;
+
+class House {
+  readonly clock = new DrivenClock();
+  readonly log = new FakeLog();
+  readonly telemetry = new FakeTelemetry();
+  readonly store: Store;
+  readonly journal: TestJournal['journal'];
+  readonly events: TestJournal['events'];
+  readonly writer: RegistryWriter;
+  readonly webhooks: Webhooks;
+
+  /** The thread has a clock of its own; this one's times are those of the main side. */
+  constructor(store: Store, startWorker?: WebhooksParts['startWorker']) {
+    const { journal, events } = openJournal(store);
+    this.store = store;
+    this.journal = journal;
+    this.events = events;
+    this.writer = new RegistryWriter(store.registry, new RegistryStore(store.registry));
+    this.webhooks = new Webhooks({
+      clock: this.clock,
+      log: this.log,
+      telemetry: this.telemetry,
+      events,
+      dataDirectory: store.directory,
+      allowLocal: true,
+      ...(startWorker && { startWorker }),
+    });
+  }
+
+  static async start(t: Ending, url: string, startWorker?: WebhooksParts['startWorker']): Promise<House> {
+    const house = new House(temporaryStore(t), startWorker);
+    await house.writer.put('application', { appId, name: 'test' });
+    await house.writer.put('product', { productId: 'doorbell' as ProductId, appIds: [appId] });
+    await house.register(url);
+    await house.webhooks.start();
+    t.after(() => house.webhooks.stop());
+    return house;
+  }
+
+  /** The same store, a server later. */
+  async restart(t: Ending): Promise<House> {
+    await this.webhooks.stop();
+    await this.journal.allCommitted();
+    await this.store.close();
+    const house = new House(closedAfter(t, openStore(this.store.directory)));
+    await house.webhooks.start();
+    t.after(() => house.webhooks.stop());
+    return house;
+  }
+
+  async register(url: string): Promise<void> {
+    const put = await this.writer.put('webhook', { appId, url, secret: receiverSecret, types: ['*'] });
+    assert.ok(put.ok);
+  }
+
+  happen(number: number, device = 'device'): void {
+    this.events.append(draftOf(device, number));
+  }
+
+  async ask(method: string, path: string, body?: object): Promise<AdminReply> {
+    const route = this.webhooks.routes.find((one) => one.method === method && one.path === path);
+    assert.ok(route !== undefined);
+    return route.handle({ query: new URLSearchParams(), body });
+  }
+
+  async listed(): Promise<Record<string, unknown>> {
+    const { body } = await this.ask('GET', '/v1/webhook/list');
+    const [webhook] = (body as { webhooks: Record<string, unknown>[] }).webhooks;
+    assert.ok(webhook !== undefined);
+    return webhook;
+  }
+}
+
+const seqsOf = (received: readonly Received[]): unknown[] => received.map(({ event }) => event?.['seq']);
+
+test('what is committed arrives, signed, each once and in order for each device', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const house = await House.start(t, receiver.url);
+  for (let i = 0; i < 300; i++) house.happen(i, `device-${i % 3}`);
+  const received = await receiver.until(300);
+  for (const device of ['device-0', 'device-1', 'device-2'])
+    assert.deepEqual(
+      seqsOf(received.filter(({ event }) => event?.['device_id'] === device)),
+      Array.from({ length: 100 }, (_, i) => i + 1),
+    );
+  const [first] = received;
+  assert.match(first?.headers['user-agent'] ?? '', /^Reveille\/\d+\.\d+\.\d+$/);
+  assert.equal(first?.headers['webhook-id'], first?.event?.['id']);
+  await house.webhooks.stop();
+  assert.equal(house.telemetry.count('webhook delivered'), 300);
+});
+
+test('a stop and a start later it goes on where it was', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const house = await House.start(t, receiver.url);
+  house.happen(1);
+  await receiver.until(1);
+  await house.webhooks.stop();
+  house.happen(2);
+  const later = await house.restart(t);
+  later.happen(3);
+  assert.deepEqual(seqsOf(await receiver.until(3)), [1, 2, 3]);
+});
+
+test('a thread that dies is started again, and loses nothing', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const workers: Worker[] = [];
+  const house = await House.start(t, receiver.url, (task) => {
+    const worker = startModuleWorker('webhook-worker', workerRoom, task);
+    workers.push(worker);
+    return worker;
+  });
+  house.happen(1);
+  await receiver.until(1);
+  await workers[0]?.terminate();
+  house.happen(2);
+  await house.journal.allCommitted();
+  assert.equal((await house.ask('GET', '/v1/webhook/list')).status, 503);
+  house.clock.advance(1000);
+  // The first may come again: it was delivered, and the thread died before it could note it.
+  while (!seqsOf(receiver.received).includes(2)) await receiver.until(receiver.received.length + 1);
+  house.happen(3);
+  while (!seqsOf(receiver.received).includes(3)) await receiver.until(receiver.received.length + 1);
+  assert.equal(workers.length, 2);
+});
+
+test('a webhook that is added while the server runs is told of what happens from then on', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const other = await WebhookReceiver.start(t);
+  const house = await House.start(t, receiver.url);
+  house.happen(1);
+  await receiver.until(1);
+  await house.register(other.url);
+  house.webhooks.registryChanged();
+  house.happen(2);
+  assert.deepEqual(seqsOf(await other.until(1)), [2]);
+});
+
+test('a receiver that answers 410 is told no more until it is enabled', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  receiver.answerInTurn(status(410), ok);
+  const house = await House.start(t, receiver.url);
+  house.happen(1);
+  await receiver.until(1);
+  while ((await house.listed())['state'] !== 'off');
+  house.happen(2, 'another');
+  await house.journal.allCommitted();
+  const later = await house.restart(t);
+  assert.equal((await later.listed())['state'], 'off');
+  assert.equal(receiver.received.length, 1);
+  const { status: code } = await later.ask('POST', '/v1/webhook/enable', { url: receiver.url });
+  assert.equal(code, 200);
+  assert.deepEqual((await receiver.until(2))[1]?.event?.['device_id'], 'another');
+});
+
+test('an operator can test a webhook', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  receiver.answerInTurn(ok, status(500));
+  const house = await House.start(t, receiver.url);
+  const first = await house.ask('POST', '/v1/webhook/test', { url: receiver.url });
+  assert.deepEqual([first.status, (first.body as { delivered: boolean }).delivered], [200, true]);
+  assert.equal(receiver.received[0]?.event?.['type'], 'webhook.test');
+  const second = await house.ask('POST', '/v1/webhook/test', { url: receiver.url });
+  assert.equal((second.body as { reason: string }).reason, 'answered 500');
+  const unknown = await house.ask('POST', '/v1/webhook/test', { url: 'http://127.0.0.1:1/' });
+  assert.equal(unknown.status, 404);
+});
+
+test('without the setting a local receiver is not sent to', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const house = await House.start(t, receiver.url, (task) =>
+    startModuleWorker('webhook-worker', workerRoom, { ...task, allowLocal: false }),
+  );
+  const { body } = await house.ask('POST', '/v1/webhook/test', { url: receiver.url });
+  assert.match(
+    (body as { reason: string }).reason,
+    /127\.0\.0\.1 is a special address.*webhooks\.allow_local/,
+  );
+  assert.equal(receiver.connections, 0);
+});
+
+test('a store that is not there is a failed start', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const house = new House(temporaryStore(t), (task) =>
+    startModuleWorker('webhook-worker', workerRoom, { ...task, directory: '/nowhere' }),
+  );
+  await assert.rejects(house.webhooks.start());
+  assert.equal(receiver.connections, 0);
+});

@@ -1,0 +1,54 @@
+/** A backend that reads the log over real HTTP from one moment on, and is given every event once. */
+import type { ApiClient } from './api-client.ts';
+import { readEvents } from './crash-load.ts';
+import type { ToldEvent } from './event-log-check.ts';
+
+const pageMax = 1000;
+const waitSeconds = 30;
+
+export class EventReader {
+  readonly #api: ApiClient;
+  #cursor: string | null;
+  #held: ToldEvent[] = [];
+
+  /** `cursor`: the `next` of an earlier answer; null: from the oldest event that is kept. */
+  constructor(api: ApiClient, cursor: string | null = null) {
+    this.#api = api;
+    this.#cursor = cursor;
+  }
+
+  static async fromNow(api: ApiClient): Promise<EventReader> {
+    const { next } = await readEvents(api, 'latest', 1);
+    return new EventReader(api, next);
+  }
+
+  /** The next `count` events, waited for as long as it takes. */
+  async take(count: number): Promise<ToldEvent[]> {
+    while (this.#held.length < count) await this.#read(waitSeconds);
+    return this.#held.splice(0, count);
+  }
+
+  /** The next events up to the first that is wanted, and that one, waited for as long as it takes. */
+  async until(isWanted: (event: ToldEvent) => boolean): Promise<ToldEvent[]> {
+    for (;;) {
+      const place = this.#held.findIndex(isWanted);
+      if (place !== -1) return this.#held.splice(0, place + 1);
+      await this.#read(waitSeconds);
+    }
+  }
+
+  /** What there is and was not taken. */
+  async rest(): Promise<ToldEvent[]> {
+    for (let held = -1; held < this.#held.length;) {
+      held = this.#held.length;
+      await this.#read(0);
+    }
+    return this.#held.splice(0);
+  }
+
+  async #read(seconds: number): Promise<void> {
+    const { events, next } = await readEvents(this.#api, this.#cursor, pageMax, seconds);
+    this.#held.push(...events);
+    this.#cursor = next;
+  }
+}

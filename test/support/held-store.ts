@@ -1,0 +1,37 @@
+/** The store of a running server with its write lock in the test's hands: nothing is committed until it is given back. */
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import { startModuleWorker } from '../../src/base/module-worker.ts';
+
+export class HeldStore {
+  readonly #worker: Worker;
+  readonly #released: Int32Array;
+
+  private constructor(worker: Worker, released: Int32Array) {
+    this.#worker = worker;
+    this.#released = released;
+  }
+
+  /** Resolves when the store takes nothing any more. Reads go on. */
+  static async hold(directory: string): Promise<HeldStore> {
+    const released = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const task: HoldTask = { directory, released };
+    const worker = startModuleWorker('store-holder', import.meta.url, task);
+    await once(worker, 'message');
+    return new HeldStore(worker, released);
+  }
+
+  /** Resolves when the lock is free again. */
+  async release(): Promise<void> {
+    const ended = once(this.#worker, 'exit');
+    Atomics.store(this.#released, 0, 1);
+    Atomics.notify(this.#released, 0);
+    await ended;
+  }
+}
+
+export interface HoldTask {
+  readonly directory: string;
+  /** Shared; not 0: let go. */
+  readonly released: Int32Array;
+}

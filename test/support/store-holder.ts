@@ -1,0 +1,14 @@
+/** The thread behind held-store.ts: it begins to write, says so, and waits with its write under way. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '../../src/base/assert.ts';
+import { StateTables } from '../../src/store/state-tables.ts';
+import type { HoldTask } from './held-store.ts';
+
+const { directory, released } = workerData as HoldTask;
+const tables = new StateTables(directory, 'write');
+tables.environment.transactionSync(() => {
+  assert(parentPort !== null, 'the holder is a thread');
+  parentPort.postMessage('held');
+  Atomics.wait(released, 0, 0);
+});
+await tables.environment.close();
