@@ -1,13 +1,15 @@
 /**
- * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks
- * ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when
- * anything was answered wrongly, a session was lost or an event did not come; a missed target is reported, not an error.
+ * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
+ * dead-webhook ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md
+ * shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
+ * reported, not an error.
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureBusyQueries } from './load/busy-queries.ts';
 import { loadCore, pinning, serverCore } from './load/child.ts';
+import { measureDeadWebhook } from './load/dead-webhook.ts';
 import { describeFigure, type Figure } from './load/figure.ts';
 import { measureHeartbeats } from './load/heartbeats.ts';
 import { measureLogins } from './load/logins.ts';
@@ -27,6 +29,7 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   signal: measureSignal,
   'busy-queries': measureBusyQueries,
   webhooks: measureWebhooks,
+  'dead-webhook': measureDeadWebhook,
 };
 const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
 

@@ -30,6 +30,14 @@ export interface Plan {
     /** Fewer are no load to measure under. */
     readonly eventsPerSecondMin: number;
   };
+  readonly deadWebhook: {
+    readonly devices: number;
+    readonly dates: number;
+    readonly backlog: number;
+    readonly eventsPerSecond: number;
+    readonly queriesPerSecond: number;
+    readonly seconds: number;
+  };
   readonly webhooks: {
     readonly devices: number;
     readonly warmUpSeconds: number;
@@ -59,6 +67,14 @@ export function fullPlan(runs: number): Plan {
       eventsPerSecond: 5000,
       eventsPerSecondMin: 4900,
     },
+    deadWebhook: {
+      devices: 10_000,
+      dates: 2,
+      backlog: 100_000,
+      eventsPerSecond: 10_000,
+      queriesPerSecond: 1000,
+      seconds: 5,
+    },
     webhooks: { devices: 10_000, warmUpSeconds: 2, seconds: 10, eventsPerSecond: 1000 },
   };
 }
@@ -71,6 +87,14 @@ export const smokePlan: Plan = {
   logins: { count: 300 },
   wakeups: { sessions: 300, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
   heartbeats: { sessions: 300, seconds: 1 },
+  deadWebhook: {
+    devices: 200,
+    dates: 2,
+    backlog: 1000,
+    eventsPerSecond: 2000,
+    queriesPerSecond: 200,
+    seconds: 0.5,
+  },
   signal: { sessions: 300, further: 100 },
   busyQueries: {
     devices: 200,

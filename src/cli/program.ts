@@ -12,7 +12,8 @@ import { addServeCommand } from './serve-command.ts';
 import { addSignCommand } from './sign-command.ts';
 import { addSimulateCommand } from './simulate-command.ts';
 import { addStatusCommand } from './status-command.ts';
-import { addVersionCommand, readVersion } from './version-command.ts';
+import { readVersion } from '../base/package-version.ts';
+import { addVersionCommand } from './version-command.ts';
 import { addWakeCommand } from './wake-command.ts';
 import { addWebhookCommand } from './webhook-command.ts';
 

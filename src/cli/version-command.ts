@@ -1,6 +1,6 @@
 /** `reveille version`. */
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { readVersion } from '../base/package-version.ts';
 import { addExamples, contextOf } from './command-context.ts';
 
 export function addVersionCommand(program: Command): void {
@@ -13,12 +13,6 @@ export function addVersionCommand(program: Command): void {
       output.answer(versions, `reveille ${versions.reveille} (node ${versions.node}, ${versions.platform})`);
     });
   addExamples(command, ['version', 'for people'], ['version --json', 'for machines']);
-}
-
-/** Of the package this file belongs to, in a checkout and in a build. */
-export function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 function platform(): string {

@@ -53,3 +53,8 @@ export class ExpiringKeys<Value> {
     }
   }
 }
+
+/** A signature as a key: 32 characters instead of 64 hex digits, and no reference into the header it was cut from. */
+export function signatureKey(signature: string): string {
+  return Buffer.from(signature, 'hex').toString('latin1');
+}

@@ -8,7 +8,7 @@ import type { Outcome } from '../base/outcome.ts';
 import type { MessageCode, Refusal } from '../domain/codes.ts';
 import { messagesKnownMax } from '../domain/limits.ts';
 import type { MessageReceipt, MessageRequest } from '../domain/message.ts';
-import { ExpiringKeys } from './expiring-keys.ts';
+import { ExpiringKeys, signatureKey } from './expiring-keys.ts';
 
 export type MessageAnswer = Outcome<MessageReceipt, Refusal<MessageCode>>;
 
@@ -30,17 +30,17 @@ export class MessageMemory {
 
   /** The answer of the message this one repeats, or null when it is to be sent. */
   repeated(request: MessageRequest): MessageAnswer | Promise<MessageAnswer> | null {
-    return this.#bySignature.get(signatureKey(request))?.answer ?? null;
+    return this.#bySignature.get(signatureKey(request.signature))?.answer ?? null;
   }
 
   /** From now on a repeat is answered like it. */
   keep(request: MessageRequest, answer: MessageAnswer): void {
-    this.#bySignature.set(signatureKey(request), { answer }, request.signatureExpiresMs);
+    this.#bySignature.set(signatureKey(request.signature), { answer }, request.signatureExpiresMs);
   }
 
   /** From now on a repeat joins it; once it is answered it is kept or forgotten by its answer. */
   begin(request: MessageRequest, answer: Promise<MessageAnswer>): void {
-    const key = signatureKey(request);
+    const key = signatureKey(request.signature);
     const known: KnownMessage = { answer };
     this.#bySignature.set(key, known, request.signatureExpiresMs);
     void answer.then(
@@ -55,9 +55,4 @@ export class MessageMemory {
 
 function saysComeAgain(answer: MessageAnswer): boolean {
   return !answer.ok && answer.error.retryAfterS !== undefined;
-}
-
-/** 32 characters instead of 64, and no reference into the header it was cut from. */
-function signatureKey({ signature }: MessageRequest): string {
-  return Buffer.from(signature, 'hex').toString('latin1');
 }

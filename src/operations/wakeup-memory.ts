@@ -16,7 +16,7 @@ import type { Refusal, WakeupCode } from '../domain/codes.ts';
 import { refusedWakeupsKnownMax, wakeupKnownMs } from '../domain/limits.ts';
 import type { WakeupReceipt, WakeupRecord, WakeupRequest } from '../domain/wakeup.ts';
 import type { WakeupRecords } from '../ports/wakeup-records.ts';
-import { ExpiringKeys } from './expiring-keys.ts';
+import { ExpiringKeys, signatureKey } from './expiring-keys.ts';
 
 export type WakeupAnswer = Outcome<WakeupReceipt, Refusal<WakeupCode>>;
 
@@ -62,13 +62,13 @@ export class WakeupMemory {
       if (record !== null && record.acceptedAtMs !== null)
         return succeed({ deviceId: record.deviceId, acceptedAtMs: record.acceptedAtMs });
     }
-    return this.#bySignature.get(signatureKey(request))?.answer ?? null;
+    return this.#bySignature.get(signatureKey(request.signature))?.answer ?? null;
   }
 
   /** From now on a repeat joins it; once it is answered it is kept or forgotten by its outcome. */
   begin(request: WakeupRequest, answer: Promise<WakeupAnswer>): void {
     const known: KnownWakeup = { bodySha256: request.bodySha256, answer };
-    this.#bySignature.set(signatureKey(request), known, request.signatureExpiresMs);
+    this.#bySignature.set(signatureKey(request.signature), known, request.signatureExpiresMs);
     if (request.isCallersId) this.#underWay.set(idKey(request), known);
     void answer.then(
       (settled) => this.#settle(request, known, settled),
@@ -90,7 +90,7 @@ export class WakeupMemory {
   /** It may be tried again; its X-Request-ID belongs to this body all the same. */
   #forget(request: WakeupRequest): void {
     if (request.isCallersId) this.#underWay.delete(idKey(request));
-    this.#bySignature.delete(signatureKey(request));
+    this.#bySignature.delete(signatureKey(request.signature));
     this.noteRefused(request);
   }
 
@@ -115,9 +115,4 @@ export class WakeupMemory {
 /** A request id is printable ASCII, so the first line feed ends it. */
 function idKey(request: WakeupRequest): string {
   return `${request.requestId}\n${request.appId}`;
-}
-
-/** 32 characters instead of 64, and no reference into the header it was cut from. */
-function signatureKey(request: WakeupRequest): string {
-  return Buffer.from(request.signature, 'hex').toString('latin1');
 }

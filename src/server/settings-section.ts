@@ -29,14 +29,3 @@ export function setting<Kind extends z.ZodType>(
 export function section<Keys extends z.core.$ZodLooseShape>(keys: Keys) {
   return z.strictObject(keys, 'an object of settings').readonly();
 }
-
-/** A certificate and its key are given together or not at all. */
-export function pairedTlsFiles(
-  given: { readonly tls_cert_file: string | null; readonly tls_key_file: string | null },
-  context: z.core.$RefinementCtx,
-): void {
-  if ((given.tls_cert_file === null) === (given.tls_key_file === null)) return;
-  const missing = given.tls_cert_file === null ? 'tls_cert_file' : 'tls_key_file';
-  const message = 'a path: a certificate and its key are given together';
-  context.addIssue({ code: 'custom', path: [missing], input: null, message });
-}

@@ -1,6 +1,7 @@
 /** The settings of the signal listener. Source: signal-wire.md; what it leaves open is chosen here. */
-import { pairedTlsFiles, section, setting } from './settings-section.ts';
-import { listenAddress, optionalText, wholeNumber } from './settings-values.ts';
+import { deviceListenerSettings, pairedTlsFiles } from './device-listener-settings.ts';
+import { section, setting } from './settings-section.ts';
+import { listenAddress, wholeNumber } from './settings-values.ts';
 
 export const signalSection = section({
   listen: setting(listenAddress, '127.0.0.1:8082', 'Where device controllers connect.'),
@@ -20,20 +21,5 @@ export const signalSection = section({
     10_000,
     'From the challenge to the login; then the connection is closed with 4408.',
   ),
-  drain_per_second: setting(
-    wholeNumber(1, 1_000_000),
-    2000,
-    'Sessions closed per second at an orderly stop.',
-  ),
-  drain_deadline_ms: setting(
-    wholeNumber(0, 600_000),
-    30_000,
-    'Sessions still open this long after the stop began are left to the kernel.',
-  ),
-  tls_cert_file: setting(
-    optionalText('the path of a PEM file'),
-    null,
-    'Certificate chain; nothing: plain WebSockets.',
-  ),
-  tls_key_file: setting(optionalText('the path of a PEM file'), null, 'Private key of the certificate.'),
+  ...deviceListenerSettings,
 }).superRefine(pairedTlsFiles);

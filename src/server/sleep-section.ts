@@ -1,6 +1,7 @@
 /** The settings of the sleep port. Source: sleep-wire.md; what it leaves open is chosen here. */
-import { pairedTlsFiles, section, setting } from './settings-section.ts';
-import { addressList, listenAddress, onOff, optionalText, wholeNumber } from './settings-values.ts';
+import { deviceListenerSettings, pairedTlsFiles } from './device-listener-settings.ts';
+import { section, setting } from './settings-section.ts';
+import { addressList, listenAddress, onOff, wholeNumber } from './settings-values.ts';
 
 const milliseconds = (max: number) => wholeNumber(1, max);
 
@@ -47,26 +48,11 @@ export const sleepSection = section({
     'A peer that sends more within the flood window is closed.',
   ),
   flood_window_ms: setting(milliseconds(600_000), 10_000, 'The flood window.'),
-  drain_per_second: setting(
-    wholeNumber(1, 1_000_000),
-    2000,
-    'Sessions closed per second at an orderly stop.',
-  ),
-  drain_deadline_ms: setting(
-    wholeNumber(0, 600_000),
-    30_000,
-    'Sessions still open this long after the stop began are left to the kernel.',
-  ),
   behind_balancer: setting(
     onOff,
     false,
     'Connections come through a balancer: without the PROXY protocol they share its address, and the bound per address is off.',
   ),
   proxy_protocol: setting(onOff, false, 'Every connection begins with a PROXY protocol v2 header.'),
-  tls_cert_file: setting(
-    optionalText('the path of a PEM file'),
-    null,
-    'Certificate chain; nothing: plain TCP.',
-  ),
-  tls_key_file: setting(optionalText('the path of a PEM file'), null, 'Private key of the certificate.'),
+  ...deviceListenerSettings,
 }).superRefine(pairedTlsFiles);

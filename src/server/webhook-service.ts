@@ -1,6 +1,6 @@
 /** The webhooks as the server has them: told of every commit, asked by operators. The work is done on their own thread. */
-import { readFileSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
+import { readVersion } from '../base/package-version.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
@@ -72,10 +72,4 @@ export class Webhooks {
       if (this.#events.head > head) this.#tellHead();
     });
   }
-}
-
-/** Of the package this file belongs to, in a checkout and in a build. */
-function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -56,3 +56,8 @@ test('the example of docs/sleep-protocol.md prints the login line that the page 
   const page = read('../../docs/sleep-protocol.md');
   assert.equal(run(page), block(page, 'text'));
 });
+
+test('the example of docs/signal-protocol.md prints the login message that the page says', { skip }, () => {
+  const page = read('../../docs/signal-protocol.md');
+  assert.equal(run(page), block(page, 'text'));
+});
