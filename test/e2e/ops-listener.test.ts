@@ -327,7 +327,12 @@ test('while the server drains, answers end their connections', async () => {
 });
 
 test('a second listener on the same port is refused, not given half of the connections', async () => {
-  const house = { metrics: new Metrics({ sleepSessions: () => 0, signalSessions: () => 0 }), readiness, routes: [], log };
+  const house = {
+    metrics: new Metrics({ sleepSessions: () => 0, signalSessions: () => 0 }),
+    readiness,
+    routes: [],
+    log,
+  };
   const spool = join(root, 'other-spool');
   const settings = { host: '127.0.0.1', port, hosts: [], token: 'x', spoolDirectory: spool };
   await assert.rejects(new OpsListener(house, settings).listen(), /cannot listen on 127\.0\.0\.1/);

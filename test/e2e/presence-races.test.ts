@@ -4,7 +4,15 @@ import { after, afterEach, before, test } from 'node:test';
 import type { SignalController } from '../../src/cli/signal-controller.ts';
 import { heartbeatsMissedMax, signalHeartbeatSeconds, wakeupToOnlineMsMax } from '../../src/domain/limits.ts';
 import { encodeLoginLine } from '../../src/sleep-wire/login-line.ts';
-import { clearDevices, metric, metricsOf, nextTurn, startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
+import type { ApiAnswer } from '../support/api-client.ts';
+import {
+  clearDevices,
+  metric,
+  metricsOf,
+  nextTurn,
+  startDrivenServer,
+  type DrivenServer,
+} from '../support/driven-server.ts';
 import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { HeldStore } from '../support/held-store.ts';
@@ -97,7 +105,10 @@ const lateEnds: [string, (old: SignalPeer) => unknown][] = [
   ['a FIN', (old) => old.socket.end()],
   ['an RST', (old) => old.socket.resetAndDestroy()],
   ['a close frame', (old) => old.socket.end(closeFrame)],
-  ['a bye and a heartbeat', (old) => old.send('{"type":"heartbeat"}') ?? old.send('{"type":"bye","reason":"late"}')],
+  [
+    'a bye and a heartbeat',
+    (old) => old.send('{"type":"heartbeat"}') ?? old.send('{"type":"bye","reason":"late"}'),
+  ],
   ['garbage', (old) => old.raw.send(Buffer.alloc(70_000, 0xff))],
 ];
 for (const [name, end] of lateEnds)
@@ -126,7 +137,7 @@ test('late close of a replaced sleep socket: its end is nobody’s, and the wake
   assert.equal(woken.status, 202, woken.text);
   await young.nextPacket();
   assert.equal((await connectivity(sleeper)).sleep.last_offline_at, null);
-  server.clock.advance(100);
+  assert.equal(await statusOf(woken), 'accepted');
   const told = await reader.take(3);
   assert.deepEqual(told.map(shortly), [
     ['device.sleep.login', 1, false],
@@ -136,15 +147,29 @@ test('late close of a replaced sleep socket: its end is nobody’s, and the wake
   await young.close();
   const offline = await reader.take(1);
   server.clock.advance(wakeupToOnlineMsMax + 1000);
+  assert.equal(await statusOf(woken), 'expired');
   assert.deepEqual([...offline, ...(await reader.take(1))].map(shortly), [
     ['device.sleep.offline', 2, 'peer_closed'],
     ['device.wakeup.expired', 2, undefined],
   ]);
 });
 
+/** Of a wakeup; its events are committed then, which time alone would do later. */
+async function statusOf({ json }: ApiAnswer): Promise<unknown> {
+  const query = `request_id=${String(json['request_id'])}`;
+  const answer = await server.api.call({ path: '/v1/device/wakeup-request', query });
+  return answer.json.data?.['status'];
+}
+
 async function sleepTakeover(old: RawPeer): ReturnType<DrivenServer['module']> {
   const sessionKey = await old.read(32);
-  const credentials = { deviceId: sleeper, secret: `secret of ${sleeper}`, wakeMode: 'custom', heartbeatSeconds: 50, wantsReply: true } as const;
+  const credentials = {
+    deviceId: sleeper,
+    secret: `secret of ${sleeper}`,
+    wakeMode: 'custom',
+    heartbeatSeconds: 50,
+    wantsReply: true,
+  } as const;
   old.send(encodeLoginLine(credentials, sessionKey));
   assert.equal(await old.read(3), 'OK\n');
   const young = await server.module(sleeper);
@@ -326,7 +351,9 @@ for (const [name, frame, reason] of lastWords)
     const reader = await EventReader.fromNow(server.api);
     const peer = await logIn();
     server.clock.advance(9000);
-    peer.raw.send(Buffer.concat([encodeFrame('{"type":"heartbeat"}'), frame, encodeFrame('{"type":"heartbeat"}')]));
+    peer.raw.send(
+      Buffer.concat([encodeFrame('{"type":"heartbeat"}'), frame, encodeFrame('{"type":"heartbeat"}')]),
+    );
     const [online, offline] = await reader.take(2);
     assert.deepEqual(shortly(offline as ToldEvent), ['device.signal.offline', online?.epoch, reason]);
     const { signal } = await connectivity();
@@ -359,15 +386,15 @@ test('many logins of one device at once: one of them is online, never none, and 
   const first = await server.controller(device);
   await reader.take(1);
   const count = 40;
-  let isOver = false;
+  const polls = { isOver: false };
   const seen: boolean[] = [];
   const polling = (async () => {
-    while (!isOver) seen.push(await isOnline());
+    while (!polls.isOver) seen.push(await isOnline());
   })();
   const logins = Array.from({ length: count }, () => logInOrBeReplaced());
   const outcomes = await Promise.all(logins);
   const told = await reader.take(count);
-  isOver = true;
+  polls.isOver = true;
   await polling;
   assert.ok(seen.length > 0 && seen.every(Boolean), 'a poll said offline');
   assert.deepEqual(

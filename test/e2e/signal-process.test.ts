@@ -126,8 +126,7 @@ test('SIGTERM: controllers are told, waits are answered, everything is in the lo
   assert.equal(await site.stop('SIGTERM'), 0, site.server.command.stderr);
   assert.deepEqual((await waiting).events, []);
   assert.equal((await message).json.code, 50402);
-  for (const { closed } of controllers)
-    assert.deepEqual(await closed, { code: 4503, reason: 'draining' });
+  for (const { closed } of controllers) assert.deepEqual(await closed, { code: 4503, reason: 'draining' });
   await Promise.all(modules.map(({ closed }) => closed));
   assert.ok(site.server.command.lines.some((line) => line.includes('"msg":"stopped"')));
 
@@ -248,7 +247,11 @@ test('a second start on ports that are in use is refused and ends no session of 
   await site.start();
   const { api, signal, sleep } = site.server.ports;
   const other = await Site.make(t);
-  for (const listen of [`api.listen=127.0.0.1:${api}`, `signal.listen=127.0.0.1:${signal}`, `sleep.listen=127.0.0.1:${sleep}`]) {
+  for (const listen of [
+    `api.listen=127.0.0.1:${api}`,
+    `signal.listen=127.0.0.1:${signal}`,
+    `sleep.listen=127.0.0.1:${sleep}`,
+  ]) {
     const { exitCode, stdout } = await runCli(serveArguments([...other.overrides, listen]));
     assert.notEqual(exitCode, 0, listen);
     assert.ok(!stdout.includes('"msg":"ready"'), stdout);
@@ -258,41 +261,50 @@ test('a second start on ports that are in use is refused and ends no session of 
   assert.equal(await site.stop('SIGTERM'), 0);
 });
 
-test('SIGHUP: controllers who come meet the new certificate, those who are here live on', { skip: noOpenssl }, async (t) => {
-  const tls = new TestCertificate(temporaryDirectory(t));
-  tls.use('first');
-  const site = await Site.make(t, `signal.tls_cert_file=${tls.certFile}`, `signal.tls_key_file=${tls.keyFile}`);
-  await site.start();
-  const connect = (deviceId: string, trusted: string): Promise<SignalController> =>
-    SignalController.connect({
-      url: `wss://127.0.0.1:${site.server.ports.signal}`,
-      deviceId,
-      secret: `secret of ${deviceId}`,
-      ca: tls.certificateOf(trusted),
-      clock,
-    });
-  const older = await connect('SLEEPING01', 'first');
-  tls.use('second');
-  const { command } = site.server;
-  const imports = (): number => command.lines.filter((line) => line.includes('"msg":"registry imported"')).length;
-  const before = imports();
-  process.kill(command.pid ?? 0, 'SIGHUP');
-  await command.line(() => imports() > before);
-  const newer = await connect('SLEEPING02', 'second');
-  await assert.rejects(connect('TESTDEVICE01', 'first'));
-  const { json } = await site.api().connectivity('SLEEPING01');
-  assert.equal((json.data as { signal?: { is_online?: boolean } }).signal?.is_online, true);
-  assert.equal(await site.stop('SIGTERM'), 0);
-  for (const { closed } of [older, newer]) assert.equal((await closed).code, 4503);
-});
+test(
+  'SIGHUP: controllers who come meet the new certificate, those who are here live on',
+  { skip: noOpenssl },
+  async (t) => {
+    const tls = new TestCertificate(temporaryDirectory(t));
+    tls.use('first');
+    const site = await Site.make(
+      t,
+      `signal.tls_cert_file=${tls.certFile}`,
+      `signal.tls_key_file=${tls.keyFile}`,
+    );
+    await site.start();
+    const connect = (deviceId: string, trusted: string): Promise<SignalController> =>
+      SignalController.connect({
+        url: `wss://127.0.0.1:${site.server.ports.signal}`,
+        deviceId,
+        secret: `secret of ${deviceId}`,
+        ca: tls.certificateOf(trusted),
+        clock,
+      });
+    const older = await connect('SLEEPING01', 'first');
+    tls.use('second');
+    const { command } = site.server;
+    const imports = (): number =>
+      command.lines.filter((line) => line.includes('"msg":"registry imported"')).length;
+    const before = imports();
+    process.kill(command.pid ?? 0, 'SIGHUP');
+    await command.line(() => imports() > before);
+    const newer = await connect('SLEEPING02', 'second');
+    await assert.rejects(connect('TESTDEVICE01', 'first'));
+    const { json } = await site.api().connectivity('SLEEPING01');
+    assert.equal((json.data as { signal?: { is_online?: boolean } }).signal?.is_online, true);
+    assert.equal(await site.stop('SIGTERM'), 0);
+    for (const { closed } of [older, newer]) assert.equal((await closed).code, 4503);
+  },
+);
 
 test('SIGTERM under a storm of logins: nobody is welcomed without a trace, and the process ends with 0', async (t) => {
   const site = await Site.make(t, 'signal.drain_per_second=200', 'sleep.drain_per_second=200');
   await site.start();
   const welcomed = new Map<string, number>();
-  let isOver = false;
+  const weather = { isOver: false };
   const storm = deviceIds.map(async (deviceId) => {
-    while (!isOver)
+    while (!weather.isOver)
       try {
         const [controller] = await Promise.all([site.controller(deviceId), site.module(deviceId)]);
         welcomed.set(deviceId, controller.welcome.epoch);
@@ -302,7 +314,7 @@ test('SIGTERM under a storm of logins: nobody is welcomed without a trace, and t
   });
   await new EventReader(site.api()).take(60);
   const code = await site.stop('SIGTERM');
-  isOver = true;
+  weather.isOver = true;
   await Promise.all(storm);
   assert.equal(code, 0, site.server.command.lines.slice(-3).join('\n'));
   await site.start();

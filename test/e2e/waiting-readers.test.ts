@@ -1,5 +1,6 @@
 /** Very many readers that wait for events over real HTTP: who is woken, and who stays until the drain. */
 import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
 import { ApiClient, type ApiAnswer } from '../support/api-client.ts';
 import { startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
@@ -75,4 +76,5 @@ test("of 1 000 waiting readers an event wakes its application's alone; the other
   await stopped;
   await controller.closed;
   for (const { api } of [server, concerned, others]) api.close();
+  await rm(server.dataDirectory, { recursive: true, force: true });
 });

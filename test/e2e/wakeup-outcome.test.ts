@@ -1,15 +1,18 @@
 /** What became of a wakeup, from the bytes at the module to the controller's login, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import {
-  wakeupResetGraceMs,
-  wakeupResetMsMax,
-  wakeupToOnlineMsMax,
-} from '../../src/domain/limits.ts';
+import { wakeupResetGraceMs, wakeupResetMsMax, wakeupToOnlineMsMax } from '../../src/domain/limits.ts';
 import type { SleepingModule } from '../../src/cli/sleeping-module.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
 import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
-import { clearDevices, metric, metricsOf, nextTurn, startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
+import {
+  clearDevices,
+  metric,
+  metricsOf,
+  nextTurn,
+  startDrivenServer,
+  type DrivenServer,
+} from '../support/driven-server.ts';
 import { EventReader } from '../support/event-reader.ts';
 
 let server: DrivenServer;
@@ -213,7 +216,10 @@ test('a wakeup whose sleep session is reset has failed when no login came for fi
   await underWay();
   server.clock.advance(1000);
   const failed = await waiting;
-  assert.deepEqual([failed['status'], failed['completed_at'], failed['woke_after_ms']], ['failed', null, null]);
+  assert.deepEqual(
+    [failed['status'], failed['completed_at'], failed['woke_after_ms']],
+    ['failed', null, null],
+  );
   assert.deepEqual((await endOf(reader, 'device.wakeup.failed')).data, {
     request_id: requestId,
     reason: 'reset',
@@ -236,19 +242,28 @@ test('a login within five seconds of the reset completes the wakeup', async () =
 });
 
 for (const [name, end] of [
-  ['a reset later than ten seconds after the write', async (module: SleepingModule, reader: EventReader) => {
-    server.clock.advance(wakeupResetMsMax);
-    await reset(module, reader);
-  }],
-  ['a module that hangs up', async (module: SleepingModule, reader: EventReader) => {
-    await module.close();
-    assert.equal((await endOf(reader, 'device.sleep.offline')).data['reason'], 'peer_closed');
-  }],
-  ['a reset of the next session', async (module: SleepingModule, reader: EventReader) => {
-    const next = await server.module(device);
-    await module.closed;
-    await reset(next, reader);
-  }],
+  [
+    'a reset later than ten seconds after the write',
+    async (module: SleepingModule, reader: EventReader) => {
+      server.clock.advance(wakeupResetMsMax);
+      await reset(module, reader);
+    },
+  ],
+  [
+    'a module that hangs up',
+    async (module: SleepingModule, reader: EventReader) => {
+      await module.close();
+      assert.equal((await endOf(reader, 'device.sleep.offline')).data['reason'], 'peer_closed');
+    },
+  ],
+  [
+    'a reset of the next session',
+    async (module: SleepingModule, reader: EventReader) => {
+      const next = await server.module(device);
+      await module.closed;
+      await reset(next, reader);
+    },
+  ],
 ] as const)
   test(`${name} fails no wakeup: it expires after sixty seconds`, async () => {
     const reader = await EventReader.fromNow(server.api);

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { startModuleWorker } from '../../src/base/module-worker.ts';
+import type { HoldTask } from './store-holder.ts';
 
 export class HeldStore {
   readonly #worker: Worker;
@@ -28,10 +29,4 @@ export class HeldStore {
     Atomics.notify(this.#released, 0);
     await ended;
   }
-}
-
-export interface HoldTask {
-  readonly directory: string;
-  /** Shared; not 0: let go. */
-  readonly released: Int32Array;
 }

@@ -2,7 +2,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../src/base/assert.ts';
 import { StateTables } from '../../src/store/state-tables.ts';
-import type { HoldTask } from './held-store.ts';
+
+/** What it is given. */
+export interface HoldTask {
+  readonly directory: string;
+  /** Shared; not 0: let go. */
+  readonly released: Int32Array;
+}
 
 const { directory, released } = workerData as HoldTask;
 const tables = new StateTables(directory, 'write');
