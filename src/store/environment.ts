@@ -34,6 +34,8 @@ export interface Sight {
 export class Environment {
   readonly #root: RootDatabase<unknown, Buffer>;
   readonly #path: string;
+  /** Nothing may be read any more: the package would reset a transaction that is gone. */
+  #isClosing = false;
 
   /** Makes the file where there is none, unless read-only. Throws what LMDB throws. */
   constructor(path: string, mode: EnvironmentMode) {
@@ -74,6 +76,7 @@ export class Environment {
   /** An immediate without a claim on the loop runs in every turn there is, and makes none. */
   #lookForIt(sight: Sight): { immediate: NodeJS.Immediate } {
     const look = (): void => {
+      if (this.#isClosing) return;
       this.refresh();
       if (sight.isVisible()) sight.seen();
       else looking.immediate = setImmediate(look).unref();
@@ -112,6 +115,7 @@ export class Environment {
 
   /** Waits for outstanding writes and the disk. */
   close(): Promise<void> {
+    this.#isClosing = true;
     return this.#root.close();
   }
 }
