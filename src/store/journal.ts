@@ -18,7 +18,7 @@ import type { ProductId } from '../domain/ids.ts';
 import type { Sight } from './environment.ts';
 import type { EventWriter, PlacedEvents } from './event-writer.ts';
 import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
-import { collectMsMax, commitRetryMs, commitWritesMax } from './store-limits.ts';
+import { collectMsMax, commitRetryMs, commitWritesMax, turnsBetweenMax } from './store-limits.ts';
 
 export interface JournalParts {
   readonly clock: Clock;
@@ -48,6 +48,8 @@ export class Journal implements EntryTaker {
   #last: JournalEntry | null = null;
   #phase: Phase = 'idle';
   #isAwaited = false;
+  /** Entries of the latest batch. */
+  #lastSize = 0;
   #stopCollecting: Cancel | null = null;
   #isHealthy = true;
   readonly #batchMax: number;
@@ -114,8 +116,12 @@ export class Journal implements EntryTaker {
     this.#isAwaited = true;
     if (this.#phase === 'committing' || this.#phase === 'scheduled') return;
     this.#stopCollecting?.();
+    this.#handOverIn(0);
+  }
+
+  #handOverIn(turns: number): void {
     this.#phase = 'scheduled';
-    setImmediate(() => this.#handOver());
+    setImmediate(() => (turns > 0 ? this.#handOverIn(turns - 1) : this.#handOver()));
   }
 
   #handOver(): void {
@@ -126,6 +132,7 @@ export class Journal implements EntryTaker {
       entry.isHandedOver = true;
       this.#batch.push(entry);
     }
+    this.#lastSize = this.#batch.length;
     // Of what is left over, some may be awaited.
     this.#isAwaited = this.#pending.length > 0;
     void this.#commit();
@@ -177,10 +184,13 @@ export class Journal implements EntryTaker {
     if (placed !== null && placed.events.length > 0) this.#told(placed.events);
   }
 
-  /** One batch at a time, the disk included: the busier it is, the more go together. */
+  /**
+   * One batch at a time, the disk included: the busier it is, the more go together. After a batch of several the next
+   * lets some turns of the loop pass, which are long when there is much else to do: a commit costs the same for many.
+   */
   #goOn(): void {
     this.#phase = 'idle';
-    if (this.#isAwaited) this.#hasten();
+    if (this.#isAwaited) this.#handOverIn(Math.min(this.#lastSize - 1, turnsBetweenMax));
     else if (this.#pending.length > 0) this.#collect();
   }
 

@@ -33,6 +33,8 @@ export const productsCachedMax = 10_000;
 export const commitWritesMax = 500;
 /** A store that refused a commit is asked again after this. */
 export const commitRetryMs = 1000;
+/** Turns of the loop that a journal in demand lets pass between two commits. */
+export const turnsBetweenMax = 8;
 /**
  * How long entries collect that nobody waits for: a commit for each wakeup was most of what a wakeup cost. A crash
  * within this time forgets that a 202 was answered.
