@@ -18,7 +18,13 @@ import type { ProductId } from '../domain/ids.ts';
 import type { Sight } from './environment.ts';
 import type { EventWriter, PlacedEvents } from './event-writer.ts';
 import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
-import { collectMsMax, commitRetryMs, commitWritesMax, turnsBetweenMax } from './store-limits.ts';
+import {
+  collectedMax,
+  collectMsMax,
+  commitRetryMs,
+  commitWritesMax,
+  turnsBetweenMax,
+} from './store-limits.ts';
 
 export interface JournalParts {
   readonly clock: Clock;
@@ -92,7 +98,7 @@ export class Journal implements EntryTaker {
   take(entry: JournalEntry, isAwaited: boolean): void {
     this.#pending.push(entry);
     this.#last = entry;
-    if (isAwaited || this.#pending.length >= this.#batchMax) this.#hasten();
+    if (isAwaited || this.#pending.length >= collectedMax) this.#hasten();
     else if (this.#phase === 'idle') this.#collect();
   }
 

@@ -40,6 +40,8 @@ export const turnsBetweenMax = 8;
  * within this time forgets that a 202 was answered.
  */
 export const collectMsMax = 20;
+/** Entries that collect: what puts more of them at once keeps a caller waiting. */
+export const collectedMax = 32;
 /** Open sessions that are closed between two waits for the store, when a crash left them open. */
 export const closeSessionsSlice = 10_000;
 
