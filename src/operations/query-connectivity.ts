@@ -50,7 +50,8 @@ function observe(house: ConnectivityHouse, deviceId: DeviceId): ConnectivityReco
   const sleep = actor === null ? storedTimes(sleepRecords, deviceId) : actor.sleepTimes();
   const signal = actor === null ? storedTimes(signalRecords, deviceId) : actor.signalTimes();
   const isOnline = actor !== null && actor.signalConnection !== null;
-  return { deviceId, signal: { ...signal, isOnline }, sleep };
+  const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = signal;
+  return { deviceId, signal: { isOnline, lastLoginAt, lastHeartbeatAt, lastOfflineAt }, sleep };
 }
 
 function storedTimes(records: ConnectionRecords, deviceId: DeviceId): ConnectionTimes {
