@@ -4,13 +4,13 @@ import type { Settings } from './settings-schema.ts';
 import { formatListenAddress, isLoopback } from './settings-values.ts';
 
 /** To listen on them is to listen on every address; none of them is one to connect to. */
-const anyAddress = ['0.0.0.0', '::'];
+const anyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** Said once, at the start. */
 export function reportRisks({ sleep, signal, ops, webhooks }: Settings, log: Log): void {
   if (!isLoopback(signal.listen) && signal.tls_cert_file === null)
     log.warn({ listener: 'signal' }, 'controllers connect from beyond this machine without TLS');
-  if (anyAddress.includes(sleep.listen.host) && sleep.advertise.length === 0)
+  if (anyAddress.has(sleep.listen.host) && sleep.advertise.length === 0)
     log.warn(
       { told: formatListenAddress(sleep.listen) },
       'controllers are told a sleep server that nobody can connect to: set sleep.advertise',
