@@ -160,8 +160,8 @@ test('a wakeup that completes, its outcome and its events are as documented', as
   const told = await provoke(server.api, outcomeOf(String(accepted.json['request_id'])), 200, 0);
   assert.equal(told.json.data?.['status'], 'completed');
   const page = await provoke(server.api, { ...events, query: 'limit=1000' }, 200, 0);
-  const { events: told = [] } = (page.json.data ?? {}) as { events?: { type: string }[] };
-  const types = told.map(({ type }) => type);
+  const { events: listed = [] } = (page.json.data ?? {}) as { events?: { type: string }[] };
+  const types = listed.map(({ type }) => type);
   assert.ok(types.includes('device.wakeup.completed'), types.join());
   await controller.close();
   await module.close();
