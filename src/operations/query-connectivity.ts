@@ -5,6 +5,7 @@
  */
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
+import { settlesWithin } from '../base/settles-within.ts';
 import { refusal, type ConnectivityCode, type Refusal } from '../domain/codes.ts';
 import { neverConnected, type ConnectionTimes, type ConnectivityRecord } from '../domain/connectivity.ts';
 import type { ApplicationId, DeviceId } from '../domain/ids.ts';
@@ -64,12 +65,11 @@ function bothCommitted(house: ConnectivityHouse, deviceId: DeviceId): Promise<un
   return sleep === null || signal === null ? (sleep ?? signal) : Promise.all([sleep, signal]);
 }
 
-function answerOnceCommitted(clock: Clock, committed: Promise<unknown>, answer: Answer): Promise<Answer> {
-  return new Promise((resolve) => {
-    const giveUp = clock.after(connectivityQueryMsMax, () => resolve(fail(refusal(50401))));
-    void committed.then(() => {
-      giveUp();
-      resolve(answer);
-    });
-  });
+async function answerOnceCommitted(
+  clock: Clock,
+  committed: Promise<unknown>,
+  answer: Answer,
+): Promise<Answer> {
+  const isCommitted = await settlesWithin(clock, connectivityQueryMsMax, committed);
+  return isCommitted ? answer : fail(refusal(50401));
 }

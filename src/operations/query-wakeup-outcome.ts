@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
+import { settlesWithin } from '../base/settles-within.ts';
 import type { WakeupWatch } from '../actor/wakeup-watch.ts';
 import { refusal, type Refusal, type WakeupOutcomeCode } from '../domain/codes.ts';
 import type { ApplicationId, RequestId } from '../domain/ids.ts';
@@ -90,13 +91,9 @@ function answerOnceCommitted(
 ): Answer | Promise<Answer> {
   const committed = wakeupRecords.committed(appId, requestId);
   if (committed === null) return succeed(record);
-  return new Promise((resolve) => {
-    const giveUp = clock.after(wakeupOutcomeCommitMsMax, () => resolve(fail(unavailable)));
-    void committed.then(() => {
-      giveUp();
-      resolve(succeed(record));
-    });
-  });
+  return settlesWithin(clock, wakeupOutcomeCommitMsMax, committed).then((isCommitted) =>
+    isCommitted ? succeed(record) : fail(unavailable),
+  );
 }
 
 const unavailable = { ...refusal(50301, 'wakeup outcome service unavailable'), retryAfterS: 1 } as const;

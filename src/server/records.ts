@@ -1,5 +1,6 @@
 /** What the server observes and must not forget, and readiness that follows the store's health. */
 import type { Clock } from '../base/clock.ts';
+import { settlesWithin } from '../base/settles-within.ts';
 import type { EventType } from '../domain/events.ts';
 import type { DeviceId, ProductId } from '../domain/ids.ts';
 import type { Readiness } from '../ops/readiness.ts';
@@ -93,16 +94,6 @@ function tellEvents(events: EventStore, { onEvent }: RecordsHouse): void {
   if (onEvent === undefined) return;
   events.follow((committed) => {
     for (const { type } of committed) onEvent(type);
-  });
-}
-
-function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
-  return new Promise((resolve) => {
-    const giveUp = clock.after(ms, () => resolve(false));
-    void work.then(() => {
-      giveUp();
-      resolve(true);
-    });
   });
 }
 

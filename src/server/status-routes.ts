@@ -1,5 +1,6 @@
 /** GET /v1/device/status?device_id=… on the ops listener: what this server knows of one device now. */
 import type { Clock } from '../base/clock.ts';
+import { settlesWithin } from '../base/settles-within.ts';
 import type { DeviceDirectory } from '../actor/device-directory.ts';
 import { parseDeviceId, type DeviceId } from '../domain/ids.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
@@ -27,7 +28,7 @@ export function statusRoutes(house: StatusHouse): readonly AdminRoute[] {
 async function answer(house: StatusHouse, query: URLSearchParams): Promise<AdminReply> {
   const deviceId = parseDeviceId(query.get('device_id') ?? '');
   if (deviceId === null) return { status: 400, body: { error: 'device_id: 1-255 bytes of valid UTF-8' } };
-  await settledWithin(house.clock, commitMsMax, bothCommitted(house, deviceId));
+  await settlesWithin(house.clock, commitMsMax, bothCommitted(house, deviceId));
   const status = observe(house, deviceId);
   if (status !== null) return { status: 200, body: status };
   return { status: 404, body: { error: `no device ${JSON.stringify(deviceId)} in the registry` } };
@@ -56,16 +57,5 @@ function observe(house: StatusHouse, deviceId: DeviceId): DeviceStatus | null {
       isHeld: actor !== null && actor.sleepEpoch > 0,
       heartbeatAt: actor?.sleepHeartbeatAt ?? 0,
     },
-  });
-}
-
-function settledWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
-  return new Promise((resolve) => {
-    const giveUp = clock.after(ms, resolve);
-    const settle = (): void => {
-      giveUp();
-      resolve();
-    };
-    work.then(settle, settle);
   });
 }
