@@ -17,6 +17,7 @@ export const codeTexts = {
   40413: 'no such wakeup request',
   40500: 'method not allowed',
   40902: 'wakeup protocol not supported',
+  40903: 'media parameters cannot change once somebody has connected',
   41300: 'request body too large',
   41500: 'Content-Type must be application/json',
   42901: 'request overload',
@@ -43,6 +44,8 @@ export const endpointCodes = {
   'wakeup-outcome': [40003, 40301, 40413, 42901, 50000, 50301],
   message: [40003, 40301, 40302, 40304, 40403, 40412, 42901, 50000, 50301, 50402],
   events: [40003, 40301, 42901, 50000, 50301],
+  'call-status': [40003, 40301, 40302, 40304, 40403, 50000],
+  'call-credentials': [40003, 40301, 40302, 40304, 40403, 40903, 42901, 50000, 50301],
 } as const satisfies Record<string, readonly FailureCode[]>;
 
 export type ConnectivityCode = (typeof endpointCodes.connectivity)[number];
@@ -50,6 +53,8 @@ export type WakeupCode = (typeof endpointCodes.wakeup)[number];
 export type WakeupOutcomeCode = (typeof endpointCodes)['wakeup-outcome'][number];
 export type MessageCode = (typeof endpointCodes.message)[number];
 export type EventsCode = (typeof endpointCodes.events)[number];
+export type CallStatusCode = (typeof endpointCodes)['call-status'][number];
+export type CallCredentialsCode = (typeof endpointCodes)['call-credentials'][number];
 
 /** A business outcome that is not success. `retryAfterS`: whole seconds, at least 1, where the caller may come back. */
 export interface Refusal<C extends FailureCode = FailureCode> {

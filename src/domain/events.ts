@@ -1,4 +1,5 @@
 /** What backends are told. Source: events.md, The log. */
+import type { CallEndReason, CallState } from './call.ts';
 import type { DeviceId, EventId, ProductId, RequestId, SessionId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { SignalEndReason } from './signal.ts';
@@ -56,7 +57,15 @@ export type EventBody =
       readonly data: { readonly request_id: RequestId; readonly woke_after_ms: number };
     }
   | { readonly type: 'device.wakeup.expired'; readonly data: { readonly request_id: RequestId } }
-  | { readonly type: 'call.started' | 'call.state' | 'call.ended'; readonly data: JsonObject };
+  | {
+      /** `started`: the session became a call; `ended` also of one that never did. */
+      readonly type: 'call.started' | 'call.state' | 'call.ended';
+      readonly data: {
+        readonly session: SessionId;
+        readonly state: CallState;
+        readonly reason: CallEndReason | null;
+      };
+    };
 
 /** An event that has happened and has no place in the log yet. */
 export type EventDraft = EventBody & {

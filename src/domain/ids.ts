@@ -13,6 +13,8 @@ export type SessionId = string & { readonly brand: 'SessionId' };
 export type EventId = string & { readonly brand: 'EventId' };
 export type MessageId = string & { readonly brand: 'MessageId' };
 export type BridgeId = string & { readonly brand: 'BridgeId' };
+/** `jti` of a call's token. */
+export type TokenId = string & { readonly brand: 'TokenId' };
 
 /** 1-255 bytes of valid UTF-8, compared byte for byte; null otherwise. Source: API doc, Resources, device_id. */
 export function parseDeviceId(text: string): DeviceId | null {
@@ -65,6 +67,10 @@ export function generateSessionId(): SessionId {
 
 export function generateMessageId(): MessageId {
   return generateUuid() as MessageId;
+}
+
+export function generateTokenId(): TokenId {
+  return generateUuid() as TokenId;
 }
 
 /**

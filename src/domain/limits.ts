@@ -67,6 +67,57 @@ export const wakeupReportMsMax = 60_000;
 /** How long the answer about a wakeup may wait for the commit of what it says; then 50301. */
 export const wakeupOutcomeCommitMsMax = 2000;
 
+/** Calls. Source: calls-and-media.md, Credential issuance. */
+export const callTextBytesMax = 1024;
+export const roomIdBytesMax = 127;
+/** `msg_app_id` and `msg_model_id`. */
+export const msgIdCharactersMax = 63;
+/** `msg_payload`; the spec sets none beside the body's. */
+export const callPayloadBytesMax = 16 * 1024;
+export const callingTimeoutSecondsMax = 600;
+export const callingTimeoutSecondsDefault = 30;
+export const screenSideMax = 4096;
+/** A session that nobody connected to, and the first connect of a token, live this long past the ring timeout. */
+export const callIssuedGraceS = 60;
+export const peerIdBytesMax = 2048;
+export const callTokenBytesMax = 1536;
+/** Live sessions of a device; beyond it the one longest `issued` ends, and with none of those it is 42901. */
+export const callsPerDeviceMax = 4;
+/** Live sessions of a process; beyond it 42901. */
+export const callsMax = 200_000;
+/** Tokens remembered as connected; the oldest is forgotten, and may then connect within its own time only. */
+export const connectedTokensMax = 4;
+/** Leases. Source: calls-and-media.md, Call sessions and call status. */
+export const establishingLeaseMs = 35_000;
+export const ringingGraceMs = 5_000;
+export const connectedLeaseMs = 60_000;
+/** How long an answer about a call may wait for the commit of what it says; then 50000 or 50301. */
+export const callCommitMsMax = 2000;
+/** A bridge that is asked to take a call has this long to accept. */
+export const bridgeAnswerMsMax = 2000;
+/** Signing keys of tokens that are live at once. */
+export const tokenKeysMax = 2;
+
+/** Media legs. Source: calls-and-media.md, Legs. */
+export const mediaMessageBytesMax = 1024 * 1024;
+/** A text message of a leg. */
+export const mediaTextBytesMax = 16 * 1024;
+/** A message beyond its bound is answered with 1009, up to this; beyond it the connection is cut without a close frame. */
+export const mediaOversizeBytesMax = 2 * 1024 * 1024;
+export const mediaFrameHeaderBytes = 12;
+/** What may wait to be sent to one leg that does not read; beyond it the leg is cut. */
+export const legBacklogBytesMax = 256 * 1024;
+/** Messages of one leg that are not understood, each answered by what is wrong with it; with the last of them it is closed. */
+export const legFaultsMax = 100;
+/** A leg that sends nothing for so long, not even the pong that it is asked for, is gone. */
+export const legSilenceSecondsMax = 16;
+/** Who asks to be let in waits no longer than this for the answer; then 503. */
+export const legAdmissionMsMax = 5000;
+/** A ticket that lets one person watch a session, once. */
+export const viewerTicketMsMax = 60_000;
+export const viewerTicketsMax = 1000;
+export const viewersPerSessionMax = 2;
+
 /** GET /v1/events and the outcome of a wakeup. */
 export const longPollSecondsMax = 30;
 /** Readers of one kind at once, waiting or not, on this node and of one application; full is 42901. */

@@ -1,4 +1,5 @@
 /** What the house counts. Names and labels are those of running.md; the ops room turns them into metrics. */
+import type { CallEndReason, LegRefusal } from '../domain/call.ts';
 import type { EventType } from '../domain/events.ts';
 import type { SignalEndReason, SignalRefusal } from '../domain/signal.ts';
 import type { SleepEndReason, SleepRefusal } from '../domain/sleep.ts';
@@ -12,6 +13,18 @@ export type MessageOutcomeLabel = (typeof messageOutcomeLabels)[number];
 /** `delivered`: 2xx; `failed`: it is tried again; `parked`: given up; `gone`: 410, the hook is off; `lost`: the log no longer had it. */
 export const webhookResultLabels = ['delivered', 'failed', 'parked', 'gone', 'lost'] as const;
 export type WebhookResultLabel = (typeof webhookResultLabels)[number];
+
+/** `issued`: a new session; `renewed`: the same one again; `changed`: with other media parameters. */
+export const credentialsOutcomeLabels = ['issued', 'renewed', 'changed', 'refused'] as const;
+export type CredentialsOutcomeLabel = (typeof credentialsOutcomeLabels)[number];
+
+/** `taken`: it changed the call; `repeated`: it says what is known or goes back; `stray`: of an ended or other session. */
+export const callReportLabels = ['taken', 'repeated', 'stray'] as const;
+export type CallReportLabel = (typeof callReportLabels)[number];
+
+/** What became of asking a bridge to take a call. */
+export const bridgeAnswerLabels = ['accepted', 'refused', 'unanswered', 'gone'] as const;
+export type BridgeAnswerLabel = (typeof bridgeAnswerLabels)[number];
 
 export interface Telemetry {
   httpRequest(route: string, status: number, code: number, seconds: number): void;
@@ -29,4 +42,10 @@ export interface Telemetry {
   /** Committed to the log. */
   event(type: EventType): void;
   webhookDelivery(result: WebhookResultLabel, count: number): void;
+  callCredentials(outcome: CredentialsOutcomeLabel): void;
+  callEnd(reason: CallEndReason): void;
+  callReport(result: CallReportLabel): void;
+  bridgeAnswer(result: BridgeAnswerLabel): void;
+  /** A leg asked to be let in at the media listener. */
+  mediaLogin(result: 'accepted' | LegRefusal): void;
 }

@@ -4,11 +4,11 @@ import { resolveImport, type SourceFile } from './source-tree.ts';
 const floors: readonly (readonly string[])[] = [
   ['base'],
   ['domain'],
-  ['tgv1', 'rest', 'sleep-wire', 'signal-wire'],
-  ['device', 'ports'],
+  ['tgv1', 'rest', 'sleep-wire', 'signal-wire', 'peer-wire', 'call-token', 'video'],
+  ['device', 'ports', 'client'],
   ['actor', 'store', 'workers', 'webhooks'],
   ['operations'],
-  ['http', 'sleep-gateway', 'signal-gateway', 'ops'],
+  ['http', 'sleep-gateway', 'signal-gateway', 'media-legs', 'ops'],
   ['server'],
   ['cli'],
 ];

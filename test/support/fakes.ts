@@ -2,10 +2,13 @@
 import type { ConnectionRecord } from '../../src/domain/connectivity.ts';
 import type { EventDraft } from '../../src/domain/events.ts';
 import type { AccessKeyId, ApplicationId, DeviceId, ProductId, RequestId } from '../../src/domain/ids.ts';
-import type { Credential, Device, Product } from '../../src/domain/registry.ts';
+import type { Bridge, Credential, Device, Product } from '../../src/domain/registry.ts';
 import type { CustomData, SleepEndReason, WakeWriteResult } from '../../src/domain/sleep.ts';
 import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
 import type { DeliveryResult, DeviceMessage, SignalEndReason } from '../../src/domain/signal.ts';
+import type { CallSession, LegCloseReason, LegMessage } from '../../src/domain/call.ts';
+import type { CallLeg } from '../../src/ports/call-leg.ts';
+import type { CallRecords } from '../../src/ports/call-records.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { RegistryReader } from '../../src/ports/registry-reader.ts';
 import type { SignalConnection } from '../../src/ports/signal-connection.ts';
@@ -22,6 +25,7 @@ export class FakeRegistry implements RegistryReader {
   readonly credentials = new Map<string, Credential>();
   readonly products = new Map<string, Product>();
   readonly devices = new Map<string, Device>();
+  readonly bridges: Bridge[] = [];
   failure: Error | null = null;
 
   constructor() {
@@ -56,6 +60,11 @@ export class FakeRegistry implements RegistryReader {
 
   peekDevice(deviceId: DeviceId): Device | null {
     return this.findDevice(deviceId);
+  }
+
+  findBridges(keySha256: string): readonly Bridge[] {
+    if (this.failure !== null) throw this.failure;
+    return this.bridges.filter((bridge) => bridge.keySha256 === keySha256);
   }
 
   #read<Value>(values: Map<string, Value>, key: string): Value | null {
@@ -93,6 +102,55 @@ export class FakeRecords implements ConnectionRecords {
 
   async allCommitted(): Promise<void> {
     await this.outstanding;
+  }
+}
+
+export class FakeCallRecords implements CallRecords {
+  readonly records = new Map<DeviceId, readonly CallSession[]>();
+  readonly events: EventDraft[] = [];
+  /** What each write left of the device's sessions. */
+  readonly writes: (readonly CallSession[])[] = [];
+  failure: Error | null = null;
+  outstanding: Promise<void> | null = null;
+  overloaded = false;
+
+  read(deviceId: DeviceId): readonly CallSession[] {
+    if (this.failure !== null) throw this.failure;
+    return this.records.get(deviceId) ?? [];
+  }
+
+  write(deviceId: DeviceId, sessions: readonly CallSession[], event: EventDraft | null): void {
+    if (sessions.length === 0) this.records.delete(deviceId);
+    else this.records.set(deviceId, sessions);
+    this.writes.push(sessions);
+    if (event !== null) this.events.push(event);
+  }
+
+  committed(): Promise<void> | null {
+    return this.outstanding;
+  }
+
+  *all(): Generator<{ readonly deviceId: DeviceId; readonly sessions: readonly CallSession[] }> {
+    if (this.failure !== null) throw this.failure;
+    for (const [deviceId, sessions] of this.records) yield { deviceId, sessions };
+  }
+
+  isOverloaded(): boolean {
+    return this.overloaded;
+  }
+}
+
+/** Remembers what it was told, and how it was closed. */
+export class FakeCallLeg implements CallLeg {
+  readonly told: LegMessage[] = [];
+  readonly closes: LegCloseReason[] = [];
+
+  tell(message: LegMessage): void {
+    this.told.push(message);
+  }
+
+  close(reason: LegCloseReason): void {
+    this.closes.push(reason);
   }
 }
 
@@ -220,6 +278,21 @@ export class FakeTelemetry implements Telemetry {
   }
   webhookDelivery(result: string, count: number): void {
     for (let i = 0; i < count; i++) this.#add(`webhook ${result}`);
+  }
+  callCredentials(outcome: string): void {
+    this.#add(`credentials ${outcome}`);
+  }
+  callEnd(reason: string): void {
+    this.#add(`call end ${reason}`);
+  }
+  callReport(result: string): void {
+    this.#add(`call report ${result}`);
+  }
+  bridgeAnswer(result: string): void {
+    this.#add(`bridge answer ${result}`);
+  }
+  mediaLogin(result: string): void {
+    this.#add(`media login ${result}`);
   }
 
   #add(name: string): void {
