@@ -2,12 +2,13 @@
  * Reads of the registry on the request path. What was read lately is kept decoded until `purge`: all credentials and
  * products, for there are few, and as many devices as a busy backend asks about; the others come from the memory
  * map, so that a million of them cost no heap. An entry that is not there is not remembered: strangers' ids must not
- * push out ours.
+ * push out ours. Bridges are asked for by their key, so all of them are kept together.
  */
 import { LRUCache } from 'lru-cache';
 import type { AccessKeyId, DeviceId, ProductId } from '../domain/ids.ts';
-import type { Credential, Device, Product } from '../domain/registry.ts';
+import type { Bridge, Credential, Device, Product } from '../domain/registry.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
+import { gatherBridges, type BridgesByKey } from './bridges-by-key.ts';
 import { countEntries } from './environment.ts';
 import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
@@ -18,6 +19,8 @@ export class RegistryStore implements RegistryReader {
   readonly #credentials = new LRUCache<AccessKeyId, Credential>({ max: credentialsCachedMax });
   readonly #devices = new LRUCache<DeviceId, Device>({ max: devicesCachedMax });
   readonly #products = new LRUCache<ProductId, Product>({ max: productsCachedMax });
+  /** Null: not needed since the last change. */
+  #bridges: BridgesByKey | null = null;
 
   constructor(tables: RegistryTables) {
     this.#tables = tables;
@@ -51,6 +54,11 @@ export class RegistryStore implements RegistryReader {
     return this.#devices.peek(deviceId) ?? this.#tables.find('device', deviceId);
   }
 
+  findBridges(keySha256: string): readonly Bridge[] {
+    this.#bridges ??= gatherBridges(this.#tables);
+    return this.#bridges.get(keySha256) ?? [];
+  }
+
   /** Any entry by its id, past the caches; a webhook's is application id, line feed, url. */
   find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
     return this.#tables.find(kind, id);
@@ -75,6 +83,7 @@ export class RegistryStore implements RegistryReader {
     this.#credentials.clear();
     this.#products.clear();
     this.#devices.clear();
+    this.#bridges = null;
     this.#tables.environment.refresh();
   }
 }

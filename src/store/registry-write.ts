@@ -4,8 +4,8 @@
  * promise resolves it is committed and the next read sees it.
  */
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import type { AccessKeyId, ApplicationId, DeviceId } from '../domain/ids.ts';
-import type { Credential, Device, Grant } from '../domain/registry.ts';
+import type { AccessKeyId, ApplicationId, BridgeId, DeviceId } from '../domain/ids.ts';
+import type { Bridge, Credential, Device, Grant } from '../domain/registry.ts';
 import { generateAccessKeyId, generateSecret } from './generated-secrets.ts';
 import type { EntryOf, KindName } from './registry-kinds.ts';
 import { referencesOf } from './import-references.ts';
@@ -79,6 +79,15 @@ export class RegistryWriter {
   /** It is refused from now on and cannot be taken back; keys derived from it are the caller's to drop. */
   revokeCredential(accessKeyId: AccessKeyId): Promise<Outcome<Credential, MissingEntry>> {
     return this.#update('credential', accessKeyId, (credential) => ({ ...credential, revoked: true }));
+  }
+
+  putBridge(bridge: Bridge): Promise<Outcome<Bridge, MissingEntry>> {
+    return this.put('bridge', bridge);
+  }
+
+  /** Revoked, its key opens nothing; with `revoked` false it does again. Bridges that are connected are the caller's to close. */
+  revokeBridge(bridgeId: BridgeId, revoked = true): Promise<Outcome<Bridge, MissingEntry>> {
+    return this.#update('bridge', bridgeId, (bridge) => ({ ...bridge, revoked }));
   }
 
   #update<Kind extends KindName>(

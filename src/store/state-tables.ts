@@ -4,6 +4,7 @@
  * start after a crash finds what was open without a walk through all.
  */
 import { join } from 'node:path';
+import type { CallRow, CallTable } from './call-rows.ts';
 import type { ConnectionTables } from './connection-rows.ts';
 import { Environment, type EnvironmentMode } from './environment.ts';
 import type { EventRow, EventTables } from './event-rows.ts';
@@ -19,6 +20,7 @@ export class StateTables {
   /** Null: the store is looked on and was last written by a release that had no log. */
   readonly events: EventTables | null;
   #wakeups: WakeupTables | null = null;
+  #calls: CallTable | null = null;
 
   constructor(directory: string, mode: EnvironmentMode) {
     this.environment = new Environment(join(directory, stateFileName), mode);
@@ -33,6 +35,11 @@ export class StateTables {
       times: this.environment.table('accepted-times'),
       awaited: this.environment.table('awaited-wakeups'),
     });
+  }
+
+  /** The same. */
+  get calls(): CallTable {
+    return (this.#calls ??= this.environment.table<CallRow>('call-sessions'));
   }
 
   #connectionTables(kind: ConnectionKind): ConnectionTables {

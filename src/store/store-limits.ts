@@ -28,6 +28,8 @@ export const credentialsCachedMax = 10_000;
 /** About 10 MB when full; the devices beyond it are read from the memory map. */
 export const devicesCachedMax = 32_768;
 export const productsCachedMax = 10_000;
+/** Bridges that can be known by their keys, about 40 MB; with more of them in the registry none is let in. */
+export const bridgesKnownMax = 100_000;
 
 /** Entries of the journal handed to the store at once: with their events about 5 ms of the loop. */
 export const commitWritesMax = 500;

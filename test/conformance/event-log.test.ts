@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventDraft, LoggedEvent } from '../../src/domain/events.ts';
-import type { DeviceId } from '../../src/domain/ids.ts';
+import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
 import { recentEventsOfDeviceMax } from '../../src/domain/limits.ts';
 import type { EventLog } from '../../src/ports/event-log.ts';
 import { EventRetention } from '../../src/store/event-retention.ts';
@@ -90,8 +90,9 @@ for (const [name, make] of Object.entries(implementations)) {
 
   test(`${name}: an event comes back as it happened`, async (t) => {
     const { log, commit } = make(t);
-    const data = { state: 'é', nested: [{ x: 1.5 }], gone: null };
-    const draft: EventDraft = { ...draftOf('a\0b\n😀'), type: 'call.state', data };
+    const media = { text: 'é', nested: [{ x: 1.5 }], gone: null };
+    const data = { session: 'one' as SessionId, node: 'n', replaced: false, media };
+    const draft: EventDraft = { ...draftOf('a\0b\n😀'), type: 'device.signal.online', data };
     await commit(draft);
     const [event] = log.read(0, 1);
     const { id: _id, sequence: _sequence, seq: _seq, productId, ...rest } = event ?? assert.fail();

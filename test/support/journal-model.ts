@@ -3,17 +3,20 @@
  * What a crash leaves has to be what it held after one of the steps. A heartbeat may be ahead of its step: it takes the
  * place of the value before it.
  */
+import type { CallSession } from '../../src/domain/call.ts';
 import { neverConnected, type ConnectionRecord } from '../../src/domain/connectivity.ts';
 import type { LoggedEvent } from '../../src/domain/events.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/domain/ids.ts';
 import type { WakeupRecord } from '../../src/domain/wakeup.ts';
+import { CallRecordStore } from '../../src/store/call-record-store.ts';
 import { ConnectionRecordStore } from '../../src/store/connection-record-store.ts';
 import { WakeupRecordStore } from '../../src/store/wakeup-record-store.ts';
 import type { Store } from '../../src/store/open-store.ts';
 import { DrivenClock } from './driven-clock.ts';
+import { callOf } from './stored-calls.ts';
 import { draftOf, openJournal, type TestJournal, type TestJournalSettings } from './test-journal.ts';
 
-export const stepKinds = ['sleep', 'signal', 'heartbeat', 'wakeup', 'outcome', 'event'] as const;
+export const stepKinds = ['sleep', 'signal', 'heartbeat', 'wakeup', 'outcome', 'call', 'event'] as const;
 export interface Step {
   readonly kind: (typeof stepKinds)[number];
   /** From 0 to `devices` - 1. */
@@ -36,6 +39,7 @@ export interface House extends TestJournal {
   readonly sleep: ConnectionRecordStore;
   readonly signal: ConnectionRecordStore;
   readonly wakeups: WakeupRecordStore;
+  readonly calls: CallRecordStore;
 }
 
 export function openHouse({ state }: Pick<Store, 'state'>, settings: TestJournalSettings = {}): House {
@@ -47,17 +51,21 @@ export function openHouse({ state }: Pick<Store, 'state'>, settings: TestJournal
     sleep: new ConnectionRecordStore(state, 'sleep', parts.journal),
     signal: new ConnectionRecordStore(state, 'signal', parts.journal),
     wakeups: new WakeupRecordStore(state, parts.journal, { clock, knownMax: 1_000_000, batch }),
+    calls: new CallRecordStore(state, parts.journal),
   };
 }
 
 /** What this house reads, committed or not, with the events that happened. */
-export function pictureOf({ sleep, signal, wakeups }: House, events: readonly Told[]): Picture {
+export function pictureOf({ sleep, signal, wakeups, calls }: House, events: readonly Told[]): Picture {
   const records = deviceIds.flatMap((id) => [sleep.read(id), signal.read(id)]);
   const bare = records.map((record) => sorted(record && { ...record, lastHeartbeatAt: null }));
   const known = deviceIds.map((id) => sorted(wakeups.find(app, id as string as RequestId)));
   const awaited = wakeups.awaited().map(({ requestId }) => requestId);
+  const live = deviceIds.map((id) => calls.read(id).map(sorted));
+  const inCall = Array.from(calls.all(), ({ deviceId }) => deviceId);
+  const told = events.map(({ deviceId, data }) => [deviceId, data]);
   return {
-    text: JSON.stringify([bare, known, awaited.sort(), events.map(({ deviceId, data }) => [deviceId, data])]),
+    text: JSON.stringify([bare, known, awaited.sort(), live, inCall.sort(), told]),
     heartbeats: records.map((record) => record?.lastHeartbeatAt ?? 0),
   };
 }
@@ -71,7 +79,8 @@ export function take(house: House, { kind, device }: Step, number: number): Told
   else if (kind === 'sleep' || kind === 'signal') {
     const record = house[kind].read(deviceId) ?? neverConnected;
     house[kind].write(deviceId, nextOf(record, number), draft);
-  } else
+  } else if (kind === 'call') house.calls.write(deviceId, callsAfter(house, deviceId, number), draft);
+  else
     house.wakeups.save(
       app,
       deviceId as string as RequestId,
@@ -108,6 +117,12 @@ function nextOf(record: ConnectionRecord, number: number): ConnectionRecord {
   if (record.openSession !== null) return { ...record, openSession: null, lastOfflineAt: number };
   const openSession = `session-${number}` as SessionId;
   return { ...record, epoch: record.epoch + 1, lastLoginAt: number, openSession };
+}
+
+/** One more call, up to two, and then none. */
+function callsAfter({ calls }: House, deviceId: DeviceId, number: number): readonly CallSession[] {
+  const live = calls.read(deviceId);
+  return live.length === 2 ? [] : [...live, { ...callOf(deviceId), createdAtMs: number }];
 }
 
 function wakeupOf(deviceId: DeviceId, number: number, isAwaited: boolean): WakeupRecord {

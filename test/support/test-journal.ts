@@ -1,5 +1,5 @@
 /** A journal over a store of a test: by a driven clock, and committed when the test says so if it scripts that. */
-import type { DeviceId, ProductId } from '../../src/domain/ids.ts';
+import type { DeviceId, RequestId, ProductId } from '../../src/domain/ids.ts';
 import type { EventDraft } from '../../src/domain/events.ts';
 import { EventStore } from '../../src/store/event-store.ts';
 import { EventWriter } from '../../src/store/event-writer.ts';
@@ -36,11 +36,11 @@ export function openJournal(
   return { journal, events: new EventStore(stored, journal, log), stored };
 }
 
-/** An event that needs no record: the number is its epoch, so that a test can tell which it is. */
+/** An event that needs no record: the number is in its data, so that a test can tell which it is. */
 export function draftOf(deviceId: string, number = 1, atMs = 1_800_000_000_000): EventDraft {
   return {
-    type: 'call.started',
-    data: { number },
+    type: 'device.wakeup.expired',
+    data: { request_id: `ring-${number}` as RequestId },
     deviceId: deviceId as DeviceId,
     atMs,
     epoch: null,

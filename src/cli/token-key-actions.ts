@@ -1,0 +1,97 @@
+/** What `reveille token-key …` does: asks the running server, or changes the file while none runs. Secrets are never shown. */
+import { wallSeconds } from '../base/clock.ts';
+import { tokenKeyFileOf } from '../server/live-token-keys.ts';
+import {
+  encodeRotation,
+  encodeTokenKeys,
+  retireRefusals,
+  type TokenKeyListing,
+  type TokenKeyRotationJson,
+} from '../server/token-key-routes.ts';
+import { prepareDataDirectory } from '../store/data-directory.ts';
+import { ServerLock } from '../store/server-lock.ts';
+import type { TokenKeyFile } from '../store/token-key-file.ts';
+import type { CommandContext } from './command-context.ts';
+import { CommandError } from './command-error.ts';
+import { reveilleCommand } from './invocation.ts';
+import { opsClientOf, type OpsClient } from './ops-client.ts';
+import { formatMoment } from './option-values.ts';
+import { alignColumns } from './output.ts';
+import { findRunningServer } from './running-server.ts';
+
+type Context = Pick<CommandContext, 'clock' | 'dataDirectory' | 'output' | 'settings'>;
+
+export async function listTokenKeys(context: Context): Promise<void> {
+  const ops = findOps(context);
+  const listing =
+    ops === null
+      ? await listAtRest(context)
+      : await ops.ask<TokenKeyListing>('/v1/token-keys', new URLSearchParams());
+  context.output.answer(listing, describeListing(listing));
+}
+
+export async function rotateTokenKeys(context: Context): Promise<void> {
+  const ops = findOps(context);
+  const rotated =
+    ops === null
+      ? await changeAtRest(context, (file) => file.rotate(wallSeconds(context.clock)).then(encodeRotation))
+      : await ops.change<TokenKeyRotationJson>('/v1/token-keys/rotate', {});
+  context.output.answer(rotated, describeRotation(rotated));
+}
+
+export async function retireTokenKey(context: Context, kid: string): Promise<void> {
+  const ops = findOps(context);
+  const left =
+    ops === null
+      ? await changeAtRest(context, (file) => retireAtRest(file, kid))
+      : await ops.change<TokenKeyListing>('/v1/token-keys/retire', { kid });
+  context.output.answer(left, `${kid} is retired: its tokens are refused\n${describeListing(left)}`);
+}
+
+/** Null: no server runs. */
+function findOps({ dataDirectory }: Context): OpsClient | null {
+  const running = findRunningServer(dataDirectory);
+  return running === null ? null : opsClientOf(running, dataDirectory);
+}
+
+async function listAtRest({ settings, output }: Context): Promise<TokenKeyListing> {
+  const file = tokenKeyFileOf(settings);
+  const found = await file.find();
+  if (found !== null && found.openMode !== null)
+    output.remark(`others can read ${file.path}: chmod 600 it, and rotate`);
+  return { keys: encodeTokenKeys(found?.keys ?? []) };
+}
+
+async function retireAtRest(file: TokenKeyFile, kid: string): Promise<TokenKeyListing> {
+  const left = await file.retire(kid);
+  if (left.ok) return { keys: encodeTokenKeys(left.value) };
+  throw new CommandError(retireRefusals[left.error](kid), `see ${reveilleCommand('token-key list')}`);
+}
+
+/** Holds off a server that would start meanwhile, and another command. */
+async function changeAtRest<Result>(
+  { dataDirectory, settings }: Context,
+  change: (file: TokenKeyFile) => Promise<Result>,
+): Promise<Result> {
+  const lock = new ServerLock(prepareDataDirectory(dataDirectory).directory);
+  try {
+    return await change(tokenKeyFileOf(settings));
+  } finally {
+    lock.release();
+  }
+}
+
+function describeListing({ keys }: TokenKeyListing): string {
+  if (keys.length === 0) return 'no token keys yet: the first start of the server makes one';
+  const rows = keys.map(({ kid, created_at: createdAtS, signs }) => [
+    kid,
+    formatMoment(createdAtS, 'unknown'),
+    signs ? 'signs' : 'accepted',
+  ]);
+  return alignColumns([['KID', 'MADE', 'USE'], ...rows]);
+}
+
+function describeRotation(rotated: TokenKeyRotationJson): string {
+  const dropped = rotated.dropped.map((kid) => `\n${kid} is dropped: its tokens are refused`);
+  return describeListing(rotated) + dropped.join('');
+}

@@ -1,0 +1,156 @@
+/** What every implementation of the port CallRecords keeps to; the stand-in of the tests is one of them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallSession } from '../../src/domain/call.ts';
+import type { DeviceId } from '../../src/domain/ids.ts';
+import type { CallRecords } from '../../src/ports/call-records.ts';
+import { CallRecordStore } from '../../src/store/call-record-store.ts';
+import { FakeCallRecords } from '../support/fakes.ts';
+import { audioCall, callOf, endOf, videoCall } from '../support/stored-calls.ts';
+import { temporaryStore, type Ending } from '../support/temporary-store.ts';
+import { openJournal } from '../support/test-journal.ts';
+
+interface Implementation {
+  readonly records: CallRecords;
+  /** The sessions that the committed events speak of, in their order. */
+  readonly told: () => Promise<unknown[]>;
+}
+
+function store(t: Ending): Implementation {
+  const real = temporaryStore(t);
+  const { journal, events } = openJournal(real);
+  return {
+    records: new CallRecordStore(real.state, journal),
+    async told() {
+      await journal.allCommitted();
+      return events.read(0, 100).map(({ data }) => data);
+    },
+  };
+}
+
+function standIn(): Implementation {
+  const records = new FakeCallRecords();
+  return { records, told: () => Promise.resolve(records.events.map(({ data }) => data)) };
+}
+
+const implementations: Record<string, (t: Ending) => Implementation> = { store, 'stand-in': standIn };
+
+const device = videoCall.deviceId;
+const sessions: readonly CallSession[] = [videoCall, audioCall];
+
+const strangeIds = [
+  'TESTDEVICE0',
+  `${device}\0`,
+  '\ufeff',
+  '\ufeffTESTDEVICE01',
+  `\ufeff${'é'.repeat(126)}`,
+  'x'.repeat(65),
+  'x'.repeat(255),
+  '\u{1f600}'.repeat(63),
+].map((id) => id as DeviceId);
+
+function byDevice(records: CallRecords): Map<DeviceId, readonly CallSession[]> {
+  const found = Array.from(records.all(), ({ deviceId, sessions }) => [deviceId, sessions] as const);
+  const devices = new Map(found);
+  assert.equal(devices.size, found.length, 'no device twice');
+  return devices;
+}
+
+for (const [name, make] of Object.entries(implementations)) {
+  test(`${name}: a device without live sessions has none`, (t) => {
+    const { records } = make(t);
+    assert.deepEqual(records.read(device), []);
+    assert.deepEqual(Array.from(records.all()), []);
+    assert.equal(records.committed(device), null);
+  });
+
+  test(`${name}: sessions come back as they were written, in their order, before their commit and after`, async (t) => {
+    const { records } = make(t);
+    for (const written of [sessions, sessions.toReversed(), [audioCall]]) {
+      records.write(device, written, null);
+      assert.deepEqual(records.read(device), written);
+      assert.deepEqual(byDevice(records), new Map([[device, written]]));
+      await records.committed(device);
+      assert.equal(records.committed(device), null);
+      assert.deepEqual(records.read(device), written);
+      assert.deepEqual(byDevice(records), new Map([[device, written]]));
+    }
+  });
+
+  test(`${name}: a device whose last session ended is gone, before the commit and after`, async (t) => {
+    const { records } = make(t);
+    records.write(device, sessions, null);
+    await records.committed(device);
+    records.write(device, [], endOf(videoCall));
+    assert.deepEqual(records.read(device), []);
+    assert.deepEqual(Array.from(records.all()), []);
+    await records.committed(device);
+    assert.deepEqual(records.read(device), []);
+    assert.deepEqual(Array.from(records.all()), []);
+  });
+
+  test(`${name}: devices of any ids do not touch each other`, async (t) => {
+    const { records } = make(t);
+    for (const id of strangeIds) {
+      records.write(id, [callOf(id)], null);
+      assert.deepEqual(records.read(id), [callOf(id)]);
+    }
+    assert.deepEqual(records.read(device), []);
+    for (const id of strangeIds) await records.committed(id);
+    for (const id of strangeIds) assert.deepEqual(records.read(id), [callOf(id)]);
+    assert.deepEqual(byDevice(records), new Map(strangeIds.map((id) => [id, [callOf(id)]])));
+  });
+
+  test(`${name}: all are found, the newest that is known of each`, async (t) => {
+    const { records } = make(t);
+    const ids = ['kept', 'changed', 'ended', 'new', 'passing'] as DeviceId[];
+    const [kept, changed, ended, fresh, passing] = ids as [DeviceId, DeviceId, DeviceId, DeviceId, DeviceId];
+    for (const id of [kept, changed, ended]) records.write(id, [callOf(id)], null);
+    for (const id of [kept, changed, ended]) await records.committed(id);
+    records.write(changed, [callOf(changed, audioCall)], null);
+    records.write(ended, [], endOf(callOf(ended)));
+    records.write(fresh, [callOf(fresh)], null);
+    records.write(passing, [callOf(passing)], null);
+    records.write(passing, [], endOf(callOf(passing)));
+    const expected = new Map([
+      [kept, [callOf(kept)]],
+      [changed, [callOf(changed, audioCall)]],
+      [fresh, [callOf(fresh)]],
+    ]);
+    assert.deepEqual(byDevice(records), expected);
+  });
+
+  test(`${name}: who changes what is found meets no device twice`, async (t) => {
+    const { records } = make(t);
+    const ids = Array.from({ length: 20 }, (_, i) => `device-${i}` as DeviceId);
+    for (const id of ids) records.write(id, [callOf(id), callOf(id, audioCall)], null);
+    for (const id of ids.slice(0, 10)) await records.committed(id);
+    for (const id of ids.slice(10)) records.write(id, [callOf(id)], null);
+    const seen: DeviceId[] = [];
+    for (const { deviceId, sessions } of records.all()) {
+      seen.push(deviceId);
+      records.write(deviceId, sessions.slice(1), endOf(callOf(deviceId)));
+    }
+    assert.deepEqual(seen.toSorted(), ids.toSorted());
+    for (const id of ids) await records.committed(id);
+    assert.equal(byDevice(records).size, 10);
+  });
+
+  test(`${name}: the events of all changes are told, in the order of the changes, and of nothing else`, async (t) => {
+    const { records, told } = make(t);
+    const ended = Array.from({ length: 9 }, (_, number) => ({
+      ...callOf(`device-${number % 2}` as DeviceId),
+      sessionId: `session-${number}` as CallSession['sessionId'],
+    }));
+    for (const [number, session] of ended.entries())
+      records.write(session.deviceId, [session], number % 3 === 0 ? null : endOf(session));
+    assert.deepEqual(
+      (await told()).map((data) => (data as { session: string }).session),
+      [1, 2, 4, 5, 7, 8].map((number) => `session-${number}`),
+    );
+  });
+
+  test(`${name}: there is room to begin with`, (t) => {
+    assert.equal(make(t).records.isOverloaded(), false);
+  });
+}

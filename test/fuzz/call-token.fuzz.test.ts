@@ -1,0 +1,113 @@
+/**
+ * Tokens broken at random from a seed: none of them is taken, whatever was done to it, and none throws. The canary is a
+ * checker with a fault: a fuzzer that does not catch it catches nothing.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkCallToken } from '../../src/call-token/call-token.ts';
+import { TokenKeys } from '../../src/call-token/token-keys.ts';
+import { tokenRefusals, type TokenRefusal } from '../../src/domain/call.ts';
+import { base64url, craftToken, formerKey, goodHeader, goodPayload, newKey } from '../support/call-tokens.ts';
+import { chanceFrom, type Chance } from '../support/seeded-random.ts';
+
+const rounds = 6000;
+const keys = await TokenKeys.of([newKey, formerKey]);
+const good = [
+  craftToken(goodHeader, goodPayload),
+  craftToken({ ...goodHeader, kid: formerKey.kid }, goodPayload, formerKey),
+];
+
+type Check = (token: string) => Promise<{ readonly ok: boolean; readonly error?: TokenRefusal }>;
+
+const check: Check = (token) => checkCallToken(keys, token);
+
+/** What is put into a token, or in place of a piece of it. */
+const pieces = ['.', '..', '=', ' ', '\n', '\0', '-', '_', '+', '/', 'A', 'é', '\u{1f600}', 'x'.repeat(1600)];
+
+const headers: readonly object[] = [
+  { ...goodHeader, alg: 'none' },
+  { ...goodHeader, alg: 'HS512' },
+  { ...goodHeader, alg: 'RS256' },
+  { ...goodHeader, kid: formerKey.kid },
+  { ...goodHeader, kid: null },
+  { ...goodHeader, crit: ['exp'] },
+  { ...goodHeader, b64: false, crit: ['b64'] },
+  { ...goodHeader, jwk: { kty: 'oct', k: '' } },
+  [],
+];
+
+function mutated(token: string, chance: Chance): string {
+  const [header = '', payload = '', mac = ''] = token.split('.');
+  const at = chance.below(token.length + 1);
+  const piece = pieces[chance.below(pieces.length)] ?? '';
+  switch (chance.below(10)) {
+    case 0:
+      return token.slice(0, at);
+    case 1:
+      return token.slice(0, at) + piece + token.slice(at);
+    case 2:
+      return token.slice(0, at) + piece + token.slice(at + 1 + chance.below(12));
+    case 3:
+      return token.slice(0, at) + bitFlipped(token.charAt(at), chance) + token.slice(at + 1);
+    case 4:
+      return `${base64url(headers[chance.below(headers.length)])}.${payload}.${mac}`;
+    case 5:
+      return `${header}.${base64url({ ...goodPayload, exp: goodPayload.exp + 1 + chance.below(1000) })}.${mac}`;
+    case 6:
+      return `${header}.${payload}.${bytesFrom(chance, chance.below(40)).toString('base64url')}`;
+    case 7:
+      return bytesFrom(chance, chance.below(400)).toString('latin1');
+    case 8:
+      return token + piece;
+    default:
+      return [header, payload, mac].toReversed().join('.');
+  }
+}
+
+function bitFlipped(character: string, chance: Chance): string {
+  return String.fromCharCode((character.charCodeAt(0) || 0) ^ (1 << chance.below(7)));
+}
+
+function bytesFrom(chance: Chance, length: number): Buffer {
+  return Buffer.from(Array.from({ length }, () => chance.below(256)));
+}
+
+/** How often each refusal was given; throws at the first broken token that is taken, and at a good one that is not. */
+async function fuzz(check: Check): Promise<Map<TokenRefusal, number>> {
+  const chance = chanceFrom(0x6a77_7431);
+  const refusals = new Map<TokenRefusal, number>();
+  for (let round = 0; round < rounds; round++) {
+    const whole = good[round % good.length] ?? '';
+    let token = whole;
+    for (let steps = chance.below(3); steps >= 0; steps--) token = mutated(token, chance);
+    const checked = await check(token);
+    assert.equal(checked.ok, good.includes(token), JSON.stringify(token));
+    if (checked.error !== undefined) refusals.set(checked.error, (refusals.get(checked.error) ?? 0) + 1);
+    if (round % 100 === 0) assert.ok((await check(whole)).ok);
+  }
+  return refusals;
+}
+
+test('no broken token is taken, and none is too much', async () => {
+  const refusals = await fuzz(check);
+  for (const refusal of ['malformed', 'algorithm', 'unknown_key', 'signature'] as const)
+    assert.ok((refusals.get(refusal) ?? 0) > rounds / 100, `${refusal}: ${refusals.get(refusal)}`);
+  for (const refusal of refusals.keys()) assert.ok(tokenRefusals.includes(refusal));
+});
+
+const canaries: Readonly<Record<string, Check>> = {
+  'forgives white space and padding': (token) => check(token.trim().replace(/=+$/, '')),
+  'looks at the head and the claims only': (token) =>
+    check(good.find((whole) => token.startsWith(whole.slice(0, whole.lastIndexOf('.') + 1))) ?? token),
+  'takes a signature by its bytes': (token) => {
+    const end = token.lastIndexOf('.') + 1;
+    return check(token.slice(0, end) + Buffer.from(token.slice(end), 'base64url').toString('base64url'));
+  },
+  'trusts a token that says it has none': async (token) =>
+    token.startsWith(base64url(headers[0])) ? { ok: true } : check(token),
+};
+
+for (const [fault, broken] of Object.entries(canaries))
+  test(`a checker that ${fault} is caught`, async () => {
+    await assert.rejects(fuzz(broken), assert.AssertionError);
+  });

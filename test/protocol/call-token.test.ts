@@ -1,0 +1,74 @@
+/**
+ * The tokens of calls against an oracle outside Node: the openssl command line makes whole tokens that are checked here,
+ * and signs anew what is signed here.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { checkCallToken, signCallToken } from '../../src/call-token/call-token.ts';
+import { TokenKeys, type TokenKey } from '../../src/call-token/token-keys.ts';
+import { fail, succeed } from '../../src/base/outcome.ts';
+import { base64url, sampleClaims } from '../support/call-tokens.ts';
+
+const absent = spawnSync('openssl', ['version']).status !== 0;
+const skip = absent && 'no openssl command on this machine';
+
+const key: TokenKey = { kid: '5f2b9c01', secret: Buffer.from(Array.from({ length: 32 }, (_, i) => i * 7)) };
+const other: TokenKey = { kid: 'a0b1c2d3', secret: Buffer.alloc(32, 0x5a) };
+
+const head = '{"alg":"HS256","typ":"JWT","kid":"5f2b9c01"}';
+const claims =
+  '{"iss":"reveille","sub":"TESTDEVICE01","aud":"msgvoip","sid":"0190b1c2-7d3e-7000-8000-0123456789ab",' +
+  '"jti":"0190b1c2-7d3e-7000-8000-0123456789cd","iat":1800000000,"exp":1800000090}';
+
+/** base64url of the HMAC-SHA256 that openssl makes. */
+function opensslMac({ secret }: TokenKey, text: string): string {
+  const macopt = `hexkey:${Buffer.from(secret).toString('hex')}`;
+  const args = ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', macopt, '-binary'];
+  const { status, stdout, stderr } = spawnSync('openssl', args, { input: text });
+  assert.equal(status, 0, stderr.toString());
+  return stdout.toString('base64url');
+}
+
+test(
+  'what we sign is the head and the claims as written down, and openssl makes the same of them',
+  { skip },
+  async () => {
+    const token = await signCallToken(await TokenKeys.of([key, other]), sampleClaims);
+    const signed = `${base64url(head)}.${base64url(claims)}`;
+    assert.equal(token, `${signed}.${opensslMac(key, signed)}`);
+  },
+);
+
+test(
+  'what openssl signs is good, by either of two live keys, however its JSON is written',
+  { skip },
+  async () => {
+    const keys = await TokenKeys.of([other, key]);
+    for (const [header, payload, signer] of [
+      [head, claims, key],
+      [`{ "kid": "5f2b9c01",\n"typ":"jwt", "alg" :"HS256"}`, claims.replaceAll(',', ' ,\n '), key],
+      [head.replace(key.kid, other.kid), claims.replace('"iss"', '"nonce":1,"iss"'), other],
+    ] as const) {
+      const signed = `${base64url(header)}.${base64url(payload)}`;
+      const token = `${signed}.${opensslMac(signer, signed)}`;
+      assert.deepEqual(await checkCallToken(keys, token), succeed(sampleClaims));
+    }
+  },
+);
+
+test('what openssl signs with a key that is not live is not', { skip }, async () => {
+  const keys = await TokenKeys.of([key]);
+  const signed = `${base64url(head)}.${base64url(claims)}`;
+  assert.deepEqual(await checkCallToken(keys, `${signed}.${opensslMac(other, signed)}`), fail('signature'));
+});
+
+test('a token that is cut anywhere is refused', async () => {
+  const keys = await TokenKeys.of([key]);
+  const token = await signCallToken(keys, sampleClaims);
+  for (let length = 0; length < token.length; length++) {
+    const checked = await checkCallToken(keys, token.slice(0, length));
+    assert.ok(!checked.ok, `${length} of ${token.length}`);
+  }
+  assert.ok((await checkCallToken(keys, token)).ok);
+});
