@@ -94,7 +94,7 @@ export class Pipeline {
 
   #admit(passage: Passage, route: Route, body: Uint8Array, authentication: Authentication): void {
     if (!passage.exchange.isOpen) return;
-    if (authentication.kind === 'unavailable') return this.#reply(passage, route, unverified);
+    if (authentication.kind === 'unavailable') return this.#reply(passage, route, unverified(route));
     if (authentication.kind === 'refused') {
       this.#house.telemetry.authFailure(authentication.reason);
       const { message, data } = authentication;
@@ -168,12 +168,10 @@ export class Pipeline {
   }
 }
 
-const unverified: Reply = {
-  code: 50301,
-  message: 'signatures cannot be verified now',
-  data: null,
-  retryAfterS: 1,
-};
+function unverified({ unverifiedCode }: Route): Reply {
+  const message = 'signatures cannot be verified now';
+  return { code: unverifiedCode ?? 50301, message, data: null, retryAfterS: 1 };
+}
 
 function statusOf(route: Route, code: Code): number {
   if (code === 0) return route.successStatus;

@@ -46,6 +46,8 @@ export interface Route {
   readonly successStatus: 200 | 202;
   /** True: a failure's HTTP status is the first three digits of its code; false: 200, the caller reads the code. */
   readonly statusFromCode: boolean;
+  /** What is answered while no signature can be verified, where the endpoint has no 50301. */
+  readonly unverifiedCode?: 50000;
   /** True: X-Request-ID is the caller's to choose. */
   readonly takesRequestId: boolean;
   handle(call: Call): Reply | Promise<Reply>;

@@ -5,6 +5,8 @@ import { test } from 'node:test';
 import { codeTexts, endpointCodes } from '../../src/domain/codes.ts';
 import { eventTypes } from '../../src/domain/events.ts';
 import { deviceIdBytesMax, requestIdBytesMax } from '../../src/domain/limits.ts';
+import { callCredentialsRoute } from '../../src/http/call-credentials-route.ts';
+import { callStatusRoute } from '../../src/http/call-status-route.ts';
 import { connectivityRoute } from '../../src/http/connectivity-route.ts';
 import { eventsRoute } from '../../src/http/events-route.ts';
 import { messageRoute } from '../../src/http/message-route.ts';
@@ -25,6 +27,8 @@ const routes: Readonly<Record<keyof typeof endpointCodes, Route>> = {
   'wakeup-outcome': wakeupOutcomeRoute(nowhere),
   message: messageRoute(nowhere),
   events: eventsRoute(nowhere),
+  'call-status': callStatusRoute(nowhere),
+  'call-credentials': callCredentialsRoute(nowhere),
 };
 
 test('the version is that of the package', () => {

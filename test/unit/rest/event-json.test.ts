@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoggedEvent } from '../../../src/domain/events.ts';
-import type { DeviceId, SessionId } from '../../../src/domain/ids.ts';
+import type { DeviceId, RequestId, SessionId } from '../../../src/domain/ids.ts';
 import { encodeEvent } from '../../../src/rest/event-json.ts';
 import { anEvent } from '../../support/scripted-event-log.ts';
 
@@ -31,7 +31,7 @@ test('an event of no connection has a null epoch, and names that need it are esc
     type: 'call.state',
     deviceId: 'a"b\\c\u0001é' as DeviceId,
     epoch: null,
-    data: { session: 'room "1"', state: 'ringing', reason: null },
+    data: { session: 'room "1"' as SessionId, state: 'ringing', reason: null },
   };
   const read = JSON.parse(encodeEvent(event)) as Record<string, unknown>;
   assert.equal(read['device_id'], event.deviceId);
@@ -54,11 +54,11 @@ test('an event is written once, however many read it', () => {
   let written = 0;
   const event: LoggedEvent = {
     ...anEvent(1),
-    type: 'call.started',
+    type: 'device.wakeup.expired',
     data: {
-      get session() {
+      get request_id() {
         written += 1;
-        return 'room';
+        return 'ring' as RequestId;
       },
     },
   };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoggedEvent } from '../../../src/domain/events.ts';
+import type { RequestId } from '../../../src/domain/ids.ts';
 import { eventsPageCharactersMax } from '../../../src/domain/limits.ts';
 import { decodeCursor, encodeCursor } from '../../../src/rest/cursor.ts';
 import { encodeEvent } from '../../../src/rest/event-json.ts';
@@ -92,7 +93,11 @@ test('a page holds the texts of its events in their order', () => {
 
 /** Its text is longer than this. */
 function largeEvent(sequence: number, characters: number): LoggedEvent {
-  return { ...anEvent(sequence), type: 'call.state', data: { text: 'x'.repeat(characters) } };
+  return {
+    ...anEvent(sequence),
+    type: 'device.wakeup.expired',
+    data: { request_id: 'x'.repeat(characters) as RequestId },
+  };
 }
 
 interface PageJson {

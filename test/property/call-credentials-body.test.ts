@@ -1,0 +1,106 @@
+/** What holds of a request for call credentials whatever is sent: it is answered, and nothing of it is told back. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { decodeCallCredentialsBody } from '../../src/rest/call-credentials.ts';
+import { callBody, callBodyFields } from '../support/call-bodies.ts';
+import { apiContract } from '../support/openapi.ts';
+
+const planted = 'planted secret';
+
+const word = fc.constantFrom(
+  'h264',
+  'h265',
+  'mjpeg',
+  'none',
+  'auto',
+  'fit_screen',
+  'fill_screen',
+  'alaw',
+  'opus',
+);
+const number = fc.oneof(fc.constantFrom(0, 1, 2, 30, 600, 4096, 8000, 16_000), fc.integer(), fc.double());
+const text = fc.oneof(
+  fc.constantFrom('', planted, '\ud800', 'é'.repeat(128)),
+  fc.string({ unit: 'binary', maxLength: 1100 }),
+);
+const value = fc.oneof(word, number, text, fc.boolean(), fc.constant(null), fc.jsonValue({ maxDepth: 2 }));
+
+/** Over a body that is good: any of its fields changed or left out, and others beside them. */
+const changes = fc.dictionary(
+  fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...callBodyFields) }, fc.string()),
+  fc.option(
+    value.map((given) => JSON.stringify(given)),
+    { nil: undefined },
+  ),
+  { maxKeys: 6 },
+);
+
+/** Only what can be meant: such bodies are often taken. */
+const plausible = fc.record(
+  {
+    msg_payload: fc.string(),
+    calling_timeout_sec: fc.integer({ min: 1, max: 601 }),
+    no_video: fc.boolean(),
+    video_mt: fc.constantFrom('h264', 'mjpeg', 'none', ''),
+    up_video_mt: fc.constantFrom('h264', 'h265', 'mjpeg', 'none', null),
+    down_video_mt: fc.constantFrom('h264', 'mjpeg', 'none', ''),
+    down_video_rotation: fc.constantFrom(0, 1, 2, null, ''),
+    screen_width: fc.oneof(fc.integer({ min: 1, max: 4097 }), fc.constant('')),
+    screen_height: fc.oneof(fc.integer({ min: 1, max: 4097 }), fc.constant(null)),
+    video_res_mode: fc.constantFrom('auto', 'fit_screen', 'fill_screen', null),
+    down_audio_mt: fc.constantFrom('alaw', 'amr', 'opus', ''),
+    audio_rate: fc.constantFrom(8000, 16_000),
+  },
+  { requiredKeys: [] },
+);
+const plausibleChanges = plausible.map((fields) =>
+  Object.fromEntries(Object.entries(fields).map(([name, given]) => [name, JSON.stringify(given)])),
+);
+
+const isDocumented = apiContract.compile({ $ref: '#/components/schemas/CallCredentialsRequest' });
+
+test('a body is taken, or a field of the table is named, and never what was sent in it', () => {
+  const named = new RegExp(`^(?:${callBodyFields.join('|')}|body:) `);
+  let taken = 0;
+  fc.assert(
+    fc.property(fc.oneof(changes, plausibleChanges), (fields) => {
+      const decoded = decodeCallCredentialsBody(callBody(fields));
+      taken += Number(decoded.ok);
+      if (decoded.ok) return;
+      assert.match(decoded.error, named);
+      assert.equal(decoded.error.includes(planted), false);
+    }),
+    { numRuns: 2000 },
+  );
+  assert.ok(taken > 100, `${taken} bodies were taken`);
+});
+
+test('bytes that are any bytes are answered', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+      assert.match(String(Object.values(decodeCallCredentialsBody(bytes)).at(-1)), /^body: /);
+    }),
+  );
+});
+
+test('what is taken is what is documented, and its media are of one piece', () => {
+  let taken = 0;
+  fc.assert(
+    fc.property(fc.oneof(changes, plausibleChanges), (fields) => {
+      const body = callBody(fields);
+      const decoded = decodeCallCredentialsBody(body);
+      if (!decoded.ok) return;
+      taken += 1;
+      assert.ok(isDocumented(JSON.parse(body.toString())), body.toString());
+      const { noVideo, upVideo, downVideo, screen, resolution } = decoded.value.media;
+      if (noVideo) assert.deepEqual([upVideo, downVideo], ['none', 'none']);
+      else assert.notEqual(screen, null);
+      if (resolution !== 'auto') assert.equal(downVideo, 'mjpeg');
+      if (resolution === 'fill_screen')
+        assert.deepEqual([Number(screen?.width) % 2, Number(screen?.height) % 2], [0, 0]);
+    }),
+    { numRuns: 2000 },
+  );
+  assert.ok(taken > 100, `${taken} bodies were taken`);
+});

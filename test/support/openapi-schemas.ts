@@ -1,0 +1,53 @@
+/**
+ * The schemas of docs/openapi.yaml that are made from the code that decodes by them. A test compares them with what is
+ * there; this writes them anew, each in its place:
+ *
+ *   node --import tsx test/support/openapi-schemas.ts
+ */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import { Document, isScalar, visit } from 'yaml';
+import { z } from 'zod';
+import { callCredentialsSchema } from '../../src/rest/call-credentials-schema.ts';
+
+const file = fileURLToPath(new URL('../../docs/openapi.yaml', import.meta.url));
+
+/** By the name of the component: what a caller may send, before defaults. */
+export const madeSchemas: Readonly<Record<string, object>> = {
+  CallCredentialsRequest: jsonSchemaOf(callCredentialsSchema),
+};
+
+function jsonSchemaOf(schema: z.ZodType): object {
+  // OpenAPI says for the whole document which dialect its schemas are of.
+  const { $schema: _, ...made } = z.toJSONSchema(schema, { io: 'input' });
+  return made;
+}
+
+/** Components are four spaces deep, what is in them deeper. */
+function replaceComponent(text: string, name: string, schema: object): string {
+  const place = new RegExp(`^ {4}${name}:.*\\n(?:\\n* {5,}.*\\n)*`, 'm');
+  assert.match(text, place, `docs/openapi.yaml has a place for ${name}`);
+  const made = yamlOf({ [name]: schema }).replaceAll(/^(?=.)/gm, '    ');
+  return text.replace(place, () => made);
+}
+
+/** Lists of words stand on one line. */
+function yamlOf(value: object): string {
+  const document = new Document(value);
+  visit(document, {
+    Seq(_, list) {
+      list.flow = list.items.every(isScalar);
+    },
+  });
+  return document.toString({ lineWidth: 100, blockQuote: 'literal' });
+}
+
+async function writeSchemas(): Promise<void> {
+  let text = readFileSync(file, 'utf8');
+  for (const [name, schema] of Object.entries(madeSchemas)) text = replaceComponent(text, name, schema);
+  writeFileSync(file, await format(text, { ...(await resolveConfig(file)), parser: 'yaml' }));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await writeSchemas();

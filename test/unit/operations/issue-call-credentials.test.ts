@@ -1,0 +1,399 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CallDirectory } from '../../../src/actor/call-directory.ts';
+import { checkCallToken, type CallTokenClaims } from '../../../src/call-token/call-token.ts';
+import { TokenKeys } from '../../../src/call-token/token-keys.ts';
+import type { CallMedia, CallOrder, CallRoom, CallSession } from '../../../src/domain/call.ts';
+import type { DeviceId, TokenId } from '../../../src/domain/ids.ts';
+import { callCommitMsMax, callTokenBytesMax } from '../../../src/domain/limits.ts';
+import {
+  issueCallCredentials,
+  type CallCredentialsHouse,
+} from '../../../src/operations/issue-call-credentials.ts';
+import { DrivenClock } from '../../support/driven-clock.ts';
+import {
+  FakeCallLeg,
+  FakeCallRecords,
+  FakeLog,
+  FakeRegistry,
+  FakeTelemetry,
+  otherApp,
+  testApp,
+  testDevice,
+} from '../../support/fakes.ts';
+
+const room: CallRoom = {
+  msgAppId: 'wx0123456789abcdef',
+  modelId: 'model_1',
+  roomId: 'room-1',
+  sessionKey: 'planted-session-key',
+  sessionToken: 'planted-session-token',
+  payload: 'planted-payload',
+};
+
+const media: CallMedia = {
+  noVideo: false,
+  upVideo: 'h264',
+  downVideo: 'mjpeg',
+  rotation: 0,
+  screen: { width: 160, height: 100 },
+  resolution: 'fit_screen',
+  downAudio: 'alaw',
+  audioRate: 8000,
+  audioChannels: 1,
+};
+
+const otherMedia: CallMedia = { ...media, audioRate: 16_000 };
+const secret = 'planted signing key of 32 bytes!';
+const keys = await TokenKeys.of([{ kid: 'k1', secret: Buffer.from(secret) }]);
+
+type Answer = Awaited<ReturnType<typeof issueCallCredentials>>;
+
+class Scene {
+  readonly clock = new DrivenClock();
+  readonly registry = new FakeRegistry();
+  readonly records = new FakeCallRecords();
+  readonly telemetry = new FakeTelemetry();
+  readonly log = new FakeLog();
+  readonly directory: CallDirectory;
+  draining = false;
+  idleBridge = false;
+  house: CallCredentialsHouse;
+
+  constructor(sessionsMax = 1000) {
+    this.directory = new CallDirectory(this, sessionsMax);
+    this.house = {
+      clock: this.clock,
+      registry: this.registry,
+      directory: this.directory,
+      records: this.records,
+      bridges: { hasIdleFor: (appId) => this.idleBridge && appId === testApp },
+      requireBridge: false,
+      keys,
+      telemetry: this.telemetry,
+      log: this.log,
+      isDraining: () => this.draining,
+    };
+  }
+
+  order(changes: Partial<CallOrder> = {}): CallOrder {
+    return { appId: testApp, deviceId: testDevice, room, media, callingTimeoutS: 30, ...changes };
+  }
+
+  ask(changes?: Partial<CallOrder>): Promise<Answer> {
+    return issueCallCredentials(this.house, this.order(changes));
+  }
+
+  /** What was issued, the token read and verified. */
+  async issue(changes?: Partial<CallOrder>): Promise<{ peerId: string; claims: CallTokenClaims }> {
+    const answer = await this.ask(changes);
+    assert.ok(answer.ok, JSON.stringify(answer));
+    const claims = await checkCallToken(keys, answer.value.token);
+    assert.ok(claims.ok, JSON.stringify(claims));
+    return { peerId: answer.value.peerId, claims: claims.value };
+  }
+
+  /** The code of the answer; 0: issued. */
+  async code(changes?: Partial<CallOrder>): Promise<number> {
+    const answer = await this.ask(changes);
+    return answer.ok ? 0 : answer.error.code;
+  }
+
+  sessions(deviceId = testDevice): readonly CallSession[] {
+    return this.directory.sessionsOf(deviceId);
+  }
+
+  counted(): readonly number[] {
+    return ['issued', 'renewed', 'changed', 'refused'].map((name) =>
+      this.telemetry.count(`credentials ${name}`),
+    );
+  }
+}
+
+function inRoom(roomId: string): { readonly room: CallRoom } {
+  return { room: { ...room, roomId } };
+}
+
+function sessionIn(peerId: string): string | null {
+  return new URL(peerId).searchParams.get('x_session');
+}
+
+test('a session is issued as it was ordered, and its peer id and its token speak of it', async () => {
+  const scene = new Scene();
+  const nowS = scene.clock.wallMs() / 1000;
+  scene.clock.advance(400);
+  const { peerId, claims } = await scene.issue({ callingTimeoutS: 45 });
+  const [session] = scene.sessions();
+  assert.deepEqual(
+    [session?.room, session?.media, session?.callingTimeoutS, session?.state],
+    [room, media, 45, 'issued'],
+  );
+  assert.equal(
+    peerId,
+    'whips://msgvoip?x_msg_app_id=wx0123456789abcdef&x_msg_model_id=model_1&x_msg_room_id=room-1' +
+      `&x_device_id=${testDevice}&x_session=${session?.sessionId}`,
+  );
+  const { tokenId, ...others } = claims;
+  assert.match(tokenId, /^[0-9a-f-]{36}$/);
+  assert.deepEqual(others, {
+    deviceId: testDevice,
+    sessionId: session?.sessionId,
+    issuedAtS: nowS,
+    expiresAtS: nowS + 45 + 60,
+  });
+  assert.deepEqual(scene.counted(), [1, 0, 0, 0]);
+});
+
+test('asked again it answers for the same session, with a token of its own that lives as long again', async () => {
+  const scene = new Scene();
+  const first = await scene.issue();
+  scene.clock.advance(20_000);
+  const second = await scene.issue();
+  assert.equal(second.peerId, first.peerId);
+  assert.notEqual(second.claims.tokenId, first.claims.tokenId);
+  assert.equal(second.claims.expiresAtS, first.claims.expiresAtS + 20);
+  assert.equal(scene.sessions().length, 1);
+  assert.deepEqual(scene.counted(), [1, 1, 0, 0]);
+});
+
+test('asked again for a session that somebody has connected to, the token lives as long as a new one', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue();
+  scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
+  scene.clock.advance(20_000);
+  const again = await scene.issue({ callingTimeoutS: 50 });
+  assert.equal(again.claims.sessionId, claims.sessionId);
+  assert.equal(again.claims.expiresAtS, claims.issuedAtS + 20 + 50 + 60);
+});
+
+test('other media replace those of a session that nobody has connected to, and are 40903 afterwards', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue();
+  assert.equal((await scene.issue({ media: otherMedia })).claims.sessionId, claims.sessionId);
+  assert.deepEqual(scene.sessions()[0]?.media, otherMedia);
+  scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
+  assert.equal(await scene.code(), 40903);
+  assert.deepEqual(scene.sessions()[0]?.media, otherMedia);
+  assert.equal(await scene.code({ media: otherMedia }), 0);
+  assert.deepEqual(scene.counted(), [1, 1, 1, 1]);
+});
+
+test('another room, and a room of a session that has ended, is a session of its own', async () => {
+  const scene = new Scene();
+  const first = await scene.issue();
+  const other = await scene.issue(inRoom('room-2'));
+  scene.directory.end(first.claims.sessionId, 'error');
+  const anew = await scene.issue();
+  const sessions = new Set([first, other, anew].map(({ peerId }) => sessionIn(peerId)));
+  assert.equal(sessions.size, 3);
+  assert.deepEqual(scene.counted(), [3, 0, 0, 0]);
+});
+
+test('a fifth session of a device ends the one longest issued', async () => {
+  const scene = new Scene();
+  const first = await scene.issue(inRoom('room-1'));
+  for (const roomId of ['room-2', 'room-3', 'room-4', 'room-5']) await scene.issue(inRoom(roomId));
+  assert.equal(scene.directory.find(first.claims.sessionId), null);
+  assert.deepEqual(
+    scene.sessions().map((session) => session.room.roomId),
+    ['room-2', 'room-3', 'room-4', 'room-5'],
+  );
+});
+
+test('a fifth session of a device that has none in issued is 42901, with when to come back', async () => {
+  const scene = new Scene();
+  for (const roomId of ['room-1', 'room-2', 'room-3', 'room-4']) {
+    const { claims } = await scene.issue(inRoom(roomId));
+    scene.directory.connectBridge(claims.sessionId, new FakeCallLeg());
+  }
+  const answer = await scene.ask(inRoom('room-5'));
+  assert.ok(!answer.ok);
+  assert.deepEqual([answer.error.code, answer.error.retryAfterS], [42901, 1]);
+  assert.equal(scene.sessions().length, 4);
+});
+
+test('a session beyond what the process may hold is 42901; one that it holds is answered', async () => {
+  const scene = new Scene(1);
+  await scene.issue();
+  scene.registry.addDevice({ deviceId: 'OTHER' as DeviceId });
+  assert.equal(await scene.code({ deviceId: 'OTHER' as DeviceId }), 42901);
+  assert.equal(await scene.code(), 0);
+});
+
+interface Refused {
+  readonly name: string;
+  readonly change: (scene: Scene) => unknown;
+  readonly order?: Partial<CallOrder>;
+  readonly code: number;
+  readonly retryAfterS?: number;
+}
+
+const full = '\u0001'.repeat(255) as DeviceId;
+const refused: readonly Refused[] = [
+  {
+    name: 'a device that is not registered',
+    change: ({ registry }) => registry.devices.clear(),
+    code: 40403,
+  },
+  {
+    name: 'a disabled device',
+    change: ({ registry }) => registry.addDevice({ disabled: true }),
+    code: 40403,
+  },
+  { name: "another application's device", change: () => 0, order: { appId: otherApp }, code: 40302 },
+  {
+    name: 'a device that expires now',
+    change: ({ registry, clock }) => registry.addDevice({ expiresAt: clock.wallMs() / 1000 }),
+    code: 40304,
+  },
+  {
+    name: 'a device id that no token has room for',
+    change: ({ registry }) => registry.addDevice({ deviceId: full }),
+    order: { deviceId: full },
+    code: 40003,
+  },
+  {
+    name: 'a registry that cannot be read',
+    change: ({ registry }) => (registry.failure = new Error('gone')),
+    code: 50000,
+  },
+  {
+    name: 'a server that is being stopped',
+    change: (scene) => (scene.draining = true),
+    code: 50301,
+    retryAfterS: 1,
+  },
+  {
+    name: 'a store that is far behind',
+    change: ({ records }) => (records.overloaded = true),
+    code: 50301,
+    retryAfterS: 1,
+  },
+  {
+    name: 'no idle bridge where one has to be there',
+    change: (scene) => (scene.house = { ...scene.house, requireBridge: true }),
+    code: 50301,
+    retryAfterS: 1,
+  },
+];
+for (const { name, change, order, code, retryAfterS } of refused)
+  test(`${name} is ${code}, and nothing is begun`, async () => {
+    const scene = new Scene();
+    change(scene);
+    const answer = await scene.ask(order);
+    assert.ok(!answer.ok);
+    assert.deepEqual([answer.error.code, answer.error.retryAfterS], [code, retryAfterS]);
+    assert.deepEqual([scene.directory.size, scene.records.writes], [0, []]);
+    assert.deepEqual(scene.counted(), [0, 0, 0, 1]);
+  });
+
+test('the checks come in their order: the token, the device, the drain, the bridge, the media', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue();
+  scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
+  scene.house = { ...scene.house, requireBridge: true };
+  scene.draining = true;
+  scene.registry.failure = new Error('gone');
+  assert.equal(await scene.code({ deviceId: full }), 40003);
+  scene.registry.failure = null;
+  assert.equal(await scene.code({ appId: otherApp, media: otherMedia }), 40302);
+  assert.equal(await scene.code({ media: otherMedia }), 50301);
+  scene.draining = false;
+  assert.equal(await scene.code({ media: otherMedia }), 50301);
+  scene.idleBridge = true;
+  assert.equal(await scene.code({ media: otherMedia }), 40903);
+  assert.equal(await scene.code(), 0);
+});
+
+test('where a bridge has to be there, an idle one of the application will do, or the session has its own', async () => {
+  const scene = new Scene();
+  scene.house = { ...scene.house, requireBridge: true };
+  scene.idleBridge = true;
+  const { claims } = await scene.issue();
+  scene.idleBridge = false;
+  assert.equal(await scene.code(), 50301);
+  const bridge = new FakeCallLeg();
+  scene.directory.connectBridge(claims.sessionId, bridge);
+  assert.equal(await scene.code(), 0);
+  assert.equal(await scene.code(inRoom('room-2')), 50301, 'the bridge of one session is none of another');
+  scene.directory.disconnected(claims.sessionId, 'bridge', bridge);
+  assert.equal(await scene.code(), 50301);
+});
+
+const longestIds = [
+  ['x', 255],
+  ['"', 255],
+  ['😀', 63],
+  ['\u0001', 127],
+] as const;
+for (const [character, count] of longestIds)
+  test(`a device id of ${count} times ${JSON.stringify(character)} is issued a token below its bound`, async () => {
+    const scene = new Scene();
+    const { deviceId } = scene.registry.addDevice({ deviceId: character.repeat(count) as DeviceId });
+    const answer = await scene.ask({ deviceId });
+    assert.ok(answer.ok && answer.value.token.length < callTokenBytesMax);
+    const claims = await checkCallToken(keys, answer.value.token);
+    assert.equal(claims.ok && claims.value.deviceId, deviceId);
+  });
+
+test('an answer waits until its session is committed', async () => {
+  const scene = new Scene();
+  let commit = (): void => undefined;
+  scene.records.outstanding = new Promise((resolve) => (commit = resolve));
+  const answer = scene.code();
+  assert.deepEqual([scene.sessions().length, scene.clock.pendingTimers], [1, 1]);
+  commit();
+  assert.equal(await answer, 0);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('a session that is not committed within 2 s is answered 50301, and is the same when asked again', async () => {
+  const scene = new Scene();
+  scene.records.outstanding = new Promise(() => undefined);
+  const answer = scene.ask();
+  scene.clock.advance(callCommitMsMax);
+  const refused = await answer;
+  assert.ok(!refused.ok);
+  assert.deepEqual([refused.error.code, refused.error.retryAfterS], [50301, 1]);
+  const [begun] = scene.sessions();
+  scene.records.outstanding = null;
+  assert.equal(sessionIn((await scene.issue()).peerId), begun?.sessionId);
+  assert.deepEqual(scene.counted(), [0, 1, 0, 1]);
+});
+
+test('a token that cannot be signed is 50000, and the log says why', async () => {
+  const scene = new Scene();
+  const broken = {
+    get first(): never {
+      throw new Error('no key');
+    },
+  };
+  scene.house = { ...scene.house, keys: broken as unknown as TokenKeys };
+  assert.equal(await scene.code(), 50000);
+  assert.deepEqual(
+    scene.log.lines.map(({ level, message }) => [level, message]),
+    [['error', 'call credentials cannot be issued']],
+  );
+  assert.deepEqual(scene.counted(), [0, 0, 0, 1]);
+});
+
+test('nothing secret is in a peer id, a token, a message or the log', async () => {
+  const scene = new Scene();
+  const answers = [await scene.ask()];
+  const { claims } = await scene.issue();
+  scene.directory.connectDevice(claims.sessionId, 'other' as TokenId, new FakeCallLeg());
+  answers.push(await scene.ask({ media: otherMedia }));
+  scene.registry.failure = new Error('gone');
+  answers.push(await scene.ask());
+  assert.deepEqual(
+    answers.map((answer) => (answer.ok ? 0 : answer.error.code)),
+    [0, 40903, 50000],
+  );
+  const [first] = answers;
+  const token =
+    first?.ok === true ? first.value.token.split('.').map((part) => Buffer.from(part, 'base64url')) : [];
+  assert.equal(token.length, 3);
+  const seen = [JSON.stringify(answers), ...token.map(String), JSON.stringify(scene.log.lines)].join('\n');
+  assert.match(seen, /TESTDEVICE01/);
+  assert.doesNotMatch(seen, /planted/);
+});
