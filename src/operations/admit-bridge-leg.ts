@@ -1,0 +1,31 @@
+/** Whether a bridge is let in: its key, and the session it comes for, if it names one. Source: calls-and-media.md, Legs. */
+import type { CallDirectory } from '../actor/call-directory.ts';
+import { fail, succeed, type Outcome } from '../base/outcome.ts';
+import type { LegRefusal } from '../domain/call.ts';
+import type { SessionId } from '../domain/ids.ts';
+import type { BridgeAdmission } from '../ports/call-desk.ts';
+import { hashBridgeKey, mayServe, type BridgeKeys } from './bridge-keys.ts';
+
+interface BridgeLegHouse {
+  readonly bridgeKeys: BridgeKeys;
+  readonly directory: CallDirectory;
+}
+
+/**
+ * `sessionText`: as it was written; null: none, it waits for a call. Another application's session is as unknown as
+ * one that is not there. Throws when the registry cannot be read.
+ */
+export function admitBridgeLeg(
+  { bridgeKeys, directory }: BridgeLegHouse,
+  key: string,
+  sessionText: string | null,
+): Outcome<BridgeAdmission, LegRefusal> {
+  const keySha256 = hashBridgeKey(key);
+  const rights = key === '' ? null : bridgeKeys.rightsOf(keySha256);
+  if (rights === null) return fail('bridge_key');
+  const admission = { bridgeId: rights.bridgeId, keySha256, appIds: rights.appIds };
+  if (sessionText === null) return succeed({ ...admission, sessionId: null });
+  const session = directory.find(sessionText as SessionId);
+  if (session === null || !mayServe(rights, session.appId)) return fail('unknown_session');
+  return succeed({ ...admission, sessionId: session.sessionId });
+}

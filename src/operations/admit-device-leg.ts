@@ -1,0 +1,43 @@
+/**
+ * Whether a device is let in to its call: the token itself (call-token/), then what a token cannot show. Its time
+ * counts for the first connect; the end of its session revokes it. Source: calls-and-media.md, Credential issuance.
+ */
+import type { CallDirectory } from '../actor/call-directory.ts';
+import { wallSeconds, type Clock } from '../base/clock.ts';
+import { fail, succeed, type Outcome } from '../base/outcome.ts';
+import { checkCallToken } from '../call-token/call-token.ts';
+import type { TokenKeys } from '../call-token/token-keys.ts';
+import type { TokenRefusal } from '../domain/call.ts';
+import type { DeviceId } from '../domain/ids.ts';
+import { isExpired } from '../domain/registry.ts';
+import type { DeviceAdmission } from '../ports/call-desk.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+
+interface DeviceLegHouse {
+  readonly clock: Clock;
+  readonly keys: TokenKeys;
+  readonly directory: CallDirectory;
+  readonly registry: RegistryReader;
+}
+
+/** Rejects when the registry cannot be read. */
+export async function admitDeviceLeg(
+  house: DeviceLegHouse,
+  token: string,
+): Promise<Outcome<DeviceAdmission, TokenRefusal>> {
+  const checked = await checkCallToken(house.keys, token);
+  if (!checked.ok) return checked;
+  const { deviceId, sessionId, tokenId, expiresAtS } = checked.value;
+  const session = house.directory.find(sessionId);
+  const nowS = wallSeconds(house.clock);
+  const hasConnected = session !== null && session.connectedTokens.includes(tokenId);
+  if (nowS >= expiresAtS && !hasConnected) return fail('expired');
+  if (session === null) return fail('session_ended');
+  if (session.deviceId !== deviceId || !isWelcome(house.registry, deviceId, nowS)) return fail('device');
+  return succeed({ sessionId, deviceId, tokenId, media: session.media });
+}
+
+function isWelcome(registry: RegistryReader, deviceId: DeviceId, nowS: number): boolean {
+  const device = registry.peekDevice(deviceId);
+  return device !== null && !device.disabled && !isExpired(device, nowS);
+}

@@ -1,0 +1,60 @@
+/**
+ * Tickets by which people watch a call: each is good once, for one session, for a minute. Handed out on the ops
+ * listener, taken at the media listener. Bounded: full means that none is given. Source: calls-and-media.md, Legs.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import type { SessionId } from '../domain/ids.ts';
+import { viewerTicketMsMax, viewerTicketsMax } from '../domain/limits.ts';
+
+interface KnownTicket {
+  readonly sessionId: SessionId;
+  /** Monotonic. */
+  readonly deadlineMs: number;
+}
+
+export interface IssuedTicket {
+  /** 43 characters of base64url. */
+  readonly ticket: string;
+  /** Wall milliseconds. */
+  readonly expiresAtMs: number;
+}
+
+const ticketBytes = 32;
+
+export class ViewerTickets {
+  readonly #clock: Clock;
+  readonly #max: number;
+  /** In the order of their making, which is that of their ends. */
+  readonly #known = new Map<string, KnownTicket>();
+
+  constructor(clock: Clock, max = viewerTicketsMax) {
+    this.#clock = clock;
+    this.#max = max;
+  }
+
+  /** Null: as many as may are about. Whether there is such a session is for who asks to know. */
+  issue(sessionId: SessionId): IssuedTicket | null {
+    this.#sweep();
+    if (this.#known.size >= this.#max) return null;
+    const ticket = randomBytes(ticketBytes).toString('base64url');
+    this.#known.set(ticket, { sessionId, deadlineMs: this.#clock.monotonicMs() + viewerTicketMsMax });
+    return { ticket, expiresAtMs: this.#clock.wallMs() + viewerTicketMsMax };
+  }
+
+  /** The session it lets watch; from now on it is good for nothing. Null: it never was, is used up or too old. */
+  take(ticket: string): SessionId | null {
+    this.#sweep();
+    const sessionId = this.#known.get(ticket)?.sessionId ?? null;
+    this.#known.delete(ticket);
+    return sessionId;
+  }
+
+  #sweep(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [ticket, { deadlineMs }] of this.#known) {
+      if (nowMs < deadlineMs) return;
+      this.#known.delete(ticket);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/** A pool of bridges behind a real directory, and bridges that note what they are asked and given. */
+import { BridgePool } from '../../src/actor/bridge-pool.ts';
+import { IdleBridge, type BridgeCandidate } from '../../src/actor/idle-bridge.ts';
+import type { CallOrder, CallSession } from '../../src/domain/call.ts';
+import type { ApplicationId, DeviceId, SessionId } from '../../src/domain/ids.ts';
+import { CallScene, orderForRoom } from './call-scene.ts';
+import { FakeCallLeg, testApp } from './fakes.ts';
+
+export class PoolScene extends CallScene {
+  pool: BridgePool;
+  readonly #assign: 'issuance' | 'device';
+  readonly #newPool: typeof BridgePool;
+  #rooms = 0;
+
+  constructor(assign: 'issuance' | 'device' = 'issuance', newPool = BridgePool) {
+    super();
+    this.#assign = assign;
+    this.#newPool = newPool;
+    this.pool = this.#compose();
+  }
+
+  override restart(downMs?: number): void {
+    super.restart(downMs);
+    this.pool = this.#compose();
+    this.pool.resume();
+  }
+
+  /** A call of a device of its own. */
+  newCall(appId = testApp, change: Partial<CallOrder> = {}): SessionId {
+    this.#rooms += 1;
+    const deviceId = `device-${this.#rooms}` as DeviceId;
+    return this.issue(orderForRoom(`room-${this.#rooms}`, { appId, deviceId, ...change }));
+  }
+
+  /** A bridge of these applications, null: of all, becomes idle. */
+  newBridge(appIds: readonly ApplicationId[] | null = [testApp]): FakeBridge {
+    const bridge = new FakeBridge(this, appIds);
+    bridge.join();
+    return bridge;
+  }
+
+  #compose(): BridgePool {
+    const pool = new this.#newPool({
+      clock: this.clock,
+      telemetry: this.telemetry,
+      directory: this.directory,
+      assign: this.#assign,
+    });
+    this.directory.follow(pool);
+    return pool;
+  }
+}
+
+export class FakeBridge implements BridgeCandidate {
+  readonly leg = new FakeCallLeg();
+  readonly appIds: readonly ApplicationId[] | null;
+  readonly asked: SessionId[] = [];
+  /** The call it has, or had. */
+  call: SessionId | null = null;
+  /** It is lost in the turn in which it is asked. */
+  leavesWhenAsked = false;
+  readonly idle: IdleBridge;
+  readonly #scene: PoolScene;
+
+  constructor(scene: PoolScene, appIds: readonly ApplicationId[] | null) {
+    this.#scene = scene;
+    this.appIds = appIds;
+    this.idle = new IdleBridge(this, appIds);
+  }
+
+  join(): void {
+    this.#scene.pool.join(this.idle);
+  }
+
+  ask(sessionId: SessionId): void {
+    this.asked.push(sessionId);
+    if (this.leavesWhenAsked) this.leave();
+  }
+
+  give({ sessionId }: CallSession): boolean {
+    if (!this.#scene.directory.connectBridge(sessionId, this.leg)) return false;
+    this.call = sessionId;
+    return true;
+  }
+
+  accept(): void {
+    this.#scene.pool.answer(this.idle, true);
+  }
+
+  refuse(): void {
+    this.#scene.pool.answer(this.idle, false);
+  }
+
+  leave(): void {
+    if (this.call === null) this.#scene.pool.leave(this.idle);
+    else this.#scene.directory.disconnected(this.call, 'bridge', this.leg);
+  }
+}
