@@ -1,5 +1,5 @@
 /** Why a signed request is refused: the stable messages of tgv1-signing.md, When it fails. */
-import { formatSigningDate } from './signing-date.ts';
+import { formatSigningDate, parseSigningDate } from './signing-date.ts';
 import { stringToSign } from './verify-signature.ts';
 import type { SignatureJob, SignatureVerdict } from './verify-signature.ts';
 
@@ -50,9 +50,16 @@ export function missingHeader(name: string): AuthFailure {
   return failure('missing_header', `missing header ${name}`);
 }
 
+const outsideWindowWords = 'request time outside the allowed window; server time ';
+
 export function outsideWindow(nowMs: number): AuthFailure {
-  const serverTime = formatSigningDate(nowMs);
-  return failure('outside_window', `request time outside the allowed window; server time ${serverTime}`);
+  return failure('outside_window', outsideWindowWords + formatSigningDate(nowMs));
+}
+
+/** Wall milliseconds of the time that the message of `outsideWindow` says; null: it is another message. */
+export function serverTimeOf(message: string): number | null {
+  if (!message.startsWith(outsideWindowWords)) return null;
+  return parseSigningDate(message.slice(outsideWindowWords.length))?.ms ?? null;
 }
 
 /** What a verdict on the job answers, or null when it is valid. */

@@ -1,0 +1,132 @@
+/**
+ * Requests over kept connections, each sent exactly as it was signed: no other library may tidy up its target or
+ * headers. Connections and requests under way are bounded; a request waits for a connection within its deadline.
+ * Long polls have connections of their own, so that they hold up nobody.
+ */
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Clock } from '../base/clock.ts';
+import { eventsPageCharactersMax } from '../domain/limits.ts';
+import { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
+import type { Transport, WireReply, WireRequest } from './transport.ts';
+
+/** Less than the 10 s after which the server closes an idle one: a request is not sent into a connection that is just closed. */
+const idleConnectionMs = 4000;
+
+/** Requests under way, those that wait for a connection included; beyond it nothing is sent, as if nobody were there. */
+const requestsUnderWayMax = 10_000;
+
+/** The largest page of events, at the four bytes that a character may have. */
+const replyBytesMax = 4 * eventsPageCharactersMax + 64 * 1024;
+
+export class HttpTransport implements Transport {
+  readonly #origin: string;
+  readonly #clock: Clock;
+  readonly #isSecure: boolean;
+  readonly #agents: { readonly brief: HttpAgent; readonly longPoll: HttpAgent };
+  #underWay = 0;
+
+  /** `origin`: scheme, host and port. `socketsMax`: for brief requests, and as many again for long polls. */
+  constructor(origin: string, socketsMax: number, clock: Clock) {
+    this.#origin = origin;
+    this.#clock = clock;
+    this.#isSecure = origin.startsWith('https:');
+    const Agent = this.#isSecure ? HttpsAgent : HttpAgent;
+    const options = { keepAlive: true, timeout: idleConnectionMs, maxSockets: socketsMax };
+    this.#agents = { brief: new Agent(options), longPoll: new Agent(options) };
+  }
+
+  async send(request: WireRequest): Promise<WireReply> {
+    request.signal.throwIfAborted();
+    if (this.#underWay >= requestsUnderWayMax)
+      throw this.#unreachable(false, new Error(`${requestsUnderWayMax} requests are under way`));
+    this.#underWay += 1;
+    try {
+      return await this.#exchange(request);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  close(): void {
+    this.#agents.brief.destroy();
+    this.#agents.longPoll.destroy();
+  }
+
+  async #exchange(request: WireRequest): Promise<WireReply> {
+    const { body, deadlineMs, signal } = request;
+    const sent = this.#begin(request);
+    const hasConnected = watchConnection(sent, this.#isSecure ? 'secureConnect' : 'connect');
+    let givenUp: Error | null = null;
+    const giveUp = (reason: Error): void => {
+      givenUp = reason;
+      sent.destroy(reason);
+    };
+    const abort = (): void => giveUp(signal.reason as Error);
+    const cancel = this.#clock.after(deadlineMs, () =>
+      giveUp(new Error(`no answer within ${deadlineMs / 1000} s`)),
+    );
+    signal.addEventListener('abort', abort);
+    try {
+      const replied = responseTo(sent);
+      sent.end(body ?? undefined);
+      return await this.#read(await replied);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ReveilleProtocolError) throw error;
+      throw this.#unreachable(hasConnected(), givenUp ?? (error as Error));
+    } finally {
+      cancel();
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  #begin({ method, target, headers, isLongPoll }: WireRequest): ClientRequest {
+    const agent = isLongPoll ? this.#agents.longPoll : this.#agents.brief;
+    const options = { method, path: target, headers, agent };
+    return this.#isSecure ? httpsRequest(this.#origin, options) : httpRequest(this.#origin, options);
+  }
+
+  async #read(response: IncomingMessage): Promise<WireReply> {
+    const { statusCode: status = 0, headers } = response;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > replyBytesMax)
+        throw new ReveilleProtocolError(this.#origin, status, `more than ${replyBytesMax} bytes`);
+      chunks.push(chunk);
+    }
+    return { status, headers, body: Buffer.concat(chunks) };
+  }
+
+  #unreachable(mayHaveArrived: boolean, cause: Error): ReveilleUnreachableError {
+    return new ReveilleUnreachableError(this.#origin, mayHaveArrived, cause);
+  }
+}
+
+/** Whether its connection stands yet: before that, no byte of it has left. */
+function watchConnection(sent: ClientRequest, connected: 'connect' | 'secureConnect'): () => boolean {
+  let stands = false;
+  sent.once('socket', (socket) => {
+    if (!socket.connecting) stands = true;
+    else
+      socket.once(connected, () => {
+        stands = true;
+      });
+  });
+  return () => stands;
+}
+
+function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    sent.on('response', resolve);
+    // Stays: what breaks later breaks the reading of the response, too.
+    sent.on('error', reject);
+  });
+}

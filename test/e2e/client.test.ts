@@ -1,0 +1,211 @@
+/** The client for backends against the real server: every endpoint, a clock that is off, a server that goes and comes. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test, type TestContext } from 'node:test';
+import { ReveilleClient, type ReveilleClientOptions } from 'reveille/client';
+import type { Cancel } from '../../src/base/clock.ts';
+import { findFreePort } from '../../src/base/free-port.ts';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { clearDevices, startDrivenServer } from '../support/driven-server.ts';
+import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+afterEach(() => clearDevices(server, [device, sleeper, another]));
+after(() => server.stop());
+
+const device = 'TESTDEVICE01';
+const sleeper = 'SLEEPING01';
+const another = 'SLEEPING02';
+
+function clientOf(t: TestContext, more: Partial<ReveilleClientOptions> = {}): ReveilleClient {
+  const origin = `http://127.0.0.1:${server.ports.api}`;
+  const client = new ReveilleClient({ origin, credential: testCredentials.all, ...more });
+  t.after(() => client.close());
+  return client;
+}
+
+test('connectivity of a device, and why there is none', async (t) => {
+  const client = clientOf(t);
+  const controller = await server.controller(device);
+  const found = await client.connectivity(device);
+  assert.ok(found.ok, found.message);
+  assert.deepEqual([found.status, found.data.device_id, found.data.signal.is_online], [200, device, true]);
+  assert.match(found.requestId, /^[0-9a-f-]{36}$/);
+  await controller.close();
+  const missing = await client.connectivity('NOBODY');
+  assert.deepEqual([missing.ok, missing.status, !missing.ok && missing.code], [false, 200, 40403]);
+});
+
+test('device ids of every kind arrive as they are', async (t) => {
+  const found = await clientOf(t).connectivity('a b c+');
+  assert.ok(found.ok, found.message);
+  assert.equal(found.data.device_id, 'a b c+');
+});
+
+test('a wakeup goes out once under its request id, and its outcome is known by it', async (t) => {
+  const client = clientOf(t);
+  const module = await server.module(sleeper);
+  const requestId = 'client-wake-1';
+  const woken = await client.wake(sleeper, { customData: '0x12ab', requestId });
+  assert.ok(woken.ok, woken.message);
+  assert.deepEqual([woken.status, woken.requestId, woken.data.device_id], [202, requestId, sleeper]);
+  const repeated = await client.wake(sleeper, { customData: '0x12ab', requestId });
+  assert.deepEqual(repeated.ok && repeated.data, woken.data);
+  const waiting = client.wakeupOutcome(requestId, { waitS: 20 });
+  const controller = await server.controller(sleeper);
+  const outcome = await waiting;
+  assert.ok(outcome.ok, outcome.message);
+  assert.equal(outcome.data.status, 'completed');
+  assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c12ab');
+  const next = await client.wake(sleeper, { customData: '0x0001' });
+  assert.ok(next.ok, next.message);
+  assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c0001', 'nothing in between');
+  await Promise.all([controller.close(), module.close()]);
+});
+
+test('two wakeups of one second that say the same are two, and each has its outcome', async (t) => {
+  const clock = new DrivenClock(Date.now());
+  const client = clientOf(t, { clock });
+  const module = await server.module(another);
+  for (let wakes = 0; wakes < 2; wakes += 1) {
+    const woken = await client.wake(another);
+    assert.ok(woken.ok, woken.message);
+    await module.nextPacket();
+    const outcome = await client.wakeupOutcome(woken.requestId);
+    assert.equal(outcome.ok && outcome.data.status, 'accepted');
+  }
+  await module.close();
+});
+
+test('a wakeup of a device that is not there says so', async (t) => {
+  const result = await clientOf(t).wake(another);
+  assert.deepEqual([result.status, !result.ok && result.code], [404, 40412]);
+  const unknown = await clientOf(t).wakeupOutcome('never sent');
+  assert.deepEqual([unknown.status, !unknown.ok && unknown.code], [404, 40413]);
+});
+
+test('two messages of one second that say the same are both sent, and acknowledged', async (t) => {
+  const client = clientOf(t, { clock: new DrivenClock(Date.now()) });
+  const controller = await server.controller(device);
+  const ids: string[] = [];
+  for (let sent = 0; sent < 2; sent += 1) {
+    const asked = client.sendMessage(device, 'hello', { room: 'r' });
+    const { id, payload } = await controller.nextMessage();
+    assert.deepEqual(payload, { room: 'r' });
+    controller.acknowledge(id);
+    const result = await asked;
+    assert.ok(result.ok, result.message);
+    assert.equal(result.data.id, id);
+    ids.push(id);
+  }
+  assert.equal(new Set(ids).size, 2);
+  await controller.close();
+  const result = await client.sendMessage(device, 'hello', {});
+  assert.equal(!result.ok && result.code, 40412);
+});
+
+test('pages of the log, and where to go on', async (t) => {
+  const client = clientOf(t);
+  const begin = await client.events({ after: 'latest' });
+  assert.ok(begin.ok, begin.message);
+  const waiting = client.events({ after: begin.data.next, limit: 1, waitS: 20 });
+  const module = await server.module(device);
+  const page = await waiting;
+  assert.ok(page.ok, page.message);
+  const [event] = page.data.events;
+  assert.deepEqual([event?.type, event?.device_id], ['device.sleep.login', device]);
+  assert.notEqual(page.data.next, begin.data.next);
+  await module.close();
+});
+
+test('call credentials, and the status of a call that nobody has joined', async (t) => {
+  const client = clientOf(t);
+  const body = {
+    msg_session_key: 'session key',
+    msg_room_id: 'room-1',
+    msg_session_token: 'session token',
+    msg_app_id: 'wx0123',
+    device_id: device,
+    msg_model_id: 'model-1',
+    down_video_mt: 'mjpeg',
+    screen_width: 160,
+    screen_height: 100,
+    audio_rate: 8000,
+    audio_channels: 1,
+  } as const;
+  const issued = await client.issueCallCredentials(body);
+  assert.ok(issued.ok, issued.message);
+  const place = new URL(issued.data.peer_id);
+  assert.deepEqual([place.protocol, place.host], ['whips:', 'msgvoip']);
+  const again = await client.issueCallCredentials(body);
+  assert.ok(again.ok, again.message);
+  const sessionOf = (peerId: string): string | null => new URL(peerId).searchParams.get('x_session');
+  assert.equal(sessionOf(again.data.peer_id), sessionOf(issued.data.peer_id));
+  const status = await client.callStatus(device);
+  assert.deepEqual(status.ok && status.data, { in_call: false });
+  const refused = await client.issueCallCredentials({ ...body, down_video_mt: 'h264', video_mt: 'mjpeg' });
+  assert.deepEqual([refused.status, !refused.ok && refused.code], [200, 40003]);
+  assert.match(refused.message, /video_mt/);
+});
+
+test('a secret that is wrong is refused with what the server computed', async (t) => {
+  const credential = { ...testCredentials.all, secretKey: 'another' };
+  const result = await clientOf(t, { credential }).connectivity(device);
+  assert.deepEqual([result.status, !result.ok && result.code], [401, 40105]);
+  assert.match(String(!result.ok && result.data?.canonical_request), /^GET\n\/v1\/device\/connectivity\n/);
+});
+
+for (const [name, minutes] of [
+  ['ahead of', 20],
+  ['behind', -20],
+] as const)
+  test(`with a server whose clock is 20 minutes ${name} ours, all goes well`, async (t) => {
+    const clock = new DrivenClock(Math.floor(Date.now() / 1000) * 1000 + minutes * 60_000);
+    const skewed = await startDrivenServer({ clock });
+    t.after(() => skewed.stop());
+    const client = clientOf(t, { origin: `http://127.0.0.1:${skewed.ports.api}` });
+    assert.equal((await client.connectivity(device)).ok, true);
+    const module = await skewed.module(sleeper);
+    assert.equal((await client.wake(sleeper)).status, 202);
+    assert.equal((await module.nextPacket()).length, 8);
+    await module.close();
+  });
+
+/** What the client leaves the server alone for is over at once; deadlines are longer. */
+class HastyClock extends SystemClock {
+  override after(delayMs: number, run: () => void): Cancel {
+    return super.after(delayMs <= 30_000 ? 0 : delayMs, run);
+  }
+}
+
+test('events are followed over a restart of the server', async (t) => {
+  const overrides = [`api.listen=127.0.0.1:${await findFreePort('127.0.0.1')}`];
+  let followed = await startTestServer({ overrides });
+  const origin = `http://127.0.0.1:${followed.ports.api}`;
+  const client = clientOf(t, { origin, clock: new HastyClock(), timeoutMs: 60_000 });
+  const troubles: Error[] = [];
+  const begin = await client.events({ after: 'latest' });
+  assert.ok(begin.ok, begin.message);
+  const events = client.followEvents({
+    after: begin.data.next,
+    onTrouble: (error) => void troubles.push(error),
+  });
+  const first = events.next();
+  const module = await followed.module(sleeper);
+  assert.equal((await first).value?.event.type, 'device.sleep.login');
+  await module.close();
+  assert.equal((await events.next()).value?.event.type, 'device.sleep.offline');
+  const second = events.next();
+  await followed.halt();
+  followed = await startTestServer({ overrides, dataDirectory: followed.dataDirectory });
+  t.after(() => followed.stop());
+  const controller = await followed.controller(sleeper);
+  const event = (await second).value?.event;
+  assert.deepEqual([event?.type, event?.seq], ['device.signal.online', 3]);
+  assert.ok(troubles.length > 0);
+  await controller.close();
+  await events.return();
+});

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { ReveilleClient, ReveilleProtocolError } from '../../../src/client/reveille-client.ts';
+import {
+  playScript,
+  reply,
+  scriptedCredential,
+  silence,
+  success,
+  unanswered,
+  type ScriptEntry,
+} from '../../support/scripted-transport.ts';
+
+const credentialsBody = {
+  msg_session_key: 'session key',
+  msg_room_id: 'room',
+  msg_session_token: 'session token',
+  msg_app_id: 'app',
+  device_id: 'D',
+  msg_model_id: 'model',
+  down_video_mt: 'mjpeg',
+  screen_width: 160,
+  screen_height: 100,
+  audio_rate: 8000,
+  audio_channels: 1,
+} as const;
+
+/** What a call puts on the wire: method, target, body, the longest it may take. */
+const calls: readonly (readonly [
+  (client: ReveilleClient) => Promise<unknown>,
+  string,
+  object | null,
+  number,
+])[] = [
+  [
+    (client) => client.connectivity('a b+ü'),
+    'GET /v1/device/connectivity?device_id=a%20b%2B%C3%BC',
+    null,
+    10,
+  ],
+  [(client) => client.wake('D'), 'POST /v1/device/wakeup-request', { device_id: 'D' }, 10],
+  [
+    (client) => client.wake('D', { customData: '0x12ab' }),
+    'POST /v1/device/wakeup-request',
+    { device_id: 'D', custom_data: '0x12ab' },
+    10,
+  ],
+  [(client) => client.wakeupOutcome('a/b'), 'GET /v1/device/wakeup-request?request_id=a%2Fb', null, 10],
+  [
+    (client) => client.wakeupOutcome('r', { waitS: 30 }),
+    'GET /v1/device/wakeup-request?request_id=r&wait=30',
+    null,
+    40,
+  ],
+  [
+    (client) => client.sendMessage('D', 'hello', { a: [1] }),
+    'POST /v1/device/message',
+    { device_id: 'D', name: 'hello', payload: { a: [1] } },
+    10,
+  ],
+  [(client) => client.events(), 'GET /v1/events', null, 10],
+  [
+    (client) => client.events({ after: 'c', limit: 5, waitS: 2.5 }),
+    'GET /v1/events?after=c&limit=5&wait=2.5',
+    null,
+    12.5,
+  ],
+  [(client) => client.callStatus('D'), 'GET /v1/device/msgvoip-call-status?device_id=D', null, 10],
+  [(client) => client.issueCallCredentials(credentialsBody), 'POST /v1/token/msgvoip', credentialsBody, 10],
+  [
+    (client) => client.callStatus('D', { timeoutMs: 500 }),
+    'GET /v1/device/msgvoip-call-status?device_id=D',
+    null,
+    0.5,
+  ],
+];
+
+for (const [call, line, body, seconds] of calls)
+  test(`${line}${body === null ? '' : ` ${JSON.stringify(body)}`}, within ${seconds} s`, async () => {
+    const { client, transport } = playScript([success({})]);
+    await call(client);
+    const [request] = transport.requests;
+    assert.equal(`${request?.method} ${request?.target}`, line);
+    const sent = request?.body ?? null;
+    assert.deepEqual(sent === null ? null : JSON.parse(Buffer.from(sent).toString()), body);
+    assert.equal(request?.deadlineMs, seconds * 1000);
+    assert.equal(request.isLongPoll, line.includes('wait='));
+  });
+
+async function result(entry: ScriptEntry): Promise<Awaited<ReturnType<ReveilleClient['wake']>>> {
+  return playScript([entry], { attemptsMax: 1 }).client.wake('D');
+}
+
+test('success has the data as on the wire, and under what the log has it', async () => {
+  const data = { device_id: 'D', status: 'accepted', accepted_at: 'then' };
+  const answer = reply(202, { request_id: 'r', code: 0, message: 'success', data });
+  const said = { ok: true, status: 202, requestId: 'r', message: 'success', data };
+  assert.deepEqual(await result(answer), said);
+});
+
+test('an answer without a request id in its body has that of its header', async () => {
+  const { requestId } = await result(success({}));
+  assert.equal(requestId, 'server-made');
+});
+
+test('a refusal has its code, its words, and when to come back', async () => {
+  const answer = reply(429, { request_id: 'r', code: 42901, message: 'too many' }, { 'retry-after': '2' });
+  assert.deepEqual(await result(answer), {
+    ok: false,
+    status: 429,
+    requestId: 'r',
+    code: 42901,
+    message: 'too many',
+    retryAfterS: 2,
+    data: null,
+  });
+});
+
+test('issuance says msg where the others say message', async () => {
+  const { client } = playScript([reply(200, { code: 40903, msg: 'somebody has connected' })]);
+  const refused = await client.issueCallCredentials(credentialsBody);
+  assert.deepEqual([refused.ok, refused.message], [false, 'somebody has connected']);
+});
+
+test('a signature mismatch has what the server computed', async () => {
+  const data = { canonical_request: 'GET…', string_to_sign: 'TGV1…' };
+  const refused = await result(reply(401, { code: 40105, message: 'signature mismatch', data }));
+  assert.deepEqual(!refused.ok && refused.data, data);
+});
+
+for (const [name, answer] of [
+  ['a page', reply(200, '<html>')],
+  ['an array', reply(200, '[0]')],
+  ['no code', reply(200, { message: 'success', data: {} })],
+  ['no message', reply(200, { code: 0, data: {} })],
+  ['success without data', reply(200, { code: 0, message: 'success' })],
+  ['no request id', { ...success({}), headers: {} }],
+] as const)
+  test(`${name} is no answer of the API, and the error does not show it`, async () => {
+    await assert.rejects(result(answer), (error: unknown) => {
+      assert.ok(error instanceof ReveilleProtocolError);
+      assert.equal(error.status, 200);
+      assert.doesNotMatch(inspect(error), /html|success/);
+      return true;
+    });
+  });
+
+test('a raw request is signed and sent once as it is, and whatever comes is the answer', async () => {
+  const { client, transport } = playScript([reply(503, 'full', { 'retry-after': '1' })]);
+  const answer = await client.request({
+    method: 'GET',
+    path: '/v1/anything/',
+    rawQuery: 'a=%zz',
+    headerSet: 'short',
+    headers: { 'X-Request-ID': 'mine' },
+  });
+  assert.deepEqual([answer.status, answer.text, answer.json], [503, 'full', null]);
+  assert.equal(transport.requests[0]?.target, '/v1/anything/?a=%zz');
+  assert.deepEqual(transport.sent('X-Tg-Signed-Headers'), ['x-tg-app-id;x-tg-date']);
+  assert.deepEqual(transport.sent('X-Request-ID'), ['mine']);
+});
+
+test('the body of a raw request is sent byte for byte with its type', async () => {
+  const { client, transport } = playScript([success({ a: 1 })]);
+  const body = Buffer.from('{ "a": 1 }');
+  const answer = await client.request({ method: 'POST', path: '/x', body, contentType: 'text/plain' });
+  assert.deepEqual([transport.requests[0]?.body, transport.sent('Content-Type')], [body, ['text/plain']]);
+  assert.equal(answer.json?.['code'], 0);
+});
+
+test('a call that its caller ends is rejected with the reason', async () => {
+  const { client } = playScript([silence]);
+  const ending = new AbortController();
+  const asked = client.connectivity('D', { signal: ending.signal });
+  ending.abort(new Error('no longer wanted'));
+  await assert.rejects(asked, /no longer wanted/);
+});
+
+test('a closed client ends what is under way and takes nothing on', async () => {
+  const { client, transport } = playScript([silence, silence]);
+  const asked = [client.connectivity('D'), client.request({ method: 'GET', path: '/' })];
+  client.close();
+  for (const each of asked) await assert.rejects(each, /this client is closed/);
+  await assert.rejects(client.wake('D'), /this client is closed/);
+  assert.equal(transport.isClosed, true);
+});
+
+test('an origin that is none is refused when the client is made', () => {
+  const none = [
+    '',
+    'reveille.test',
+    'ftp://reveille.test',
+    'http://reveille.test/api',
+    'http://a:b@reveille.test',
+  ];
+  for (const origin of none)
+    assert.throws(() => new ReveilleClient({ origin, credential: scriptedCredential }), TypeError, origin);
+});
+
+test('neither the client nor an error shows a secret or a signature', async () => {
+  const { client, transport } = playScript([unanswered(), reply(200, 'no envelope')], { attemptsMax: 1 });
+  const errors = [await client.issueCallCredentials(credentialsBody).catch((error: unknown) => error)];
+  errors.push(await client.issueCallCredentials(credentialsBody).catch((error: unknown) => error));
+  const shown = [client, ...errors].map((each) => inspect(each, { showHidden: true, depth: 9 })).join('\n');
+  const signatures = transport.sent('Authorization').map((line) => String(line).split('Signature=')[1]);
+  const { secretKey } = scriptedCredential;
+  for (const secret of [secretKey, 'session key', 'session token', ...signatures])
+    assert.ok(!`${shown}${JSON.stringify(client)}`.includes(String(secret)), secret);
+});
