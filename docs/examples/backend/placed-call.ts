@@ -1,0 +1,119 @@
+/**
+ * One call, from the push to a device that has what it needs: is the device free, is it awake, credentials for this
+ * room, and the message that brings them. Every step says what came of it.
+ */
+import type { CallCredentialsData } from 'reveille/client';
+import type { CallContext } from './call-context.ts';
+import type { Verdict } from './push-listener.ts';
+import { isOnline, soon, wakeDevice } from './reach-device.ts';
+
+/** `again`: worth another attempt. Each of the others is how a call ends for its backend. */
+type AttemptEnd = 'delivered' | 'unreachable' | 'refused' | 'again';
+
+/** Of a call: a device may fall asleep again, or its connection have broken without anybody noticing. */
+const attemptsMax = 3;
+
+/**
+ * `busy`: the device is in a call; `refused`: it is not ours to call. A status that cannot be had stops nobody: it
+ * spares callers a phone that rings in vain, and reserves nothing. Never rejects.
+ */
+export async function judgeCall(context: CallContext): Promise<Verdict> {
+  const { parts, call, deadline } = context;
+  try {
+    const status = await parts.api.callStatus(call.deviceId, { signal: deadline.signal });
+    if (!status.ok) return context.tellRefusal('call-status.refused', status) ? 'ring' : 'refused';
+    if (!status.data.in_call) return 'ring';
+    context.tell('call.busy');
+    return 'busy';
+  } catch (error) {
+    context.tell('call-status.failed', { error: String(error) });
+    return 'ring';
+  }
+}
+
+/** Ends with `call.delivered` or `call.failed` in the log. Never rejects. */
+export async function placeCall(context: CallContext): Promise<void> {
+  try {
+    const end = await new PlacedCall(context).run();
+    if (end === 'delivered') context.tell('call.delivered');
+    else context.tell('call.failed', { reason: end === 'again' ? 'not_delivered' : end });
+  } catch (error) {
+    const reason = context.deadline.signal.aborted ? 'time_over' : String(error);
+    context.tell('call.failed', { reason });
+  }
+}
+
+class PlacedCall {
+  readonly #context: CallContext;
+  /** Issued once: they outlast the call's time, and stay those of the bridge that may already have this call. */
+  #credentials: CallCredentialsData | null = null;
+
+  constructor(context: CallContext) {
+    this.#context = context;
+  }
+
+  async run(): Promise<AttemptEnd> {
+    const { deadline, parts } = this.#context;
+    for (let attempt = 1; ; attempt += 1) {
+      const end = await this.#attempt(attempt).catch((error: unknown) => this.#afterTrouble(error));
+      if (end !== 'again' || attempt === attemptsMax) return end;
+      await deadline.pause(parts.retryPauseMs);
+    }
+  }
+
+  /** Nobody answered, as while a server is being replaced: another attempt finds the next one. */
+  #afterTrouble(error: unknown): AttemptEnd {
+    if (this.#context.deadline.signal.aborted) throw error;
+    this.#context.tell('api.trouble', { error: String(error) });
+    return 'again';
+  }
+
+  async #attempt(attempt: number): Promise<AttemptEnd> {
+    const wasOnline = await isOnline(this.#context);
+    // What is said to be online and did not take the message may have lost its connection: it is woken too.
+    if (!wasOnline || this.#credentials !== null) {
+      const woken = await wakeDevice(this.#context, attempt);
+      if (woken !== 'online' && !wasOnline) return woken;
+    }
+    if (this.#credentials === null) {
+      const refused = await this.#issue();
+      if (refused !== null) return refused;
+    }
+    return this.#deliver();
+  }
+
+  /** Null: they are here. */
+  async #issue(): Promise<'again' | 'refused' | null> {
+    const { parts, call, deadline } = this.#context;
+    await soon(this.#context, parts.caughtUp);
+    const body = {
+      ...parts.capabilities.of(call.deviceId),
+      msg_session_key: call.sessionKey,
+      msg_room_id: call.roomId,
+      msg_session_token: call.serverToken,
+      msg_app_id: parts.msgAppId,
+      msg_model_id: call.modelId,
+      msg_payload: call.payload,
+      device_id: call.deviceId,
+      calling_timeout_sec: parts.callingTimeoutS,
+    };
+    const issued = await parts.api.issueCallCredentials(body, { signal: deadline.signal });
+    if (!issued.ok) return this.#context.tellRefusal('credentials.refused', issued) ? 'again' : 'refused';
+    this.#credentials = issued.data;
+    const session = new URL(issued.data.peer_id).searchParams.get('x_session');
+    this.#context.tell('credentials.issued', { request_id: issued.requestId, session });
+    return null;
+  }
+
+  /** A device that has it already is told of the same session again, and goes on with it. */
+  async #deliver(): Promise<AttemptEnd> {
+    const { parts, call, deadline } = this.#context;
+    const payload = { ...this.#credentials, calling_timeout_sec: parts.callingTimeoutS };
+    const { signal } = deadline;
+    const message = await parts.api.sendMessage(call.deviceId, 'msga_join_voip_room', payload, { signal });
+    if (message.ok) return 'delivered';
+    const isPassing = this.#context.tellRefusal('message.refused', message);
+    // It went offline between the question and the message.
+    return isPassing || message.code === 40412 ? 'again' : 'refused';
+  }
+}

@@ -1,0 +1,27 @@
+/** docs/call-flow.md against the code: its examples are what they say, and no code of the API is left out. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { endpointCodes } from '../../../src/domain/codes.ts';
+import { decodeCallCredentialsBody } from '../../../src/rest/call-credentials.ts';
+
+const page = readFileSync(new URL('../../../docs/call-flow.md', import.meta.url), 'utf8');
+const examples = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(([, text = '']) => text);
+
+test('every example is JSON', () => {
+  assert.ok(examples.length >= 10);
+  for (const text of examples) assert.doesNotThrow(() => void JSON.parse(text), text);
+});
+
+test('the request for credentials is one', () => {
+  const body = examples.find((text) => text.includes('"msg_session_key"')) ?? '';
+  const decoded = decodeCallCredentialsBody(Buffer.from(body));
+  assert.equal(decoded.ok, true, JSON.stringify(decoded));
+});
+
+test('the table says what to do on every code of the endpoints that a call uses', () => {
+  const [, table = ''] = /^## What to do on each code\n([^]*?)^## /m.exec(page) ?? [];
+  const { events: _, ...used } = endpointCodes;
+  const missing = [...Object.values(used).flat(), 40105].filter((code) => !table.includes(String(code)));
+  assert.deepEqual(missing, []);
+});
