@@ -3,7 +3,7 @@
  * while tokens of the former one are still on their way. Each is imported once, since that costs more than a signature.
  * Where they are kept is the store's. Source: calls-and-media.md, Credential issuance.
  */
-import { webcrypto } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { assert } from '../base/assert.ts';
 import { tokenKeysMax } from '../domain/limits.ts';
 
@@ -14,10 +14,10 @@ export interface TokenKey {
   readonly secret: Uint8Array;
 }
 
-/** As WebCrypto has it: it signs and verifies HS256, and its secret cannot be read out of it. */
+/** As Node's own HMAC takes it. */
 export interface LiveTokenKey {
   readonly kid: string;
-  readonly key: webcrypto.CryptoKey;
+  readonly key: KeyObject;
 }
 
 export const tokenSecretBytes = 32;
@@ -25,18 +25,14 @@ export const tokenSecretBytes = 32;
 export class TokenKeys {
   #live: readonly LiveTokenKey[];
 
-  private constructor(live: readonly LiveTokenKey[]) {
-    this.#live = live;
-  }
-
   /** 1 to `tokenKeysMax` keys of different kids, the one that signs first. */
-  static async of(keys: readonly TokenKey[]): Promise<TokenKeys> {
-    return new TokenKeys(await importKeys(keys));
+  constructor(keys: readonly TokenKey[]) {
+    this.#live = importKeys(keys);
   }
 
-  /** All of them at once, when they are imported: a token is judged by the former keys or by these. Call one at a time. */
-  async replace(keys: readonly TokenKey[]): Promise<void> {
-    this.#live = await importKeys(keys);
+  /** All of them at once. */
+  replace(keys: readonly TokenKey[]): void {
+    this.#live = importKeys(keys);
   }
 
   /** The one that signs. */
@@ -52,14 +48,13 @@ export class TokenKeys {
   }
 }
 
-function importKeys(keys: readonly TokenKey[]): Promise<LiveTokenKey[]> {
+function importKeys(keys: readonly TokenKey[]): LiveTokenKey[] {
   assert(keys.length >= 1 && keys.length <= tokenKeysMax, `1 to ${tokenKeysMax} keys are live`);
   assert(new Set(keys.map(({ kid }) => kid)).size === keys.length, 'kids tell keys apart');
-  return Promise.all(keys.map(importKey));
+  return keys.map(importKey);
 }
 
-async function importKey({ kid, secret }: TokenKey): Promise<LiveTokenKey> {
+function importKey({ kid, secret }: TokenKey): LiveTokenKey {
   assert(secret.byteLength === tokenSecretBytes, `the secret of a token key is ${tokenSecretBytes} bytes`);
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  return { kid, key: await webcrypto.subtle.importKey('raw', secret, algorithm, false, ['sign', 'verify']) };
+  return { kid, key: createSecretKey(secret) };
 }

@@ -40,7 +40,7 @@ export class LiveTokenKeys {
   static async open(house: LiveTokenKeysHouse): Promise<LiveTokenKeys> {
     const stored = await house.file.ensure(wallSeconds(house.clock));
     warnIfOpen(house, stored);
-    return new LiveTokenKeys(house, await TokenKeys.of(stored.keys), stored.keys);
+    return new LiveTokenKeys(house, new TokenKeys(stored.keys), stored.keys);
   }
 
   /** Those that are live, the one that signs first. */
@@ -61,7 +61,7 @@ export class LiveTokenKeys {
   rotate(): Promise<TokenKeyRotation> {
     return this.#inTurn(async () => {
       const rotation = await this.#house.file.rotate(wallSeconds(this.#house.clock));
-      await this.#adopt(rotation.keys, 'token keys rotated');
+      this.#adopt(rotation.keys, 'token keys rotated');
       return rotation;
     });
   }
@@ -70,7 +70,7 @@ export class LiveTokenKeys {
   retire(kid: string): Promise<Outcome<readonly StoredTokenKey[], 'unknown' | 'last'>> {
     return this.#inTurn(async () => {
       const left = await this.#house.file.retire(kid);
-      if (left.ok) await this.#adopt(left.value, 'token key retired');
+      if (left.ok) this.#adopt(left.value, 'token key retired');
       return left;
     });
   }
@@ -79,11 +79,11 @@ export class LiveTokenKeys {
     const found = await this.#house.file.find();
     if (found === null) throw new StoreOpenError(`there is no file ${this.#house.file.path} any more`);
     warnIfOpen(this.#house, found);
-    await this.#adopt(found.keys, 'token keys read again');
+    this.#adopt(found.keys, 'token keys read again');
   }
 
-  async #adopt(keys: readonly StoredTokenKey[], message: string): Promise<void> {
-    await this.keys.replace(keys);
+  #adopt(keys: readonly StoredTokenKey[], message: string): void {
+    this.keys.replace(keys);
     this.#stored = keys;
     this.#house.log.info({ kids: keys.map(({ kid }) => kid) }, message);
   }

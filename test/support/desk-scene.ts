@@ -14,7 +14,7 @@ import { newKey } from './call-tokens.ts';
 import { CallScene } from './call-scene.ts';
 import { FakeCallLeg, FakeLog, FakeRegistry, testApp } from './fakes.ts';
 
-const keys = await TokenKeys.of([newKey]);
+const keys = new TokenKeys([newKey]);
 
 export const bridgeKey = 'key of bridge-1';
 export const developmentKeys = ['a development key', 'another one'];

@@ -2,7 +2,7 @@
 import { LongCommand } from './cli-process.ts';
 import type { Ending } from './temporary-store.ts';
 
-const listenerNames = ['api', 'sleep', 'signal', 'ops'] as const;
+const listenerNames = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
 type ListenerName = (typeof listenerNames)[number];
 
 export interface ServerProcess {
@@ -16,7 +16,7 @@ export async function startServerProcess(t: Ending, overrides: readonly string[]
   const ready = await command.line((line) => line.includes('"msg":"ready"'));
   const { listeners } = JSON.parse(ready) as { listeners: Record<string, string> };
   const port = (name: string): number => Number(listeners[name]?.split(':').at(-1));
-  const ports = { api: port('api'), sleep: port('sleep'), signal: port('signal'), ops: port('ops') };
+  const ports = Object.fromEntries(listenerNames.map((name) => [name, port(name)])) as ServerProcess['ports'];
   return { command, ports };
 }
 

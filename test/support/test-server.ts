@@ -1,4 +1,5 @@
 /** A whole server on free ports with a registry of its own, and hands to call it and sleep at it. */
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,6 +33,17 @@ export const testCredentials = {
   /** May do everything, for the application that has FOREIGN01. */
   other: credential('other', otherAppId),
 };
+
+/** Bearer keys of bridges, by what they may do. */
+export const testBridgeKeys = {
+  own: 'key-of-a-bridge-of-the-test-application',
+  other: 'key-of-a-bridge-of-the-other-application',
+  revoked: 'key-of-a-bridge-that-was-revoked',
+};
+
+function bridge(bridge_id: string, key: string, app_ids: readonly string[]): object {
+  return { bridge_id, key_sha256: createHash('sha256').update(key).digest('hex'), app_ids };
+}
 
 const anHourS = 3600;
 
@@ -77,6 +89,11 @@ function registryFile(): object {
       device('FOREIGN01', 'foreign'),
       device('FOREIGNEXPIRED01', 'foreign', nowS - anHourS),
     ],
+    bridges: [
+      bridge('bridge-1', testBridgeKeys.own, [appId]),
+      bridge('bridge-2', testBridgeKeys.other, [otherAppId]),
+      { ...bridge('bridge-3', testBridgeKeys.revoked, [appId]), revoked: true },
+    ],
   };
 }
 
@@ -90,7 +107,7 @@ export async function writeTestRegistry(directory: string): Promise<string> {
 }
 
 type ListenerName = keyof RunningServer['listeners'];
-const listenerNames: readonly ListenerName[] = ['api', 'sleep', 'signal', 'ops'];
+const listenerNames: readonly ListenerName[] = ['api', 'sleep', 'signal', 'media', 'ops'];
 
 export interface TestServerOptions {
   readonly clock?: Clock;
@@ -147,7 +164,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const clock = options.clock ?? new SystemClock();
   const server = await startServer(settings, { clock, log });
   const port = (name: ListenerName): number => Number(server.listeners[name].split(':').at(-1));
-  const ports = { api: port('api'), sleep: port('sleep'), signal: port('signal'), ops: port('ops') };
+  const ports = Object.fromEntries(listenerNames.map((name) => [name, port(name)])) as TestServer['ports'];
   const api = new ApiClient(ports.api, testCredentials.all, () => clock.wallMs());
   const halt = async (): Promise<void> => {
     api.close();

@@ -144,7 +144,13 @@ for (const side of ['device', 'bridge'] as const)
     assert.deepEqual(scene.told(sessionId), ['started establishing']);
     assert.equal(follower.told.at(-1), 'room-1 issued to establishing (now establishing) after 1 events');
     assert.deepEqual(legWords(leg), []);
-    assert.equal(scene.directory.hasBridge(sessionId), side === 'bridge');
+    const { directory } = scene;
+    assert.deepEqual(
+      [directory.hasDevice(sessionId), directory.hasBridge(sessionId)],
+      [side === 'device', side === 'bridge'],
+    );
+    directory.disconnected(sessionId, side, leg);
+    assert.deepEqual([directory.hasDevice(sessionId), directory.hasBridge(sessionId)], [false, false]);
   });
 
 test('the other leg changes no state; that it was there is kept', () => {

@@ -45,7 +45,7 @@ const media: CallMedia = {
 
 const otherMedia: CallMedia = { ...media, audioRate: 16_000 };
 const secret = 'planted signing key of 32 bytes!';
-const keys = await TokenKeys.of([{ kid: 'k1', secret: Buffer.from(secret) }]);
+const keys = new TokenKeys([{ kid: 'k1', secret: Buffer.from(secret) }]);
 
 type Answer = Awaited<ReturnType<typeof issueCallCredentials>>;
 

@@ -1,0 +1,78 @@
+/** Hands to place a call at a real server: what backends, devices and bridges do, over real sockets. */
+import assert from 'node:assert/strict';
+import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
+import { DeviceLeg } from '../../src/cli/device-leg.ts';
+import type { ApiAnswer, ApiCall } from './api-client.ts';
+import { testBridgeKeys, type TestServer } from './test-server.ts';
+
+export const msgSessionKey = 'planted-session-key-0f3b';
+export const msgSessionToken = 'planted-server-token-77aa';
+
+/** As a backend builds it, for a doorbell with a small screen. */
+export function callBody(change: object = {}): Record<string, unknown> {
+  return {
+    device_id: 'TESTDEVICE01',
+    msg_session_key: msgSessionKey,
+    msg_room_id: 'room-1',
+    msg_session_token: msgSessionToken,
+    msg_app_id: 'wx0123456789abcdef',
+    msg_model_id: 'model_1',
+    down_video_mt: 'mjpeg',
+    screen_width: 160,
+    screen_height: 100,
+    video_res_mode: 'fit_screen',
+    audio_rate: 8000,
+    audio_channels: 1,
+    ...change,
+  };
+}
+
+export const issuance = { method: 'POST', path: '/v1/token/msgvoip' } as const;
+export const callStatus = { method: 'GET', path: '/v1/device/msgvoip-call-status' } as const;
+
+export interface IssuedCall {
+  readonly peerId: string;
+  readonly token: string;
+  readonly session: string;
+}
+
+export function askCredentials(
+  server: TestServer,
+  change: object = {},
+  call: ApiCall = {},
+): Promise<ApiAnswer> {
+  return server.api.call({ ...issuance, body: JSON.stringify(callBody(change)), ...call });
+}
+
+/** Fails when it is refused. */
+export async function issueCall(
+  server: TestServer,
+  change: object = {},
+  call: ApiCall = {},
+): Promise<IssuedCall> {
+  const { status, text, json } = await askCredentials(server, change, call);
+  assert.deepEqual([status, json.code], [200, 0], text);
+  const { peer_id: peerId, token } = json.data as { readonly peer_id: string; readonly token: string };
+  return { peerId, token, session: new URL(peerId).searchParams.get('x_session') ?? '' };
+}
+
+export async function isInCall(server: TestServer, deviceId = 'TESTDEVICE01'): Promise<boolean> {
+  const { json, text } = await server.api.call({ ...callStatus, query: `device_id=${deviceId}` });
+  assert.equal(json.code, 0, text);
+  return json.data?.['in_call'] === true;
+}
+
+export function mediaUrl({ ports }: TestServer, scheme = 'ws'): string {
+  return `${scheme}://127.0.0.1:${ports.media}`;
+}
+
+export function connectDevice(server: TestServer, token: string): Promise<DeviceLeg> {
+  return DeviceLeg.connect({ url: mediaUrl(server), token });
+}
+
+export function connectBridge(
+  server: TestServer,
+  { key = testBridgeKeys.own, session }: { readonly key?: string; readonly session?: string } = {},
+): Promise<BridgeLeg> {
+  return BridgeLeg.connect({ url: mediaUrl(server), key, session });
+}

@@ -1,0 +1,177 @@
+/** Call sessions in memory: orders and sessions to begin with, a directory on a driven clock, and who follows it. */
+import { CallDirectory, type CallFollower } from '../../src/actor/call-directory.ts';
+import type { Cancel } from '../../src/base/clock.ts';
+import type {
+  CallChange,
+  CallMedia,
+  CallOrder,
+  CallReport,
+  CallRoom,
+  CallSession,
+  ReportedState,
+} from '../../src/domain/call.ts';
+import type { EventDraft } from '../../src/domain/events.ts';
+import type { SessionId, TokenId } from '../../src/domain/ids.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeCallLeg, FakeCallRecords, FakeTelemetry, testApp, testDevice } from './fakes.ts';
+
+export const callMedia: CallMedia = {
+  noVideo: false,
+  upVideo: 'h264',
+  downVideo: 'mjpeg',
+  rotation: 0,
+  screen: { width: 160, height: 100 },
+  resolution: 'fit_screen',
+  downAudio: 'alaw',
+  audioRate: 8000,
+  audioChannels: 1,
+};
+
+export const callRoom: CallRoom = {
+  msgAppId: 'wx0123456789abcdef',
+  modelId: 'model_1',
+  roomId: 'room-1',
+  sessionKey: 'session-key',
+  sessionToken: 'session-token',
+  payload: '',
+};
+
+/** A ring timeout of 40 s: no two leases of its session are of one length. */
+export function callOrder(change: Partial<CallOrder> = {}): CallOrder {
+  return {
+    appId: testApp,
+    deviceId: testDevice,
+    room: callRoom,
+    media: callMedia,
+    callingTimeoutS: 40,
+    ...change,
+  };
+}
+
+export function orderForRoom(roomId: string, change: Partial<CallOrder> = {}): CallOrder {
+  return callOrder({ room: { ...callRoom, roomId }, ...change });
+}
+
+/** As it is issued at 1 000 s by the wall clock. */
+export function callSession(change: Partial<CallSession> = {}): CallSession {
+  return {
+    ...callOrder(),
+    sessionId: 'session-1' as SessionId,
+    state: 'issued',
+    createdAtMs: 1_000_000,
+    expiresAtMs: 1_100_000,
+    ringsFromMs: null,
+    hasSeenDevice: false,
+    hasSeenBridge: false,
+    connectedTokens: [],
+    ...change,
+  };
+}
+
+export function progress(state: ReportedState): CallReport {
+  return { kind: 'progress', state };
+}
+
+/** An event in a few words: `started establishing`, `state ringing`, `ended lost`. */
+export function wordsOf({ type, data }: EventDraft): string {
+  const about = 'state' in data ? data : null;
+  return `${type.replace('call.', '')} ${about?.reason ?? about?.state}`;
+}
+
+/** Notes what it is told, each with how many events stood in the log by then. */
+export class NotingFollower implements CallFollower {
+  readonly told: string[] = [];
+  readonly #records: FakeCallRecords;
+
+  constructor(records: FakeCallRecords) {
+    this.#records = records;
+  }
+
+  issued(session: CallSession): void {
+    this.#note(`${session.room.roomId} issued`);
+  }
+
+  changed(session: CallSession, { from, state, reason }: CallChange): void {
+    this.#note(`${session.room.roomId} ${from} to ${reason ?? state} (now ${session.state})`);
+  }
+
+  bridgeGone(session: CallSession): void {
+    this.#note(`${session.room.roomId} bridge gone`);
+  }
+
+  #note(what: string): void {
+    this.told.push(`${what} after ${this.#records.events.length} events`);
+  }
+}
+
+export class CallScene {
+  readonly clock = new DrivenClock();
+  readonly records = new FakeCallRecords();
+  readonly telemetry = new FakeTelemetry();
+  readonly #sessionsMax: number | undefined;
+  directory: CallDirectory;
+  #stop: Cancel;
+  #tokens = 0;
+
+  constructor(sessionsMax?: number) {
+    this.#sessionsMax = sessionsMax;
+    this.directory = new CallDirectory(this, sessionsMax);
+    this.#stop = this.directory.start();
+  }
+
+  /** The process is gone, and after `downMs` another takes up what the store holds. */
+  restart(downMs = 0): void {
+    this.#stop();
+    this.clock.advance(downMs);
+    this.directory = new CallDirectory(this, this.#sessionsMax);
+    this.directory.resume();
+    this.#stop = this.directory.start();
+  }
+
+  follow(): NotingFollower {
+    const follower = new NotingFollower(this.records);
+    this.directory.follow(follower);
+    return follower;
+  }
+
+  /** Fails when it is refused. */
+  issue(order: CallOrder = callOrder()): SessionId {
+    const result = this.directory.issue(order);
+    if (!('session' in result)) throw new Error(`the issuance was answered ${result.kind}`);
+    return result.session.sessionId;
+  }
+
+  /** Fails when there is no such session. */
+  connectDevice(sessionId: SessionId, token = `token-${(this.#tokens += 1)}`): FakeCallLeg {
+    const leg = new FakeCallLeg();
+    if (!this.directory.connectDevice(sessionId, token as TokenId, leg)) throw new Error('no such session');
+    return leg;
+  }
+
+  connectBridge(sessionId: SessionId): FakeCallLeg {
+    const leg = new FakeCallLeg();
+    if (!this.directory.connectBridge(sessionId, leg)) throw new Error('no such session');
+    return leg;
+  }
+
+  state(sessionId: SessionId): string | null {
+    return this.directory.find(sessionId)?.state ?? null;
+  }
+
+  /** What backends were told of a session, in order. */
+  told(sessionId: SessionId): string[] {
+    return this.records.events
+      .filter(({ data }) => 'session' in data && data.session === sessionId)
+      .map(wordsOf);
+  }
+}
+
+/** What a leg was told and how it was closed, in few words. */
+export function legWords({ told, closes }: FakeCallLeg): string[] {
+  const messages = told.map((message) =>
+    message.kind === 'state'
+      ? `${message.state}${message.reason === null ? '' : ` ${message.reason}`}`
+      : message.kind,
+  );
+  return [...messages, ...closes.map((reason) => `closed ${reason}`)];
+}

@@ -1,0 +1,12 @@
+/** What metrics ask for at a scrape, when nobody is there but whom the test says. */
+import type { MetricSources } from '../../src/ops/metric-gauges.ts';
+
+export function metricSources(overrides: Partial<MetricSources> = {}): MetricSources {
+  return {
+    sleepSessions: () => 0,
+    signalSessions: () => 0,
+    calls: () => ({ issued: 0, establishing: 0, ringing: 0, attempting: 0, connected: 0 }),
+    mediaLegs: () => ({ device: 0, bridge: 0, idle_bridge: 0, viewer: 0 }),
+    ...overrides,
+  };
+}
