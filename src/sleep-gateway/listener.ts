@@ -103,6 +103,11 @@ export class SleepListener {
     return this.#gatehouse.admission.waiting;
   }
 
+  /** Descriptors held. */
+  get socketCount(): number {
+    return this.sessionCount + this.handshakeCount + this.waitingCount;
+  }
+
   /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
   reloadTls(): void {
     this.#gatehouse.secureContext = readSecureContext(this.#gatehouse.settings.tls);

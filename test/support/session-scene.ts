@@ -169,7 +169,7 @@ export abstract class Door {
   /** One event in the words of `history`; null: it is of another kind. */
   tell({ type, epoch, data }: EventDraft): string | null {
     if (type === this.opened)
-      return `${'replaced' in data && data.replaced === true ? 'replaced' : 'opened'} ${epoch}`;
+      return `${'replaced' in data && data.replaced ? 'replaced' : 'opened'} ${epoch}`;
     return type === this.closed && 'reason' in data ? `closed ${epoch} ${String(data.reason)}` : null;
   }
 }

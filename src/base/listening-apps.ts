@@ -1,29 +1,33 @@
 /**
- * The library's apps of one listener, and the port they listen on. An app cannot change its certificate: a reload
- * makes another on the same port, and the connections of the one before live on in it. Source: signal-wire.md.
+ * uWebSockets.js apps of one listener, and the port they listen on. An app cannot change its certificate: a reload
+ * makes another on the same port, and the connections of the one before live on in it.
  */
-import { findFreePort } from '../base/free-port.ts';
-import { closeListenSocket, listenAtOnce, type ListenSocket, type TemplatedApp } from '../base/uws.ts';
-import type { SignalGatewaySettings } from './settings.ts';
-import { readTlsFiles } from './tls-files.ts';
-import { createWebSocketApp, type WebSocketAppHouse } from './web-socket-app.ts';
+import { findFreePort } from './free-port.ts';
+import { readTlsFiles, type TlsFiles } from './tls-files.ts';
+import { closeListenSocket, createApp, createTlsApp, listenAtOnce } from './uws.ts';
+import type { ListenSocket, TemplatedApp } from './uws.ts';
 
-export type ListeningSettings = Pick<SignalGatewaySettings, 'host' | 'port' | 'tls'>;
+export interface ListeningSettings {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  readonly tls: TlsFiles | null;
+}
 
 export class ListeningApps {
   readonly #settings: ListeningSettings;
-  readonly #house: WebSocketAppHouse;
+  readonly #furnish: (app: TemplatedApp) => void;
   readonly #replaced: TemplatedApp[] = [];
   #app: TemplatedApp;
   #tlsFiles: string | null;
   #listening: ListenSocket | null = null;
 
-  /** Throws when TLS is asked for and its files are not in order. */
-  constructor(settings: ListeningSettings, house: WebSocketAppHouse) {
+  /** `furnish` puts the handlers into an app, each time one is made. Throws when TLS is asked for and its files are not in order. */
+  constructor(settings: ListeningSettings, furnish: (app: TemplatedApp) => void) {
     this.#settings = settings;
-    this.#house = house;
+    this.#furnish = furnish;
     this.#tlsFiles = readTlsFiles(settings.tls);
-    this.#app = createWebSocketApp(settings.tls, house);
+    this.#app = this.#createApp();
   }
 
   /** The real one; 0 while it does not listen. */
@@ -46,7 +50,7 @@ export class ListeningApps {
   reloadTls(): void {
     const files = readTlsFiles(this.#settings.tls);
     if (files === this.#tlsFiles) return;
-    const next = createWebSocketApp(this.#settings.tls, this.#house);
+    const next = this.#createApp();
     if (this.#listening !== null) this.#moveListening(this.#listening, next);
     this.#tlsFiles = files;
     this.#replaced.push(this.#app);
@@ -63,6 +67,14 @@ export class ListeningApps {
   close(): void {
     this.stopListening();
     for (const app of [...this.#replaced, this.#app]) app.close();
+  }
+
+  #createApp(): TemplatedApp {
+    const { tls } = this.#settings;
+    const app =
+      tls === null ? createApp() : createTlsApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+    this.#furnish(app);
+    return app;
   }
 
   /** All in one turn: the port is nobody's for no longer than it takes. */

@@ -1,0 +1,190 @@
+/**
+ * Peers that mean harm at the media listener, of every kind we could think of, beside good legs: none of the good ones
+ * is lost, every frame is seen, every ping answered and every word understood. Source: calls-and-media.md, Legs.
+ */
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import { generateTokenId } from '../../src/domain/ids.ts';
+import { MediaListener } from '../../src/media-legs/listener.ts';
+import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
+import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { FakeCallDesk, type FakeOpenLeg } from '../support/fake-call-desk.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import { downlinkPath, legUpgrade, MediaPeer, plainRequest, readHead } from '../support/media-peer.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { encodeFrame, opcodes } from '../support/signal-peer.ts';
+
+const goodLegs = 30;
+const hostilesOfAKind = 20;
+
+const clock = new DrivenClock();
+const desk = new FakeCallDesk();
+const telemetry = new FakeTelemetry();
+const log = new FakeLog();
+const listener = new MediaListener(
+  { ...mediaLegsDefaults, port: 0 },
+  { clock, desk, telemetry, log, otherSockets: () => 0 },
+);
+let port = 0;
+const timers: NodeJS.Timeout[] = [];
+const good: MediaPeer[] = [];
+
+afterEach(() => {
+  timers.splice(0).forEach(clearInterval);
+  listener.close();
+  for (const { socket } of good) socket.terminate();
+});
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((turned) => setImmediate(turned));
+}
+
+const hostileToken = { Authorization: 'Bearer hostile-token' };
+const nonsense = encodeFrame('nonsense');
+const ping = encodeFrame('x'.repeat(125), { opcode: opcodes.ping });
+const hugeHead = Buffer.from('82ff00000000ffffffff01020304', 'hex');
+
+/** Each kind does its worst on a connection of its own, and says whether it is upgraded before. */
+const kinds: readonly (readonly [string, 'upgraded' | 'plain', (raw: RawPeer, i: number) => void])[] = [
+  ['answers nothing', 'upgraded', () => undefined],
+  ['sends garbage', 'upgraded', (raw, i) => raw.send(Buffer.alloc(300, i * 7 + 1))],
+  ['announces a huge frame', 'upgraded', (raw) => raw.send(hugeHead)],
+  [
+    'sends a message that is too large',
+    'upgraded',
+    (raw) => raw.send(encodeFrame(Buffer.alloc(1_100_000), { opcode: opcodes.binary })),
+  ],
+  [
+    'never ends its message',
+    'upgraded',
+    (raw) => {
+      raw.send(encodeFrame('{', { fin: false }));
+      for (let i = 0; i < 3000; i++) raw.send(encodeFrame('x'.repeat(1000), { opcode: 0, fin: false }));
+    },
+  ],
+  ['speaks nonsense without end', 'upgraded', (raw) => raw.send(Buffer.concat(Array(1000).fill(nonsense)))],
+  [
+    'frames nonsense without end',
+    'upgraded',
+    (raw, i) => {
+      const frame = encodeFrame(Buffer.alloc(i, i), { opcode: opcodes.binary });
+      raw.send(Buffer.concat(Array(1000).fill(frame)));
+    },
+  ],
+  [
+    'accepts a thousand times',
+    'upgraded',
+    (raw) => raw.send(Buffer.concat(Array(1000).fill(encodeFrame('{"type":"accept"}')))),
+  ],
+  [
+    'pings without end, and does not read',
+    'upgraded',
+    (raw) => {
+      raw.socket.pause();
+      raw.send(Buffer.concat(Array(2000).fill(ping)));
+    },
+  ],
+  ['asks for half an upgrade', 'plain', (raw) => raw.send(legUpgrade().slice(0, -2))],
+  ['asks nothing', 'plain', () => undefined],
+  ['speaks another protocol', 'plain', (raw) => raw.send('RVL1 VEVTVA fixed 5 1 x\n\r\n\r\n')],
+  [
+    'drips its headers',
+    'plain',
+    (raw) => {
+      raw.send('GET /media/v1/device HTTP/1.1\r\nX: ');
+      timers.push(setInterval(() => raw.send('x'), 300));
+    },
+  ],
+  ['shows nothing', 'plain', (raw) => raw.send(legUpgrade({ Authorization: null }))],
+  [
+    'shows a header of 10 000 bytes',
+    'plain',
+    (raw) => raw.send(legUpgrade({ Authorization: `Bearer ${'x'.repeat(10_000)}` })),
+  ],
+  ['sends headers without end', 'plain', (raw) => raw.send(`GET / HTTP/1.1\r\nX: ${'x'.repeat(100_000)}`)],
+  ['guesses a token', 'plain', (raw, i) => raw.send(legUpgrade({ Authorization: `Bearer guess-${i}` }))],
+  [
+    'guesses tickets, one behind the other',
+    'plain',
+    (raw, i) => {
+      for (let guess = 0; guess < 20; guess++)
+        raw.send(plainRequest(`GET ${downlinkPath}?ticket=${i}-${guess}`));
+    },
+  ],
+  [
+    'asks, and hangs up at once',
+    'plain',
+    (raw) => {
+      raw.send(legUpgrade(hostileToken));
+      setImmediate(() => raw.socket.resetAndDestroy());
+    },
+  ],
+];
+
+async function hostile([, stage, worst]: (typeof kinds)[number], i: number): Promise<RawPeer> {
+  const raw = await RawPeer.connect(port);
+  raw.socket.on('error', () => undefined);
+  if (stage === 'upgraded') {
+    raw.send(legUpgrade(hostileToken));
+    assert.equal((await readHead(raw)).status, '101 Switching Protocols');
+  }
+  worst(raw, i);
+  return raw;
+}
+
+async function goodLeg(i: number): Promise<{ readonly peer: MediaPeer; readonly house: FakeOpenLeg }> {
+  const peer = await MediaPeer.connect(port);
+  good.push(peer);
+  return { peer, house: await desk.leg(i + 1) };
+}
+
+test('hostile peers of every kind cost no good leg, no frame, no ping and no word', async () => {
+  await listener.listen();
+  ({ port } = listener.address);
+  const admission = desk.devices.get('good-token');
+  assert(admission !== undefined);
+  desk.devices.set('hostile-token', { ...admission, tokenId: generateTokenId() });
+  const legs: Awaited<ReturnType<typeof goodLeg>>[] = [];
+  for (let i = 0; i < goodLegs; i++) legs.push(await goodLeg(i));
+  const audio = encodeFrameHeader({ kind: 'audio', format: 'alaw', timestampMs: 20 });
+  const frame = Buffer.concat([audio, Buffer.alloc(160, 0xd5)]);
+  let beats = 0;
+  const beat = async (): Promise<void> => {
+    beats += 1;
+    await Promise.all(
+      legs.map(({ peer }) => {
+        peer.send(frame);
+        peer.send('{"type":"accept"}');
+        return peer.ping();
+      }),
+    );
+    for (const { house } of legs) {
+      assert.equal(house.reports.length, beats);
+      assert.deepEqual(house.signs.slice(-2), ['media', 'ping']);
+      assert.equal(house.signs.length, 2 * beats);
+    }
+  };
+
+  const hostiles: RawPeer[] = [];
+  for (const kind of kinds) {
+    const ofAKind = Array.from({ length: hostilesOfAKind }, (_, i) => hostile(kind, i));
+    hostiles.push(...(await Promise.all(ofAKind)));
+    await beat();
+    clock.advance(500);
+  }
+  // Those that read nothing hear of their end only when they do; the others wait for the library's deadlines.
+  for (const { socket } of hostiles) socket.resume();
+  await Promise.all(hostiles.map(({ gone }) => gone));
+  await until(() => listener.legCount === goodLegs);
+  await beat();
+  assert.ok(desk.legs.length > goodLegs);
+  for (const [i, { goneTimes }] of desk.legs.entries()) assert.equal(goneTimes, i < goodLegs ? 0 : 1);
+  for (const refusal of ['malformed', 'signature'])
+    assert.ok(telemetry.count(`media login ${refusal}`) >= hostilesOfAKind, refusal);
+
+  for (const { peer } of legs) peer.socket.close();
+  for (const { socket } of hostiles) socket.destroy();
+  clock.advance(20_000);
+  await until(() => listener.socketCount === 0);
+});

@@ -1,0 +1,157 @@
+/** The media listener with a certificate, and with another one later. Source: running.md, Processes and listeners. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { MediaListener } from '../../src/media-legs/listener.ts';
+import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { FakeCallDesk } from '../support/fake-call-desk.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import { answerTo, downlinkPath, legUpgrade, MediaPeer, plainRequest } from '../support/media-peer.ts';
+import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
+
+let directory: string;
+let certificate: TestCertificate;
+let desk: FakeCallDesk;
+let telemetry: FakeTelemetry;
+let listener: MediaListener;
+const peers: MediaPeer[] = [];
+
+before(() => {
+  directory = mkdtempSync(join(tmpdir(), 'reveille-media-tls-'));
+  certificate = new TestCertificate(directory);
+});
+after(() => rmSync(directory, { recursive: true }));
+
+beforeEach(() => {
+  desk = new FakeCallDesk();
+  telemetry = new FakeTelemetry();
+});
+
+afterEach(() => {
+  listener.close();
+  for (const { socket } of peers.splice(0)) socket.terminate();
+});
+
+function newListener(): MediaListener {
+  const { certFile, keyFile } = certificate;
+  return new MediaListener(
+    { ...mediaLegsDefaults, port: 0, tls: { certFile, keyFile } },
+    { clock: new DrivenClock(), desk, telemetry, log: new FakeLog(), otherSockets: () => 0 },
+  );
+}
+
+async function listen(): Promise<void> {
+  certificate.use('first');
+  listener = newListener();
+  await listener.listen();
+}
+
+async function connect(trusted = 'first'): Promise<MediaPeer> {
+  const { port } = listener.address;
+  const peer = await MediaPeer.connect(port, { ca: certificate.certificateOf(trusted) });
+  peers.push(peer);
+  return peer;
+}
+
+/** The name in the certificate that a newcomer is shown. */
+async function certificateShown(): Promise<string> {
+  const { port } = listener.address;
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  await new Promise((secured, failed) => socket.once('secureConnect', secured).once('error', failed));
+  const { CN } = socket.getPeerCertificate().subject;
+  socket.destroy();
+  return CN;
+}
+
+test('a leg is let in, told and closed over TLS', { skip }, async () => {
+  await listen();
+  const device = await connect();
+  const { leg } = await desk.leg();
+  leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+  leg.close('ended');
+  assert.match((await device.nextText()) ?? '', /ringing/);
+  assert.equal(await device.closed, '1000 ended');
+});
+
+test('a person watches over TLS until the call ends', { skip }, async () => {
+  await listen();
+  const { port } = listener.address;
+  const ca = certificate.certificateOf('first');
+  const socket = connectTls({ host: '127.0.0.1', port, ca });
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
+  socket.write(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
+  const { leg } = await desk.leg();
+  leg.close('ended');
+  while (!received.endsWith('0\r\n\r\n')) await new Promise((turned) => setImmediate(turned));
+  assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
+  socket.destroy();
+});
+
+test('a peer that speaks no TLS is closed', { skip }, async () => {
+  await listen();
+  assert.equal((await answerTo(listener.address.port, legUpgrade())).status, '');
+  assert.equal(telemetry.counts.size, 0);
+});
+
+test(
+  'a reload serves the new certificate to newcomers, and those who are here live on',
+  { skip },
+  async () => {
+    await listen();
+    const { port } = listener.address;
+    const older = await connect('first');
+    certificate.use('second');
+    listener.reloadTls();
+    assert.equal(await certificateShown(), 'second');
+    assert.equal(listener.address.port, port);
+    await older.ping();
+    const newer = await connect('second');
+    (await desk.leg(1)).leg.close('replaced');
+    assert.equal(await older.closed, '4409 replaced');
+    await newer.ping();
+    assert.equal(listener.legCount, 1);
+  },
+);
+
+test('who asked under one certificate is let in under another', { skip }, async () => {
+  await listen();
+  const release = desk.hold();
+  const connecting = connect('first');
+  await desk.until(() => desk.asked.length === 1);
+  certificate.use('second');
+  listener.reloadTls();
+  release();
+  await (await connecting).ping();
+  assert.deepEqual((await desk.leg()).signs, ['ping']);
+});
+
+const badFiles: readonly (readonly [string, () => void])[] = [
+  ['no certificate', () => certificate.spoil()],
+  ['a file that is gone', () => rmSync(certificate.certFile)],
+];
+for (const [name, spoil] of badFiles)
+  test(`${name} is refused at the start, and changes nothing at a reload`, { skip }, async () => {
+    await listen();
+    const device = await connect();
+    spoil();
+    assert.throws(() => listener.reloadTls());
+    assert.throws(newListener);
+    assert.equal(await certificateShown(), 'first');
+    await device.ping();
+  });
+
+test('a close ends the legs of every certificate there was', { skip }, async () => {
+  await listen();
+  const older = await connect('first');
+  certificate.use('second');
+  listener.reloadTls();
+  const newer = await connect('second');
+  listener.close();
+  assert.deepEqual(await Promise.all([older.closed, newer.closed]), ['1006', '1006']);
+  assert.equal(listener.socketCount, 0);
+});

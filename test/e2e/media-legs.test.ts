@@ -1,0 +1,699 @@
+/**
+ * The media listener on real sockets, with a house of test size behind it and a clock that the tests drive.
+ * Source: calls-and-media.md, Legs.
+ */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { readOpenFilesLimit } from '../../src/base/open-files-limit.ts';
+import type { LegCloseReason, LegRefusal } from '../../src/domain/call.ts';
+import { legRefusals } from '../../src/domain/call.ts';
+import { descriptorsReserved } from '../../src/domain/limits.ts';
+import { MediaListener } from '../../src/media-legs/listener.ts';
+import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media-legs/settings.ts';
+import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { FakeCallDesk, testMedia } from '../support/fake-call-desk.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import {
+  answerTo,
+  bridgePath,
+  devicePath,
+  downlinkPath,
+  legUpgrade,
+  MediaPeer,
+  plainRequest,
+  readHead,
+  type HttpAnswer,
+  type MediaPeerOptions,
+} from '../support/media-peer.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+
+let clock: DrivenClock;
+let desk: FakeCallDesk;
+let telemetry: FakeTelemetry;
+let log: FakeLog;
+let listener: MediaListener;
+let port: number;
+let otherSockets: number;
+const peers: MediaPeer[] = [];
+const sockets: RawPeer[] = [];
+
+beforeEach(() => {
+  clock = new DrivenClock();
+  desk = new FakeCallDesk();
+  telemetry = new FakeTelemetry();
+  log = new FakeLog();
+  otherSockets = 0;
+});
+
+afterEach(() => {
+  listener.close();
+  for (const { socket } of sockets.splice(0)) socket.destroy();
+  for (const { socket } of peers.splice(0)) socket.terminate();
+});
+
+async function listen(settings: Partial<MediaLegsSettings> = {}): Promise<void> {
+  listener = new MediaListener(
+    { ...mediaLegsDefaults, port: 0, ...settings },
+    { clock, desk, telemetry, log, otherSockets: () => otherSockets },
+  );
+  await listener.listen();
+  port = listener.address.port;
+}
+
+async function connect(options: MediaPeerOptions = {}): Promise<MediaPeer> {
+  const peer = await MediaPeer.connect(port, options);
+  peers.push(peer);
+  return peer;
+}
+
+function connectBridge(path = bridgePath): Promise<MediaPeer> {
+  return connect({ path, bearer: 'good-key' });
+}
+
+async function rawPeer(request?: string): Promise<RawPeer> {
+  const peer = await RawPeer.connect(port);
+  sockets.push(peer);
+  if (request !== undefined) peer.send(request);
+  return peer;
+}
+
+function ask(request: string): Promise<HttpAnswer> {
+  return answerTo(port, request);
+}
+
+/** Turns the event loop until it is so. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((turned) => setImmediate(turned));
+}
+
+function errorOf({ body }: HttpAnswer): string {
+  const { error, ...more } = JSON.parse(body) as { readonly error: unknown };
+  assert.deepEqual(more, {});
+  assert(typeof error === 'string');
+  return error;
+}
+
+const frame = Buffer.concat([
+  encodeFrameHeader({
+    kind: 'video',
+    format: 'h264',
+    isKeyFrame: true,
+    width: 640,
+    height: 480,
+    timestampMs: 0,
+  }),
+  Buffer.from([0, 0, 0, 1, 0x65]),
+]);
+
+test('a device is let in by its token, reports, and its frames and pings are signs of life', async () => {
+  await listen();
+  const device = await connect();
+  assert.deepEqual([desk.asked, telemetry.count('media login accepted')], [['good-token'], 1]);
+  const opened = await desk.leg();
+  assert.equal(opened.kind, 'device');
+  device.send('{"type":"accept"}');
+  device.send(frame);
+  await device.ping();
+  device.send('{"type":"hangup","reason":5}');
+  await desk.until(() => opened.reports.length === 2);
+  assert.deepEqual(opened.reports, [
+    { kind: 'progress', state: 'attempting' },
+    { kind: 'end', reason: 'busy' },
+  ]);
+  assert.deepEqual(opened.signs, ['media', 'ping']);
+  assert.equal(listener.legCount, 1);
+});
+
+test('a bridge is let in by its key, is offered a call, takes it, is told what to do, and reports', async () => {
+  await listen();
+  const bridge = await connectBridge();
+  const opened = await desk.leg();
+  assert.deepEqual([opened.kind, desk.asked], ['bridge', ['good-key']]);
+  opened.leg.tell({ kind: 'assign', sessionId: desk.sessionId });
+  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: desk.sessionId });
+  bridge.send('{"type":"accept"}');
+  await desk.until(() => opened.answers.length === 1);
+  const room = { msgAppId: 'a', modelId: 'm', roomId: 'r', sessionKey: 'k', sessionToken: 't', payload: '' };
+  opened.leg.tell({ kind: 'start', room, media: testMedia, request: null });
+  assert.deepEqual(await bridge.nextMessage(), {
+    type: 'start',
+    request: null,
+    audio: { format: 'alaw', rate: 8000, channels: 1 },
+    payload: '',
+    room: { app_id: 'a', model_id: 'm', room_id: 'r', session_key: 'k', session_token: 't' },
+  });
+  bridge.send('{"type":"state","state":"connected"}');
+  bridge.send('{"type":"refuse"}');
+  await desk.until(() => opened.answers.length === 2);
+  assert.deepEqual(opened.reports, [{ kind: 'progress', state: 'connected' }]);
+  assert.deepEqual(opened.answers, [true, false]);
+});
+
+test('what the house tells a leg while it lets it in arrives behind the upgrade', async () => {
+  await listen();
+  desk.onOpening = (leg) => leg.tell({ kind: 'assign', sessionId: desk.sessionId });
+  const bridge = await connectBridge(`${bridgePath}?session=${desk.sessionId}`);
+  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: desk.sessionId });
+});
+
+test('a bridge may ask for a session by name, which is passed on as it was meant', async () => {
+  await listen();
+  await connectBridge(`${bridgePath}/?session=${desk.sessionId}&more=1`);
+  for (const query of ['?session=a%20%C3%A4+b', '?session=', '?session=%zz'])
+    await assert.rejects(connectBridge(`${bridgePath}${query}`), { status: 404 });
+  assert.deepEqual(desk.asked, [`good-key ${desk.sessionId}`, 'good-key a ä b', 'good-key ', 'good-key %zz']);
+  assert.equal(telemetry.count('media login unknown_session'), 3);
+});
+
+const unauthorized = { Authorization: null };
+const twice = { Authorization: 'Bearer good-token\r\nAuthorization: Bearer good-token' };
+const noLeg: readonly (readonly [string, string, LegRefusal | null])[] = [
+  [plainRequest('GET /'), '404 Not Found', null],
+  [plainRequest('GET /media/v1'), '404 Not Found', null],
+  [plainRequest('GET /media/v1/device//'), '404 Not Found', null],
+  [plainRequest('GET /media/v1/devices'), '404 Not Found', null],
+  [legUpgrade({}, 'GET /v1/signal'), '404 Not Found', null],
+  [legUpgrade({}, 'GET /MEDIA/v1/device'), '404 Not Found', null],
+  [plainRequest('POST /nowhere'), '404 Not Found', null],
+  [plainRequest(`POST ${devicePath}`), '405 Method Not Allowed', null],
+  [legUpgrade({}, `POST ${devicePath}`), '405 Method Not Allowed', null],
+  [legUpgrade({}, `get ${devicePath}`), '405 Method Not Allowed', null],
+  [plainRequest(`DELETE ${bridgePath}`), '405 Method Not Allowed', null],
+  [plainRequest(`PUT ${downlinkPath}?ticket=good-ticket`), '405 Method Not Allowed', null],
+  [plainRequest(`GET ${devicePath}`), '426 Upgrade Required', null],
+  [plainRequest(`GET ${bridgePath}/`), '426 Upgrade Required', null],
+  [legUpgrade({ Upgrade: 'h2c' }), '426 Upgrade Required', null],
+  [legUpgrade({ Upgrade: null }), '426 Upgrade Required', null],
+  [legUpgrade({ 'Sec-WebSocket-Version': '8' }), '426 Upgrade Required', null],
+  [legUpgrade({ 'Sec-WebSocket-Key': 'short' }), '400 Bad Request', null],
+  [legUpgrade({ 'Sec-WebSocket-Key': null }), '400 Bad Request', null],
+  [legUpgrade({}, `GET ${bridgePath}?session=a&session=b`), '400 Bad Request', null],
+  [plainRequest(`GET ${downlinkPath}?ticket=a&ticket=a`), '400 Bad Request', null],
+  [legUpgrade(unauthorized), '401 Unauthorized', 'malformed'],
+  [legUpgrade({ Authorization: 'Bearer' }), '401 Unauthorized', 'malformed'],
+  [legUpgrade({ Authorization: 'Bearer a b' }), '401 Unauthorized', 'malformed'],
+  [legUpgrade({ Authorization: 'Bearer gööd' }), '401 Unauthorized', 'malformed'],
+  [legUpgrade({ Authorization: 'Basic good-token' }), '401 Unauthorized', 'malformed'],
+  [legUpgrade({ Authorization: 'good-token' }), '401 Unauthorized', 'malformed'],
+  [legUpgrade({ Authorization: `Bearer ${'x'.repeat(1537)}` }), '401 Unauthorized', 'malformed'],
+  [legUpgrade(twice), '401 Unauthorized', 'malformed'],
+  [legUpgrade({ Authorization: 'Bearer bad-token' }), '401 Unauthorized', 'signature'],
+  [legUpgrade(unauthorized, `GET ${bridgePath}`), '401 Unauthorized', 'bridge_key'],
+  [legUpgrade({ Authorization: 'Bearer bad-key' }, `GET ${bridgePath}`), '401 Unauthorized', 'bridge_key'],
+  [plainRequest(`GET ${downlinkPath}`), '401 Unauthorized', 'malformed'],
+  [plainRequest(`GET ${downlinkPath}?ticket=`), '401 Unauthorized', 'ticket'],
+  [plainRequest(`GET ${downlinkPath}?ticket=bad`), '401 Unauthorized', 'ticket'],
+  [
+    plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer bad-token' }),
+    '401 Unauthorized',
+    'signature',
+  ],
+];
+for (const [request, status, counted] of noLeg)
+  test(`${status} answers ${request.split('\r\n').slice(0, 8).join(' | ').slice(0, 150)}`, async () => {
+    await listen();
+    const answer = await ask(request);
+    assert.equal(answer.status, status);
+    assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.match(errorOf(answer), /^[a-z].{10,}[^.]$/);
+    const { headers } = answer;
+    assert.equal(headers.get('www-authenticate'), status.startsWith('401') ? 'Bearer' : undefined);
+    assert.equal(headers.get('allow'), status.startsWith('405') ? 'GET' : undefined);
+    assert.equal(headers.get('upgrade'), status.startsWith('426') ? 'websocket' : undefined);
+    assert.deepEqual([...telemetry.counts], counted === null ? [] : [[`media login ${counted}`, 1]]);
+    assert.deepEqual([desk.legs, listener.legCount], [[], 0]);
+  });
+
+const statuses: Readonly<Partial<Record<LegRefusal, string>>> = {
+  unknown_session: '404 Not Found',
+  viewers: '409 Conflict',
+  busy: '503 Service Unavailable',
+  unavailable: '503 Service Unavailable',
+};
+test('every refusal of the house has its status and a sentence of its own, is counted, and shows no token', async () => {
+  await listen();
+  const sentences = new Set<string>();
+  for (const refusal of legRefusals) {
+    desk.refusals.set('the-secret', refusal);
+    const requests = [
+      legUpgrade({ Authorization: 'Bearer the-secret' }),
+      legUpgrade({ Authorization: 'Bearer the-secret' }, `GET ${bridgePath}`),
+      plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer the-secret' }),
+      plainRequest(`GET ${downlinkPath}?ticket=the-secret`),
+    ];
+    for (const request of requests) {
+      const answer = await ask(request);
+      assert.equal(answer.status, statuses[refusal] ?? '401 Unauthorized', refusal);
+      assert.equal(answer.headers.get('retry-after'), answer.status.startsWith('503') ? '2' : undefined);
+      assert.doesNotMatch(answer.body, /secret/);
+      sentences.add(errorOf(answer));
+    }
+    assert.equal(telemetry.count(`media login ${refusal}`), requests.length);
+  }
+  assert.equal(sentences.size, legRefusals.length);
+  assert.deepEqual(log.lines, []);
+});
+
+test('a scheme is a scheme in any case, and its token may stand behind more than one space', async () => {
+  await listen();
+  for (const authorization of ['bearer good-token', 'BEARER   good-token']) {
+    const leg = await rawPeer(legUpgrade({ Authorization: authorization }));
+    assert.equal((await readHead(leg)).status, '101 Switching Protocols');
+  }
+});
+
+test('the upgrade picks no subprotocol and no extension', async () => {
+  await listen();
+  const leg = await rawPeer(
+    legUpgrade({
+      'Sec-WebSocket-Protocol': 'chat, reveille.media.v1',
+      'Sec-WebSocket-Extensions': 'permessage-deflate',
+    }),
+  );
+  const { status, headers } = await readHead(leg);
+  assert.equal(status, '101 Switching Protocols');
+  assert.equal(headers.get('sec-websocket-accept'), 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=');
+  assert.deepEqual(
+    [...headers.keys()].filter((name) => name.includes('protocol') || name.includes('extensions')),
+    [],
+  );
+});
+
+const closes: readonly (readonly [LegCloseReason, string])[] = [
+  ['ended', '1000 ended'],
+  ['replaced', '4409 replaced'],
+  ['revoked', '4401 revoked'],
+  ['drain', '4503 draining'],
+];
+for (const [reason, close] of closes)
+  test(`a leg that the house closes as ${reason} reads ${close} behind what it was told`, async () => {
+    await listen();
+    const device = await connect();
+    const opened = await desk.leg();
+    opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ended', reason: 'lost' });
+    opened.leg.close(reason);
+    assert.deepEqual(await device.nextMessage(), {
+      type: 'state',
+      session: desk.sessionId,
+      state: 'ended',
+      reason: 'lost',
+    });
+    assert.equal(await device.closed, close);
+    assert.deepEqual([opened.goneTimes, listener.legCount], [0, 0]);
+  });
+
+test('a leg whose call ended since it was let in reads 1000, and is no login', async () => {
+  await listen();
+  desk.isOver = true;
+  const device = await connect();
+  assert.equal(await device.closed, '1000 ended');
+  const bridge = await connectBridge();
+  assert.equal(await bridge.closed, '1000 ended');
+  assert.deepEqual([...telemetry.counts], [['media login session_ended', 2]]);
+});
+
+const ends: readonly (readonly [string, (peer: MediaPeer) => void])[] = [
+  ['a close frame', ({ socket }) => socket.close(1000)],
+  ['a close frame of its own code', ({ socket }) => socket.close(4000, 'tired')],
+  ['a cut', ({ socket }) => socket.terminate()],
+];
+for (const [name, end] of ends)
+  test(`${name} by the peer is told to the house, once`, async () => {
+    await listen();
+    const device = await connect();
+    const opened = await desk.leg();
+    end(device);
+    await desk.until(() => opened.goneTimes > 0);
+    await device.closed;
+    await until(() => listener.socketCount === 0);
+    assert.deepEqual([opened.goneTimes, listener.legCount], [1, 0]);
+  });
+
+test('a leg may come back as often as it likes', async () => {
+  await listen();
+  for (let i = 1; i <= 20; i++) {
+    const device = await connect();
+    const opened = await desk.leg(i);
+    device.socket.terminate();
+    await desk.until(() => opened.goneTimes === 1);
+  }
+  assert.equal(telemetry.count('media login accepted'), 20);
+});
+
+test('text that is not understood is told what is expected, and the leg stays', async () => {
+  await listen();
+  const [device, bridge] = [await connect(), await connectBridge()];
+  device.send('{"type":"assign"}');
+  bridge.send('{"type":"state","state":"happy"}');
+  assert.deepEqual(await device.nextMessage(), {
+    type: 'error',
+    message: 'the type of a device is accept, reject or hangup',
+  });
+  assert.deepEqual(await bridge.nextMessage(), {
+    type: 'error',
+    message: 'the state is ringing, attempting, connected or ended',
+  });
+  device.send(Buffer.from([7, 1, 0, 0]));
+  assert.deepEqual(await device.nextMessage(), {
+    type: 'error',
+    message: 'a frame is a header of 12 bytes and a payload behind it',
+  });
+  device.send('{"type":"accept"}');
+  const opened = await desk.leg();
+  await desk.until(() => opened.reports.length === 1);
+  assert.deepEqual(opened.signs, []);
+});
+
+test('with the hundredth message that is not understood the leg is closed as malformed', async () => {
+  await listen();
+  const device = await connect();
+  const opened = await desk.leg();
+  for (let i = 0; i < 100; i++) device.send(i % 2 === 0 ? 'nonsense' : Buffer.from('nonsense'));
+  assert.equal(await device.closed, '4400 malformed');
+  assert.equal(opened.goneTimes, 1);
+  for (let i = 0; i < 100; i++) assert.notEqual(await device.nextText(), null);
+  assert.equal(await device.nextText(), null);
+});
+
+test('1 MiB is a message, and a byte more reads an honest 1009', async () => {
+  await listen();
+  const [device, bridge] = [await connect(), await connectBridge()];
+  const message = Buffer.concat([frame, Buffer.alloc(1024 * 1024 + 1 - frame.length)]);
+  for (const [i, leg] of [device, bridge].entries()) {
+    const opened = await desk.leg(i + 1);
+    leg.send(message.subarray(0, 1024 * 1024));
+    await desk.until(() => opened.signs.length === 1);
+    leg.send(message);
+    assert.equal(await leg.closed, '1009 too_large');
+    assert.equal(opened.goneTimes, 1);
+  }
+});
+
+test('a text over 16 KiB is 1009, and 2 MiB of anything still is; beyond it the connection is cut', async () => {
+  await listen();
+  const [text, large, beyond] = [await connect(), await connect(), await connect()];
+  text.send(`{"type":"accept","x":"${'x'.repeat(16 * 1024)}"}`);
+  assert.equal(await text.closed, '1009 too_large');
+  large.send(Buffer.alloc(2 * 1024 * 1024));
+  assert.equal(await large.closed, '1009 too_large');
+  beyond.send(Buffer.alloc(2 * 1024 * 1024 + 1));
+  assert.equal(await beyond.closed, '1006');
+  await desk.until(() => desk.legs.every(({ goneTimes }) => goneTimes === 1));
+});
+
+test('a leg that does not read what it is told is cut, and another loses nothing', async () => {
+  await listen();
+  const [deaf, other] = [await connect(), await connect()];
+  const [opened, second] = [await desk.leg(1), await desk.leg(2)];
+  deaf.socket.pause();
+  for (let i = 0; opened.goneTimes === 0; i++) {
+    opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+    if (i % 1000 === 0) await new Promise((turned) => setImmediate(turned));
+  }
+  second.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+  assert.notEqual(await other.nextText(), null);
+  assert.deepEqual([opened.goneTimes, second.goneTimes], [1, 0]);
+});
+
+test('a leg that pings and does not read is cut too', async () => {
+  await listen();
+  const deaf = await connect();
+  const opened = await desk.leg();
+  deaf.socket.pause();
+  const ping = Buffer.alloc(125);
+  while (opened.goneTimes === 0) {
+    for (let i = 0; i < 500; i++) deaf.socket.ping(ping);
+    await new Promise((turned) => setImmediate(turned));
+  }
+  assert.equal(opened.goneTimes, 1);
+});
+
+test('a leg that answers nothing, not even a ping of ours, is gone; one that only answers them stays', async () => {
+  await listen();
+  const answering = await connect();
+  const [dead, quiet] = [await rawPeer(legUpgrade()), await desk.leg()];
+  assert.equal((await readHead(dead)).status, '101 Switching Protocols');
+  const opened = await desk.leg(2);
+  await desk.until(() => opened.goneTimes === 1);
+  assert.equal(answering.socket.readyState, answering.socket.OPEN);
+  assert.deepEqual(
+    [quiet.goneTimes, quiet.signs, opened.signs],
+    [0, [], []],
+    'an answer to a ping is no ping',
+  );
+});
+
+test('a device without WebSocket is a leg until its call ends, which ends the answer', async () => {
+  await listen();
+  const device = await rawPeer(plainRequest(`GET ${downlinkPath}/`, { Authorization: 'Bearer good-token' }));
+  const { status, headers } = await readHead(device);
+  assert.equal(status, '200 OK');
+  assert.equal(headers.get('content-type'), 'multipart/x-mixed-replace; boundary=reveille-picture');
+  assert.equal(headers.get('cache-control'), 'no-store');
+  const opened = await desk.leg();
+  assert.deepEqual([opened.kind, listener.legCount], ['device', 1]);
+  assert.equal(telemetry.count('media login accepted'), 1);
+  opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ended', reason: 'lost' });
+  opened.leg.close('ended');
+  opened.leg.close('drain');
+  const body = '2\r\n\r\n\r\n16\r\n--reveille-picture--\r\n\r\n0\r\n\r\n';
+  assert.equal(await device.read(body.length), body);
+  assert.equal(headers.get('connection'), 'close');
+  device.socket.end();
+  await until(() => listener.socketCount === 0);
+  assert.deepEqual([opened.goneTimes, listener.legCount], [0, 0]);
+});
+
+test('a person watches by a ticket, once, and hangs up', async () => {
+  await listen();
+  const request = plainRequest(`GET ${downlinkPath}?ticket=good-ticket`, {
+    Authorization: 'Bearer good-token',
+  });
+  const person = await rawPeer(request);
+  assert.equal((await readHead(person)).status, '200 OK');
+  assert.deepEqual(desk.asked, ['good-ticket'], 'a ticket goes before a token');
+  const opened = await desk.leg();
+  assert.equal(opened.kind, 'viewer');
+  assert.equal((await ask(request)).status, '401 Unauthorized');
+  person.socket.end();
+  await desk.until(() => opened.goneTimes === 1);
+  opened.leg.close('ended');
+  await until(() => listener.socketCount === 0);
+});
+
+test('a viewer too many is told so, and a device whose call ended since is, too', async () => {
+  await listen();
+  desk.isOver = true;
+  assert.equal((await ask(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`))).status, '409 Conflict');
+  const late = await ask(plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }));
+  assert.equal(late.status, '401 Unauthorized');
+  assert.deepEqual(
+    [...telemetry.counts],
+    [
+      ['media login viewers', 1],
+      ['media login session_ended', 1],
+    ],
+  );
+});
+
+test('a device that the house turns away while it opens is answered as one whose call has ended', async () => {
+  await listen();
+  desk.onOpening = (leg) => leg.close('ended');
+  const late = await ask(plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }));
+  assert.equal(late.status, '401 Unauthorized');
+  assert.equal(listener.legCount, 0);
+});
+
+const inTheMiddle: readonly (readonly [string, (peer: RawPeer) => void])[] = [
+  ['hangs up', ({ socket }) => socket.end()],
+  ['breaks off', ({ socket }) => socket.resetAndDestroy()],
+  ['asks again', (peer) => peer.send(legUpgrade())],
+  ['sends a frame too early', (peer) => peer.send(Buffer.from([0x81, 0x80, 1, 2, 3, 4]))],
+];
+const checked = [
+  legUpgrade(),
+  legUpgrade({ Authorization: 'Bearer good-key' }, `GET ${bridgePath}`),
+  plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }),
+  plainRequest(`GET ${downlinkPath}?ticket=good-ticket`),
+];
+for (const [name, act] of inTheMiddle)
+  test(`who ${name} while the house makes up its mind is not let in, and is not counted`, async () => {
+    await listen();
+    for (const [i, request] of checked.entries()) {
+      const release = desk.hold();
+      const peer = await rawPeer(request);
+      await desk.until(() => desk.asked.length === i + 1);
+      act(peer);
+      await until(() => listener.socketCount === 0);
+      release();
+      await desk.held;
+    }
+    // Whoever comes after them is let in behind their answers.
+    await connect();
+    assert.deepEqual([...telemetry.counts], [['media login accepted', 1]]);
+    assert.deepEqual([desk.legs.length, listener.legCount], [1, 1]);
+  });
+
+test('a house that does not answer within 5 s is unavailable, once in the log, and its late answer is nothing', async () => {
+  await listen();
+  const release = desk.hold();
+  const answers = checked.map((request) => ask(request));
+  await desk.until(() => desk.asked.length === checked.length);
+  clock.advance(4999);
+  assert.equal(telemetry.counts.size, 0);
+  clock.advance(1);
+  for (const { status } of await Promise.all(answers)) assert.equal(status, '503 Service Unavailable');
+  release();
+  await connect();
+  assert.equal(telemetry.count('media login unavailable'), 4);
+  assert.equal(desk.legs.length, 1);
+  assert.equal(log.lines.filter(({ level }) => level === 'error').length, 1);
+});
+
+test('more checks under way than may be are busy before the house is asked', async () => {
+  await listen({ handshakesMax: 2 });
+  const release = desk.hold();
+  const held = [await rawPeer(legUpgrade()), await rawPeer(legUpgrade())];
+  await desk.until(() => desk.asked.length === 2);
+  // Those that hang up are still asked about.
+  for (const peer of held) peer.socket.resetAndDestroy();
+  await until(() => listener.socketCount === 0);
+  const refused = await ask(legUpgrade());
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], ['503 Service Unavailable', '2']);
+  assert.equal(desk.asked.length, 2);
+  release();
+  await connect();
+  assert.equal(telemetry.count('media login busy'), 1);
+});
+
+test('a connection beyond those that may not have asked yet is closed, and legs are not among them', async () => {
+  await listen({ handshakesMax: 2 });
+  const legs = [await connect(), await connect(), await connect()];
+  const silent = [await rawPeer(), await rawPeer()];
+  await until(() => listener.socketCount === 5);
+  await (
+    await rawPeer()
+  ).gone;
+  silent[0]?.socket.destroy();
+  await until(() => listener.socketCount === 4);
+  legs.push(await connect());
+  assert.equal(listener.legCount, legs.length);
+});
+
+test('a full listener is busy, whoever comes, and has room again after an end', async () => {
+  await listen({ legsMax: 2 });
+  const device = await connect();
+  const watching = await rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
+  assert.equal((await readHead(watching)).status, '200 OK');
+  for (const request of checked) assert.equal((await ask(request)).status, '503 Service Unavailable');
+  assert.equal(telemetry.count('media login busy'), checked.length);
+  device.socket.terminate();
+  await desk.until(() => desk.legs[0]?.goneTimes === 1);
+  await connectBridge();
+});
+
+test('the last place is given once, however many wait for their answer', async () => {
+  await listen({ legsMax: 1 });
+  const release = desk.hold();
+  const outcomes = [1, 2, 3].map(() => connect().then(() => 'in', String));
+  await desk.until(() => desk.asked.length === 3);
+  release();
+  assert.deepEqual((await Promise.all(outcomes)).sort(), [
+    'Error: refused with 503',
+    'Error: refused with 503',
+    'in',
+  ]);
+  assert.equal(desk.legs.length, 1);
+});
+
+test('legs whose answers come while the library handles the request of another are let in, and heard', async () => {
+  await listen();
+  const release = desk.hold();
+  const connecting = [connect(), connect(), connect()];
+  // It goes on within the handler of the third.
+  await desk.until(() => desk.asked.length === 3);
+  release();
+  const legs = await Promise.all(connecting);
+  await Promise.all(legs.map((leg) => leg.ping()));
+  assert.deepEqual(
+    desk.legs.map(({ signs }) => signs),
+    [['ping'], ['ping'], ['ping']],
+  );
+});
+
+test('descriptors that others hold make it busy, and then closed to newcomers', async () => {
+  await listen();
+  otherSockets = readOpenFilesLimit() - descriptorsReserved - 2;
+  await connect();
+  otherSockets += 1;
+  await assert.rejects(connect(), { status: 503 });
+  otherSockets += 300;
+  await assert.rejects(connect(), { code: 'ECONNRESET' });
+});
+
+test('a leg that was told to go is counted while it may hang on, and is cut by the library', async () => {
+  await listen();
+  const lingering = await rawPeer(legUpgrade());
+  await readHead(lingering);
+  const opened = await desk.leg();
+  opened.leg.close('ended');
+  assert.deepEqual([listener.legCount, listener.socketCount], [0, 1]);
+  const beat = setInterval(() => lingering.send('still here'), 200);
+  await new Promise((closed) => lingering.socket.once('close', closed));
+  clearInterval(beat);
+  clock.advance(8000);
+  assert.equal(listener.socketCount, 1);
+  clock.advance(500);
+  assert.equal(listener.socketCount, 0);
+});
+
+test('a drain takes nobody new, and leaves those who are here to the house', async () => {
+  await listen();
+  const device = await connect();
+  const [asking, release] = [await rawPeer(), desk.hold()];
+  const checking = ask(legUpgrade());
+  await desk.until(() => desk.asked.length === 2);
+  await until(() => listener.socketCount === 3);
+  listener.drain();
+  await assert.rejects(connect(), { code: 'ECONNREFUSED' });
+  asking.send(legUpgrade());
+  assert.match(await asking.readAll(), /^HTTP\/1\.1 503 /);
+  release();
+  assert.equal((await checking).status, '503 Service Unavailable');
+  await device.ping();
+  (await desk.leg()).leg.close('drain');
+  assert.equal(await device.closed, '4503 draining');
+  assert.equal(listener.address.port, 0);
+});
+
+test('a close of the listener leaves no socket, tells of none, and frees the port', async () => {
+  await listen();
+  const [device, bridge] = [await connect(), await connectBridge()];
+  const watching = await rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
+  await readHead(watching);
+  const [asking, release] = [await rawPeer(), desk.hold()];
+  const checking = await rawPeer(legUpgrade());
+  await desk.until(() => desk.asked.length === 4);
+  listener.close();
+  assert.deepEqual(await Promise.all([device.closed, bridge.closed]), ['1006', '1006']);
+  await Promise.all([watching.gone, asking.gone, checking.gone]);
+  release();
+  await desk.held;
+  assert.deepEqual(
+    desk.legs.map(({ goneTimes }) => goneTimes),
+    [0, 0, 0],
+  );
+  assert.deepEqual([listener.legCount, listener.socketCount], [0, 0]);
+  assert.equal(clock.pendingTimers, 1, 'the wait for the answer that nobody waits for any more');
+  clock.advance(5000);
+  await assert.rejects(connect(), { code: 'ECONNREFUSED' });
+});
+
+test('a port that another server has is not shared', async () => {
+  await listen();
+  const house = { clock, desk, telemetry, log, otherSockets: () => 0 };
+  const second = new MediaListener({ ...mediaLegsDefaults, port }, house);
+  await assert.rejects(second.listen(), /in use/);
+  second.close();
+});

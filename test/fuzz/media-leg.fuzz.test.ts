@@ -1,0 +1,282 @@
+/**
+ * Messages of legs broken at random, texts and frames. Whatever comes, it is read like a slow reader with the page in
+ * hand, and nothing throws. The canaries are readers with a fault a person might make; a fuzzer that lets one of them
+ * through is not looking. Source: calls-and-media.md, Legs.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseBridgeText } from '../../src/peer-wire/bridge-text.ts';
+import { parseDeviceText } from '../../src/peer-wire/device-text.ts';
+import { decodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { chanceFrom, type Chance } from '../support/seeded-random.ts';
+
+const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
+const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 20_000);
+
+const languages = ['device', 'bridge', 'frame'] as const;
+type Language = (typeof languages)[number];
+/** What was read, in words; `bad` for what is none, which is told in a sentence. */
+type Reader = (language: Language, bytes: Buffer) => string;
+
+function pick<Item>(chance: Chance, items: readonly Item[]): Item {
+  const item = items[chance.below(items.length)];
+  assert(item !== undefined);
+  return item;
+}
+
+const house: Reader = (language, bytes) => {
+  const heard =
+    language === 'device'
+      ? parseDeviceText(bytes)
+      : language === 'bridge'
+        ? parseBridgeText(bytes)
+        : decodeFrameHeader(bytes);
+  if (heard.ok) return JSON.stringify(heard.value);
+  assert.match(heard.error, /^\S.{10,200}$/, 'a sentence');
+  return 'bad';
+};
+
+/** The slow reader: another reading of the same page. */
+const page: Reader = (language, bytes) => {
+  if (language === 'frame') return pageFrame(bytes);
+  const fields = pageObject(bytes);
+  if (fields === null) return 'bad';
+  return language === 'device' ? pageDevice(fields) : pageBridge(fields);
+};
+
+function pageObject(bytes: Buffer): Record<string, unknown> | null {
+  const text = bytes.toString('utf8');
+  if (!Buffer.from(text, 'utf8').equals(bytes) || text.startsWith('\ufeff')) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = Object.prototype.toString.call(value) === '[object Object]';
+    const written = JSON.stringify(value).replaceAll('\\\\', '');
+    return isObject && !/\\ud[89a-f]/i.test(written) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function end(reason: string): object {
+  return { kind: 'end', reason };
+}
+
+function pageDevice(fields: Record<string, unknown>): string {
+  if (fields['type'] === 'accept') return JSON.stringify({ kind: 'progress', state: 'attempting' });
+  if (fields['type'] === 'reject') return JSON.stringify(end('rejected'));
+  if (fields['type'] !== 'hangup') return 'bad';
+  switch ('reason' in fields ? fields['reason'] : 0) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+      return JSON.stringify(end('hangup_device'));
+    case 5:
+      return JSON.stringify(end('busy'));
+    case 6:
+      return JSON.stringify(end('timeout'));
+    case 7:
+      return JSON.stringify(end('rejected'));
+    case 8:
+      return JSON.stringify(end('error'));
+    default:
+      return 'bad';
+  }
+}
+
+const pageReasons = /^(hangup_(device|phone)|rejected|busy|cancelled|timeout|error|lost|replaced)$/;
+
+function pageBridge({ type, state, reason }: Record<string, unknown>): string {
+  if (type === 'accept' || type === 'refuse')
+    return JSON.stringify({ kind: 'answer', accepted: type === 'accept' });
+  if (type !== 'state' || typeof state !== 'string') return 'bad';
+  if (/^(ringing|attempting|connected)$/.test(state))
+    return JSON.stringify({ kind: 'report', report: { kind: 'progress', state } });
+  if (state !== 'ended') return 'bad';
+  const said = reason ?? 'hangup_phone';
+  const known = typeof said === 'string' && pageReasons.test(said) ? said : 'error';
+  return JSON.stringify({ kind: 'report', report: end(known) });
+}
+
+function pageFrame(bytes: Buffer): string {
+  const hex = bytes.toString('hex');
+  const [, kind, format, flags, size, stamp] = /^(01|02)(0[1-4])(000[01])(.{8})(.{8})../.exec(hex) ?? [];
+  if (kind === undefined || format === undefined || flags === undefined) return 'bad';
+  const [width, height] = [parseInt(size?.slice(0, 4) ?? '', 16), parseInt(size?.slice(4) ?? '', 16)];
+  const timestampMs = parseInt(stamp ?? '', 16);
+  if (kind === '02') {
+    if (width > 0 || height > 0) return 'bad';
+    const name = { '01': 'alaw', '02': 'amr', '03': 'opus', '04': 'pcm' }[format];
+    return JSON.stringify({ kind: 'audio', format: name, timestampMs });
+  }
+  if (format === '04' && !(width > 0 && height > 0)) return 'bad';
+  const name = { '01': 'h264', '02': 'h265', '03': 'mjpeg', '04': 'i420' }[format];
+  const isKeyFrame = flags === '0001';
+  return JSON.stringify({ kind: 'video', format: name, isKeyFrame, width, height, timestampMs });
+}
+
+const numbers: readonly unknown[] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1, 1.5, 1e300];
+const reasons = numbers.concat(null, '1', 'busy', 'lost', 'Busy', 'x', '', true, [[1]], {});
+
+function textFields(chance: Chance): Record<string, unknown> {
+  const type = pick(chance, ['accept', 'reject', 'refuse', 'hangup', 'state', 'state', 'hello', 'toString']);
+  const fields: Record<string, unknown> = { type };
+  if (chance.next() < 0.7)
+    fields['state'] = pick(chance, ['ringing', 'attempting', 'connected', 'ended', 'ended', 'issued', 7]);
+  if (chance.next() < 0.7) fields['reason'] = pick(chance, reasons);
+  if (chance.next() < 0.3) fields['more'] = pick(chance, ['ä', '睡眠', '😀']);
+  return fields;
+}
+
+type Breakage = (text: string, at: number, chance: Chance) => string;
+const breakages: readonly Breakage[] = [
+  (text) => text,
+  (text, at) => text.slice(0, at) + text.slice(at + 1),
+  (text, at, chance) =>
+    text.slice(0, at) + pick(chance, ['"', '{', '}', '[', ',', ':', ' ', '\n', '\\']) + text.slice(at),
+  (text, at, chance) => text.slice(0, at) + String.fromCharCode(chance.below(256)) + text.slice(at + 1),
+  (text, at) => text.slice(0, at),
+  (text, at) => text.slice(0, at) + text.slice(at).toUpperCase(),
+  (text) => text.replace('"type"', '"type":"accept","type"'),
+  (text) => text.replace(/"(\w)/, '"\\u00$1'),
+  (text) => text.replace('}', ',"x":"\\ud800"}'),
+  (text) => text.replace('}', ',"x":"\\ud83d\\ude00"}'),
+  (text) => text.replace('}', ',"__proto__":{"type":"accept"}}'),
+  (text) => `\ufeff${text}`,
+  (text) => ` ${text}\r\n`,
+  (text) => `[${text}]`,
+];
+
+function brokenText(chance: Chance): Buffer {
+  let text = JSON.stringify(textFields(chance));
+  for (let i = chance.below(3); i > 0; i--)
+    text = pick(chance, breakages)(text, chance.below(text.length), chance);
+  // Written in latin1 now and then, so that it may be no UTF-8.
+  return Buffer.from(text, chance.next() < 0.9 ? 'utf8' : 'latin1');
+}
+
+/** A good frame mostly, with bytes of it changed and some length of it left. */
+function brokenFrame(chance: Chance): Buffer {
+  const frame = Buffer.alloc(12 + chance.below(4));
+  frame[0] = 1 + chance.below(2);
+  frame[1] = 1 + chance.below(4);
+  frame[3] = chance.below(2);
+  if (frame[0] === 1) frame.writeUInt32BE(chance.below(2) * 0x028001e0, 4);
+  frame.writeUInt32BE(chance.below(2 ** 32), 8);
+  for (let i = chance.below(3); i > 0; i--)
+    frame[chance.below(frame.length)] = pick(chance, [0, 1, 5, 128, 255]);
+  return chance.next() < 0.9 ? frame : frame.subarray(0, chance.below(frame.length));
+}
+
+/** Null when every round agreed; else the first that did not. */
+function fuzz(read: Reader): string | null {
+  const chance = chanceFrom(seed);
+  for (let round = 0; round < rounds; round++) {
+    const language = pick(chance, languages);
+    const bytes = language === 'frame' ? brokenFrame(chance) : brokenText(chance);
+    const expected = page(language, bytes);
+    const heard = read(language, bytes);
+    if (heard !== expected)
+      return `seed ${seed}, round ${round}: ${heard} instead of ${expected} for ${language} ${bytes.toString('latin1')}`;
+  }
+  return null;
+}
+
+test('no broken message is read otherwise than the page says', () => {
+  assert.equal(fuzz(house), null);
+});
+
+test('the fuzzer makes every kind of message of every side, broken and whole', () => {
+  const seen = new Set<string>();
+  fuzz((language, bytes) => {
+    const heard = house(language, bytes);
+    seen.add(
+      `${language} ${heard === 'bad' ? 'bad' : (JSON.parse(heard) as { readonly kind: string }).kind}`,
+    );
+    return heard;
+  });
+  assert.deepEqual([...seen].sort(), [
+    'bridge answer',
+    'bridge bad',
+    'bridge report',
+    'device bad',
+    'device end',
+    'device progress',
+    'frame audio',
+    'frame bad',
+    'frame video',
+  ]);
+});
+
+/** Gives the real reader other bytes than came, in one language. */
+function misreading(of: Language, change: (bytes: Buffer) => Buffer): Reader {
+  return (language, bytes) => house(language, language === of ? change(Buffer.from(bytes)) : bytes);
+}
+
+function reworded(of: Language, change: (text: string) => string): Reader {
+  return misreading(of, (bytes) => Buffer.from(change(bytes.toString('latin1')), 'latin1'));
+}
+
+const canaries: readonly (readonly [string, Reader])[] = [
+  [
+    'takes a device for a bridge',
+    (language, bytes) => house(language === 'device' ? 'bridge' : language, bytes),
+  ],
+  [
+    'takes a bridge for a device',
+    (language, bytes) => house(language === 'bridge' ? 'device' : language, bytes),
+  ],
+  ['reads bytes that are no UTF-8', misreading('device', (bytes) => Buffer.from(bytes.toString('utf8')))],
+  [
+    'forgives a byte order mark',
+    misreading('bridge', (bytes) => Buffer.from(bytes.toString('utf8').replace(/^\ufeff/, ''))),
+  ],
+  [
+    'takes the first of a repeated key',
+    reworded('device', (text) => text.replace(/("type":"\w+"),"type":"\w+"/, '$1')),
+  ],
+  ['takes null for no reason', reworded('device', (text) => text.replace('"reason":null', '"reason":0'))],
+  ['takes a number in quotes', reworded('device', (text) => text.replace('"reason":"1"', '"reason":1'))],
+  ['rounds a reason', reworded('device', (text) => text.replace('"reason":1.5', '"reason":1'))],
+  ['reads a reason in any case', reworded('bridge', (text) => text.replace('"Busy"', '"busy"'))],
+  [
+    'takes an unknown reason for none',
+    reworded('bridge', (text) => text.replace(/"reason":("x"|""|true|\d)/, '"reason":null')),
+  ],
+  ['does without a payload', misreading('frame', (bytes) => Buffer.concat([bytes, Buffer.alloc(1)]))],
+  [
+    'does not look at the upper flags',
+    misreading('frame', (bytes) => {
+      if (bytes.length > 2) bytes[2] = 0;
+      return bytes;
+    }),
+  ],
+  [
+    'does not look at the lower flags',
+    misreading('frame', (bytes) => {
+      if (bytes.length > 3) bytes[3] = (bytes[3] ?? 0) & 1;
+      return bytes;
+    }),
+  ],
+  [
+    'reads the timestamp with a sign',
+    (language, bytes) => {
+      const heard = house(language, bytes);
+      return language === 'frame' && heard !== 'bad'
+        ? heard.replace(/\d+}$/, (stamp) => `${parseInt(stamp, 10) | 0}}`)
+        : heard;
+    },
+  ],
+  [
+    'forgives audio its size',
+    misreading('frame', (bytes) => {
+      if (bytes.length > 12 && bytes[0] === 2) bytes.fill(0, 4, 8);
+      return bytes;
+    }),
+  ],
+];
+for (const [fault, read] of canaries)
+  test(`the fuzzer finds a reader that ${fault}`, () => {
+    assert.notEqual(fuzz(read), null);
+  });
