@@ -1,6 +1,6 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md
+ * dead-webhook|calls ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md
  * shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureBusyQueries } from './load/busy-queries.ts';
+import { measureCalls } from './load/calls.ts';
 import { loadCore, pinning, serverCore } from './load/child.ts';
 import { measureDeadWebhook } from './load/dead-webhook.ts';
 import { describeFigure, type Figure } from './load/figure.ts';
@@ -30,6 +31,7 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   'busy-queries': measureBusyQueries,
   webhooks: measureWebhooks,
   'dead-webhook': measureDeadWebhook,
+  calls: measureCalls,
 };
 const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
 

@@ -5,7 +5,7 @@ import { HttpLoad, type LoadShape } from './http-load.ts';
 import { answerQuestions } from './ipc.ts';
 import { LatencyRecorder } from './latency.ts';
 import { loadDesk, type LoadProtocol, type WakeReading } from './load-protocol.ts';
-import { signQueries, signWakeups, type RequestSet } from './signed-requests.ts';
+import { signAsked, signWakeups, type RequestSet } from './signed-requests.ts';
 import { WakeWatch } from './wake-watch.ts';
 
 const fleet = new Fleet();
@@ -73,8 +73,8 @@ answerQuestions<LoadProtocol>(loadDesk, {
   login: (plan) => fleet.login(plan),
   heartbeats: (seconds) => fleet.heartbeats(seconds),
   lost: () => fleet.lost,
-  signQueries: ({ devices, dates }) => {
-    queries = new HttpLoad(signQueries(devices, dates));
+  signQueries: ({ kind, devices, dates }) => {
+    queries = new HttpLoad(signAsked(kind, devices, dates));
     globalThis.gc?.();
     return null;
   },

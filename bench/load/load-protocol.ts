@@ -2,6 +2,7 @@
 import type { LoginPlan, LoginReading } from './fleet.ts';
 import type { LoadReading, LoadShape } from './http-load.ts';
 import type { LatencyReading } from './latency.ts';
+import type { AskedKind } from './signed-requests.ts';
 
 export const loadDesk = 'load';
 
@@ -23,7 +24,7 @@ export type LoadProtocol = {
   /** Connections that ended after their login. */
   lost: { take: null; give: number };
   /** Devices times dates distinct requests are made and kept. */
-  signQueries: { take: { devices: number; dates: number }; give: null };
+  signQueries: { take: { kind: AskedKind; devices: number; dates: number }; give: null };
   query: { take: LoadShape; give: LoadReading };
   signWakeups: { take: { devices: number; count: number }; give: null };
   wakeAtRate: { take: LoadShape; give: WakeReading };

@@ -30,6 +30,15 @@ export interface Plan {
     /** Fewer are no load to measure under. */
     readonly eventsPerSecondMin: number;
   };
+  /** `dates`: rooms of a device too, at most as many sessions as it may have. */
+  readonly calls: {
+    readonly devices: number;
+    readonly dates: number;
+    readonly warmUpSeconds: number;
+    readonly seconds: number;
+    /** At which the sessions whose memory is taken are begun. */
+    readonly issuedPerSecond: number;
+  };
   readonly deadWebhook: {
     readonly devices: number;
     readonly dates: number;
@@ -67,6 +76,7 @@ export function fullPlan(runs: number): Plan {
       eventsPerSecond: 5000,
       eventsPerSecondMin: 4900,
     },
+    calls: { devices: 18_000, dates: 4, warmUpSeconds: 1, seconds: 4, issuedPerSecond: 4000 },
     deadWebhook: {
       devices: 10_000,
       dates: 2,
@@ -87,6 +97,7 @@ export const smokePlan: Plan = {
   logins: { count: 300 },
   wakeups: { sessions: 300, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
   heartbeats: { sessions: 300, seconds: 1 },
+  calls: { devices: 300, dates: 4, warmUpSeconds: 0.1, seconds: 0.3, issuedPerSecond: 1000 },
   deadWebhook: {
     devices: 200,
     dates: 2,

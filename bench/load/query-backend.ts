@@ -3,6 +3,7 @@ import type { LoadReading } from './http-load.ts';
 import { expectNoneLost, logIn, startPlayers, type Players } from './players.ts';
 import type { ProbeReading } from './probe-protocol.ts';
 import type { ServerUnderTest } from './servers.ts';
+import type { AskedKind } from './signed-requests.ts';
 import type { Trouble } from './trouble.ts';
 
 export const queryConnections = 64;
@@ -28,9 +29,9 @@ export class QueryBackend {
   }
 
   /** Once a round: the dates stay within the server's window while all servers of a round have their turn. */
-  async sign(): Promise<void> {
+  async sign(kind: AskedKind = 'connectivity'): Promise<void> {
     const { devices, dates } = this.#plan;
-    await this.#players.desk.ask('signQueries', { devices, dates });
+    await this.#players.desk.ask('signQueries', { kind, devices, dates });
   }
 
   /** `ratePerSecond` null: in a closed loop. `name` is what a wrong answer is told of. */

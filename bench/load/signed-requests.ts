@@ -20,27 +20,52 @@ export interface RequestSet {
 const dateStepMs = 20_000;
 const firstDateMs = -10_000;
 
-/** One query for each device and date, all devices of a date first. */
-export function signQueries(devices: number, dates: number): RequestSet {
-  const path = '/v1/device/connectivity';
-  return buildSet(devices, devices * dates, 200, (device, atMs) => {
+/** What backends ask about a device; each kind has its own way to tell a good answer. */
+export type AskedKind = 'connectivity' | 'call-status' | 'credentials';
+
+/** One request of the kind for each device and date, all devices of a date first. */
+export function signAsked(kind: AskedKind, devices: number, dates: number): RequestSet {
+  return buildSet(devices, devices * dates, 200, askedBuilders[kind]);
+}
+
+type Builder = (device: number, atMs: number, index: number) => RequestParts;
+
+const askedBuilders: Readonly<Record<AskedKind, Builder>> = {
+  connectivity: queryBuilder('/v1/device/connectivity', (device) => `"device_id":"${deviceIdOf(device)}"`),
+  'call-status': queryBuilder('/v1/device/msgvoip-call-status', () => '"in_call":'),
+  credentials: buildCredentialsRequest,
+};
+
+function queryBuilder(path: string, markOf: (device: number) => string): Builder {
+  return (device, atMs) => {
     const rawQuery = `device_id=${deviceIdOf(device)}`;
-    const headers = signRequest({
-      credential: backendCredential,
-      method: 'GET',
-      path,
-      rawQuery,
-      body: null,
-      headerSet: 'long',
-      atMs,
-    });
-    return {
-      head: `GET ${path}?${rawQuery} HTTP/1.1`,
-      headers,
-      body: '',
-      mark: `"device_id":"${deviceIdOf(device)}"`,
-    };
+    const request = { credential: backendCredential, method: 'GET', path, rawQuery, body: null, atMs };
+    const headers = signRequest({ ...request, headerSet: 'long' });
+    return { head: `GET ${path}?${rawQuery} HTTP/1.1`, headers, body: '', mark: markOf(device) };
+  };
+}
+
+/** A room of its own for each: every one of them begins a session. Lengths are those of real notifications. */
+function buildCredentialsRequest(device: number, atMs: number, index: number): RequestParts {
+  const deviceId = deviceIdOf(device);
+  const path = '/v1/token/msgvoip';
+  const body = JSON.stringify({
+    device_id: deviceId,
+    msg_session_key: `a session key of a usual length, ${index}`.padEnd(88, '='),
+    msg_room_id: `room-of-a-usual-length-${index}`,
+    msg_session_token: `a server token of a usual length, ${index}`.padEnd(128, '='),
+    msg_app_id: 'wx0123456789abcdef',
+    msg_model_id: 'model_of_a_usual_length',
+    down_video_mt: 'mjpeg',
+    screen_width: 160,
+    screen_height: 100,
+    video_res_mode: 'fit_screen',
+    audio_rate: 8000,
+    audio_channels: 1,
   });
+  const request = { credential: backendCredential, method: 'POST', path, rawQuery: '', atMs };
+  const headers = signRequest({ ...request, body: Buffer.from(body), headerSet: 'long' });
+  return { head: `POST ${path} HTTP/1.1`, headers, body, mark: `x_device_id=${deviceId}` };
 }
 
 /** `count` wakeups over the devices in turn, each with an X-Request-ID of its own. */

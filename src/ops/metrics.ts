@@ -2,27 +2,24 @@
  * What the house counts, as Prometheus reads it: base units, names of running.md, never a device id in a label.
  * Counting is on the hot path and allocates nothing; text is made at the scrape.
  */
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { eventTypes, type EventType } from '../domain/events.ts';
-import {
-  signalEndReasons,
-  signalRefusals,
-  type SignalEndReason,
-  type SignalRefusal,
-} from '../domain/signal.ts';
-import { sleepEndReasons, sleepRefusals, type SleepEndReason, type SleepRefusal } from '../domain/sleep.ts';
-import {
-  messageOutcomeLabels,
-  wakeupOutcomeLabels,
-  webhookResultLabels,
-  type MessageOutcomeLabel,
-  type Telemetry,
-  type WakeupOutcomeLabel,
-  type WebhookResultLabel,
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { CallEndReason, LegRefusal } from '../domain/call.ts';
+import type { EventType } from '../domain/events.ts';
+import type { SignalEndReason, SignalRefusal } from '../domain/signal.ts';
+import type { SleepEndReason, SleepRefusal } from '../domain/sleep.ts';
+import type {
+  BridgeAnswerLabel,
+  CallReportLabel,
+  CredentialsOutcomeLabel,
+  MessageOutcomeLabel,
+  Telemetry,
+  WakeupOutcomeLabel,
+  WebhookResultLabel,
 } from '../ports/telemetry.ts';
 import { DurationSeries, exposeHistogramHead, wakingBoundsS } from './duration-histogram.ts';
 import { HttpDurations } from './http-durations.ts';
-import { LabelTally } from './label-tally.ts';
+import { registerGauges, type MetricSources } from './metric-gauges.ts';
+import { registerTallies, type MetricTallies } from './metric-tallies.ts';
 
 /** The library's own that walk every descriptor or handle of the process: with a million sockets, a stall. */
 const costlyAtScale: readonly string[] = [
@@ -35,80 +32,19 @@ const costlyAtScale: readonly string[] = [
   'nodejs_active_requests_total',
 ];
 
-/** What is asked for at a scrape. */
-export interface MetricSources {
-  /** Sleep sessions open now. */
-  sleepSessions(): number;
-  /** Signal sessions open now. */
-  signalSessions(): number;
-}
-
 export class Metrics implements Telemetry {
   readonly #registry = new Registry();
   readonly #http = new HttpDurations();
   readonly #wakeupWrites = new DurationSeries();
   readonly #wakeupsToOnline = new DurationSeries(wakingBoundsS);
-  readonly #sleepLogins: LabelTally<'accepted' | SleepRefusal>;
-  readonly #sleepEnds: LabelTally<SleepEndReason>;
-  readonly #signalLogins: LabelTally<'accepted' | SignalRefusal>;
-  readonly #signalEnds: LabelTally<SignalEndReason>;
-  readonly #wakeups: LabelTally<WakeupOutcomeLabel>;
-  readonly #messages: LabelTally<MessageOutcomeLabel>;
-  readonly #events: LabelTally<EventType>;
-  readonly #webhookDeliveries: LabelTally<WebhookResultLabel>;
-  readonly #authFailures: LabelTally<string>;
+  readonly #tallies: MetricTallies;
 
   constructor(sources: MetricSources) {
     const registry = this.#registry;
     collectDefaultMetrics({ register: registry });
     for (const name of costlyAtScale) registry.removeSingleMetric(name);
-    this.#gauge('reveille_sleep_sessions', 'Sleep sessions open now.', () => sources.sleepSessions());
-    this.#gauge('reveille_signal_sessions', 'Signal sessions open now.', () => sources.signalSessions());
-    this.#sleepLogins = this.#tally('reveille_sleep_logins_total', 'Sleep logins by result.', 'result', [
-      'accepted',
-      ...sleepRefusals,
-    ]);
-    this.#sleepEnds = this.#tally(
-      'reveille_sleep_ends_total',
-      'Ends of sleep sessions by reason.',
-      'reason',
-      sleepEndReasons,
-    );
-    this.#signalLogins = this.#tally('reveille_signal_logins_total', 'Signal logins by result.', 'result', [
-      'accepted',
-      ...signalRefusals,
-    ]);
-    this.#signalEnds = this.#tally(
-      'reveille_signal_ends_total',
-      'Ends of signal sessions by reason.',
-      'reason',
-      signalEndReasons,
-    );
-    this.#wakeups = this.#tally(
-      'reveille_wakeups_total',
-      'Wakeups by outcome.',
-      'outcome',
-      wakeupOutcomeLabels,
-    );
-    this.#messages = this.#tally(
-      'reveille_messages_total',
-      'Messages to devices by outcome.',
-      'outcome',
-      messageOutcomeLabels,
-    );
-    this.#events = this.#tally('reveille_events_total', 'Events committed to the log.', 'type', eventTypes);
-    this.#webhookDeliveries = this.#tally(
-      'reveille_webhook_deliveries_total',
-      'Webhook attempts and ends by result.',
-      'result',
-      webhookResultLabels,
-    );
-    this.#authFailures = this.#tally(
-      'reveille_auth_failures_total',
-      'Refused signatures by reason.',
-      'reason',
-      [],
-    );
+    registerGauges(registry, sources);
+    this.#tallies = registerTallies(registry);
   }
 
   get contentType(): string {
@@ -138,27 +74,27 @@ export class Metrics implements Telemetry {
   }
 
   authFailure(reason: string): void {
-    this.#authFailures.add(reason);
+    this.#tallies.authFailures.add(reason);
   }
 
   sleepLogin(result: 'accepted' | SleepRefusal): void {
-    this.#sleepLogins.add(result);
+    this.#tallies.sleepLogins.add(result);
   }
 
   sleepEnd(reason: SleepEndReason): void {
-    this.#sleepEnds.add(reason);
+    this.#tallies.sleepEnds.add(reason);
   }
 
   signalLogin(result: 'accepted' | SignalRefusal): void {
-    this.#signalLogins.add(result);
+    this.#tallies.signalLogins.add(result);
   }
 
   signalEnd(reason: SignalEndReason): void {
-    this.#signalEnds.add(reason);
+    this.#tallies.signalEnds.add(reason);
   }
 
   wakeup(outcome: WakeupOutcomeLabel): void {
-    this.#wakeups.add(outcome);
+    this.#tallies.wakeups.add(outcome);
   }
 
   wakeupWrite(seconds: number): void {
@@ -170,35 +106,35 @@ export class Metrics implements Telemetry {
   }
 
   message(outcome: MessageOutcomeLabel): void {
-    this.#messages.add(outcome);
+    this.#tallies.messages.add(outcome);
   }
 
   event(type: EventType): void {
-    this.#events.add(type);
+    this.#tallies.events.add(type);
   }
 
   webhookDelivery(result: WebhookResultLabel, count: number): void {
-    this.#webhookDeliveries.add(result, count);
+    this.#tallies.webhookDeliveries.add(result, count);
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
-    void new Gauge({
-      name,
-      help,
-      registers: [this.#registry],
-      collect() {
-        this.set(read());
-      },
-    });
+  callCredentials(outcome: CredentialsOutcomeLabel): void {
+    this.#tallies.callCredentials.add(outcome);
   }
 
-  #tally<Label extends string>(
-    name: string,
-    help: string,
-    labelName: string,
-    known: readonly Label[],
-  ): LabelTally<Label> {
-    return new LabelTally(this.#registry, name, help, labelName, known);
+  callEnd(reason: CallEndReason): void {
+    this.#tallies.callEnds.add(reason);
+  }
+
+  callReport(result: CallReportLabel): void {
+    this.#tallies.callReports.add(result);
+  }
+
+  bridgeAnswer(result: BridgeAnswerLabel): void {
+    this.#tallies.bridgeAnswers.add(result);
+  }
+
+  mediaLogin(result: 'accepted' | LegRefusal): void {
+    this.#tallies.mediaLogins.add(result);
   }
 }
 

@@ -19,6 +19,7 @@ import { generateSecret } from '../store/generated-secrets.ts';
 import { writeEntry } from '../store/registry-entry.ts';
 import type { MissingEntry, RegistryWriter } from '../store/registry-write.ts';
 import type { Outcome } from '../base/outcome.ts';
+import { checkedRoute, missingEntry } from './checked-route.ts';
 
 export interface AdminHouse {
   readonly clock: Clock;
@@ -26,6 +27,8 @@ export interface AdminHouse {
   readonly directory: DeviceDirectory;
   /** After every change of a credential: what was derived from it is dropped. */
   forgetDerivedKeys(): void;
+  /** After every change of a device: what it may not have any more ends. */
+  changed(): void;
 }
 
 const deviceId = z.string().transform((text, context): DeviceId => {
@@ -44,12 +47,14 @@ const dayS = 86_400;
 
 export function adminRoutes(house: AdminHouse): AdminRoute[] {
   return [
-    post('/v1/device/add', deviceBody, (body) => addDevice(house, body)),
-    post('/v1/device/disable', disableBody, (body) => disableDevice(house, body)),
-    post('/v1/device/kick', z.strictObject({ device_id: deviceId }), (body) => kickDevice(house, body)),
-    post('/v1/credential/create', credentialBody, (body) => createCredential(house, body)),
-    post('/v1/credential/rotate', rotateBody, (body) => rotateCredential(house, body)),
-    post('/v1/credential/revoke', z.strictObject({ access_key_id: accessKeyId }), (body) =>
+    checkedRoute('POST', '/v1/device/add', deviceBody, (body) => addDevice(house, body)),
+    checkedRoute('POST', '/v1/device/disable', disableBody, (body) => disableDevice(house, body)),
+    checkedRoute('POST', '/v1/device/kick', z.strictObject({ device_id: deviceId }), (body) =>
+      kickDevice(house, body),
+    ),
+    checkedRoute('POST', '/v1/credential/create', credentialBody, (body) => createCredential(house, body)),
+    checkedRoute('POST', '/v1/credential/rotate', rotateBody, (body) => rotateCredential(house, body)),
+    checkedRoute('POST', '/v1/credential/revoke', z.strictObject({ access_key_id: accessKeyId }), (body) =>
       revoke(house, body),
     ),
   ];
@@ -85,10 +90,11 @@ async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): 
   return deviceReply(await house.writer.putDevice(device));
 }
 
-/** A disabled device is one that does not exist, so its session ends. */
+/** A disabled device is one that does not exist, so its sessions and its calls end. */
 async function disableDevice(house: AdminHouse, body: z.output<typeof disableBody>): Promise<AdminReply> {
   const changed = await house.writer.disableDevice(body.device_id, body.disabled);
   if (changed.ok && body.disabled) expelDevice(house, body.device_id, 'kicked');
+  house.changed();
   return deviceReply(changed);
 }
 
@@ -123,11 +129,11 @@ async function rotateCredential(house: AdminHouse, body: z.output<typeof rotateB
 async function revoke(house: AdminHouse, body: { access_key_id: AccessKeyId }): Promise<AdminReply> {
   const revoked = await house.writer.revokeCredential(body.access_key_id);
   house.forgetDerivedKeys();
-  return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missing(revoked.error);
+  return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missingEntry(revoked.error);
 }
 
 function deviceReply(outcome: Outcome<Device, MissingEntry>): AdminReply {
-  if (!outcome.ok) return missing(outcome.error);
+  if (!outcome.ok) return missingEntry(outcome.error);
   return { status: 200, body: { device: writeEntry('device', outcome.value) } };
 }
 
@@ -137,30 +143,6 @@ function credentialReply(
   more: object = {},
 ): AdminReply {
   house.forgetDerivedKeys();
-  if (!outcome.ok) return missing(outcome.error);
+  if (!outcome.ok) return missingEntry(outcome.error);
   return { status: 200, body: { credential: writeEntry('credential', outcome.value), ...more } };
-}
-
-function missing({ kind, id }: MissingEntry): AdminReply {
-  return { status: 404, body: { error: `no ${kind} ${JSON.stringify(id)} in the registry` } };
-}
-
-/** A POST whose body has this schema; anything else is 400 and names the field. */
-function post<Schema extends z.ZodType>(
-  path: string,
-  schema: Schema,
-  handle: (body: z.output<Schema>) => Promise<AdminReply>,
-): AdminRoute {
-  return {
-    method: 'POST',
-    path,
-    async handle({ body }) {
-      const parsed = schema.safeParse(body);
-      if (parsed.success) return handle(parsed.data);
-      const problems = parsed.error.issues.map(
-        (issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`,
-      );
-      return { status: 400, body: { error: problems.join('; ') } };
-    },
-  };
 }

@@ -4,6 +4,8 @@ import type { DeviceDirectory } from '../actor/device-directory.ts';
 import type { WakeupWatch } from '../actor/wakeup-watch.ts';
 import { readersMax, readersPerApplicationMax } from '../domain/limits.ts';
 import { Authenticator } from '../http/authenticator.ts';
+import { callCredentialsRoute } from '../http/call-credentials-route.ts';
+import { callStatusRoute } from '../http/call-status-route.ts';
 import { connectivityRoute } from '../http/connectivity-route.ts';
 import { eventsRoute } from '../http/events-route.ts';
 import { messageRoute } from '../http/message-route.ts';
@@ -25,6 +27,7 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import type { SigningKeyCache } from '../tgv1/signing-key.ts';
 import { HmacPool } from '../workers/hmac-pool.ts';
 import { InlineVerifier } from '../workers/inline-verifier.ts';
+import type { CallService } from './call-service.ts';
 import type { Records } from './records.ts';
 import { verifierThreads, wakeupLimitSettings } from './room-settings.ts';
 import type { Settings } from './settings-schema.ts';
@@ -38,6 +41,7 @@ export interface ApiHouse {
   readonly watch: WakeupWatch;
   readonly records: Records;
   readonly telemetry: Telemetry;
+  readonly calls: Pick<CallService, 'directory' | 'bridges' | 'keys'>;
   isDraining(): boolean;
 }
 
@@ -80,7 +84,13 @@ function composeRoutes(
   { outcomeReaders, eventReaders }: Readers,
 ): Route[] {
   const { clock, registry, records } = house;
-  const { sleep: sleepRecords, signal: signalRecords, wakeups: wakeupRecords, events } = records;
+  const {
+    sleep: sleepRecords,
+    signal: signalRecords,
+    wakeups: wakeupRecords,
+    calls: callRecords,
+    events,
+  } = records;
   const wakeups = {
     ...house,
     memory: new WakeupMemory(wakeupRecords, clock, settings.wakeup.replay_max),
@@ -93,12 +103,16 @@ function composeRoutes(
     turns: new EventTurns(),
     arrivals: new EventArrivals({ registry, events, log: house.log }),
   };
+  const { directory: callDirectory, bridges, keys } = house.calls;
+  const calling = { ...house, directory: callDirectory, records: callRecords, bridges, keys };
   return [
     connectivityRoute({ ...house, sleepRecords, signalRecords }),
     wakeupRoute(wakeups),
     wakeupOutcomeRoute({ ...house, wakeupRecords, readers: outcomeReaders }),
     messageRoute({ ...house, memory: new MessageMemory(clock) }),
     eventsRoute(reading),
+    callStatusRoute(calling),
+    callCredentialsRoute({ ...calling, requireBridge: settings.calls.require_bridge }),
   ];
 }
 

@@ -18,8 +18,8 @@ export interface DemoRegistry {
 
 /** Nothing configured, an empty store and loopback listeners; in every other case an empty store stays empty. */
 export function wantsDemo(settings: Settings, registry: RegistryStore): boolean {
-  const { api, sleep, signal, ops } = settings;
-  const local = [api, sleep, signal, ops].every(({ listen }) => isLoopback(listen));
+  const { api, sleep, signal, media, ops } = settings;
+  const local = [api, sleep, signal, media, ops].every(({ listen }) => isLoopback(listen));
   return local && settings.registry.file === null && registry.isEmpty();
 }
 

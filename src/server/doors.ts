@@ -16,6 +16,8 @@ import { SleepListener } from '../sleep-gateway/listener.ts';
 import type { RegistryStore } from '../store/registry-store.ts';
 import type { RegistryWriter } from '../store/registry-write.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { bridgeRoutes } from './bridge-routes.ts';
+import type { CallService } from './call-service.ts';
 import type { Records } from './records.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
 import { signalGatewaySettings, sleepGatewaySettings } from './room-settings.ts';
@@ -32,6 +34,7 @@ interface DoorHouse {
   readonly directory: DeviceDirectory;
   readonly watch: WakeupWatch;
   readonly metrics: Metrics;
+  readonly calls: CallService;
 }
 
 export interface DeviceDoors {
@@ -41,7 +44,7 @@ export interface DeviceDoors {
 
 /** Throws when TLS is asked for and its files are not in order. */
 export function composeDeviceDoors(house: DoorHouse): DeviceDoors {
-  const { settings, clock, log, metrics: telemetry, records, watch } = house;
+  const { settings, clock, log, metrics: telemetry, records, watch, calls } = house;
   const common = { clock, log, telemetry };
   const admission = {
     ...house,
@@ -52,13 +55,13 @@ export function composeDeviceDoors(house: DoorHouse): DeviceDoors {
   const sleep: SleepListener = new SleepListener(sleepGatewaySettings(settings), {
     ...common,
     sessions: sleepSessions(admission),
-    otherSockets: () => signal.socketCount,
+    otherSockets: () => signal.socketCount + calls.media.socketCount,
   });
   const signal: SignalListener = new SignalListener(signalGatewaySettings(settings), {
     ...common,
     sessions: signalSessions(admission),
     sleepServers: () => advertisedSleepServers(settings, sleep),
-    otherSockets: () => sleep.sessionCount + sleep.handshakeCount + sleep.waitingCount,
+    otherSockets: () => sleep.socketCount + calls.media.socketCount,
   });
   return { sleep, signal };
 }
@@ -76,6 +79,8 @@ interface OpsHouse extends DoorHouse {
   /** Of other parts of the house. */
   readonly routes: readonly AdminRoute[];
   forgetDerivedKeys(): void;
+  /** After every change of a bridge or a device. */
+  changed(): void;
 }
 
 /** Makes the bearer token where there is none; throws when the data directory cannot be written. */
@@ -85,6 +90,7 @@ export function composeOps(house: OpsHouse): OpsListener {
   const { listen, hosts } = settings.ops;
   const routes = [
     ...adminRoutes(house),
+    ...bridgeRoutes(house),
     ...statusRoutes({ ...house, sleepRecords, signalRecords, events }),
     ...house.routes,
     refresh.uploadRoute(),

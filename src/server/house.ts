@@ -10,6 +10,8 @@ import type { Store } from '../store/open-store.ts';
 import { RegistryStore } from '../store/registry-store.ts';
 import { RegistryWriter } from '../store/registry-write.ts';
 import { SigningKeyCache } from '../tgv1/signing-key.ts';
+import { CallService } from './call-service.ts';
+import type { LiveTokenKeys } from './live-token-keys.ts';
 import { openRecords, type Records } from './records.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import type { Settings } from './settings-schema.ts';
@@ -33,17 +35,32 @@ export interface House {
   /** The same, by the name of its port. */
   readonly telemetry: Metrics;
   readonly webhooks: Webhooks;
+  readonly calls: CallService;
+  readonly tokenKeys: LiveTokenKeys;
+  /** After every change of the registry that may forbid what is under way. */
+  changed(): void;
 }
 
 interface HouseFrame {
   readonly clock: Clock;
   readonly log: Log;
-  /** Asked at a scrape. */
-  readonly doors: () => Readonly<Record<'sleep' | 'signal', { readonly sessionCount: number }>>;
+  readonly tokenKeys: LiveTokenKeys;
+  /** Asked at a scrape, and for every leg of a call. */
+  readonly doors: () => Readonly<Record<'sleep' | 'signal', DoorCounts>>;
+}
+
+interface DoorCounts {
+  readonly sessionCount: number;
+  /** Descriptors. */
+  readonly socketCount: number;
 }
 
 /** Throws when the store cannot be read. */
-export function composeHouse(settings: Settings, store: Store, { clock, log, doors }: HouseFrame): House {
+export function composeHouse(
+  settings: Settings,
+  store: Store,
+  { clock, log, tokenKeys, doors }: HouseFrame,
+): House {
   const readiness = new Readiness();
   const node = settings.cluster.node_name ?? hostname();
   const signingKeys = new SigningKeyCache(settings.auth.derived_keys_max);
@@ -51,6 +68,8 @@ export function composeHouse(settings: Settings, store: Store, { clock, log, doo
   const metrics = new Metrics({
     sleepSessions: () => doors().sleep.sessionCount,
     signalSessions: () => doors().signal.sessionCount,
+    calls: () => calls.directory.countByState(),
+    mediaLegs: () => calls.desk.counts(),
   });
   const records = openRecords(store.state, settings, {
     clock,
@@ -71,14 +90,29 @@ export function composeHouse(settings: Settings, store: Store, { clock, log, doo
     dataDirectory: store.directory,
     allowLocal: settings.webhooks.allow_local,
   });
+  const calls: CallService = new CallService({
+    settings,
+    clock,
+    log,
+    telemetry: metrics,
+    registry,
+    records: records.calls,
+    keys: tokenKeys.keys,
+    otherSockets: () => doors().sleep.socketCount + doors().signal.socketCount,
+  });
+  const changed = (): void => calls.desk.registryChanged();
   const refresh = new RegistryRefresh({
     directory: store.directory,
     registry,
     signingKeys,
     log,
-    changed: () => webhooks.registryChanged(),
+    changed() {
+      webhooks.registryChanged();
+      changed();
+    },
   });
   const writer = new RegistryWriter(store.registry, registry);
   const known = { settings, clock, log, node, readiness, signingKeys, registry, writer, refresh };
-  return { ...known, records, directory, watch, metrics, telemetry: metrics, webhooks };
+  const observed = { records, directory, watch, metrics, telemetry: metrics };
+  return { ...known, ...observed, webhooks, calls, tokenKeys, changed };
 }

@@ -27,7 +27,10 @@ const standardOutput = 1;
 const secretNames = [
   'authorization',
   'bridge_keys',
+  'key',
   'mac',
+  'msg_session_key',
+  'msg_session_token',
   'secret',
   'secret_key',
   'secretKey',
@@ -36,6 +39,7 @@ const secretNames = [
   'sessionKey',
   'sessionToken',
   'signature',
+  'ticket',
   'token',
 ];
 

@@ -5,6 +5,7 @@ import type { EventType } from '../domain/events.ts';
 import type { DeviceId, ProductId } from '../domain/ids.ts';
 import type { Readiness } from '../ops/readiness.ts';
 import type { Log } from '../ports/log.ts';
+import { CallRecordStore } from '../store/call-record-store.ts';
 import { ConnectionRecordStore } from '../store/connection-record-store.ts';
 import type { Sight } from '../store/environment.ts';
 import { EventRetention } from '../store/event-retention.ts';
@@ -20,6 +21,7 @@ export interface Records {
   readonly sleep: ConnectionRecordStore;
   readonly signal: ConnectionRecordStore;
   readonly wakeups: WakeupRecordStore;
+  readonly calls: CallRecordStore;
   readonly events: EventStore;
   /** The store is far behind: what would open a session waits outside. */
   isOverloaded(): boolean;
@@ -80,6 +82,7 @@ export function openRecords(
     sleep: new ConnectionRecordStore(state, 'sleep', journal),
     signal: new ConnectionRecordStore(state, 'signal', journal),
     wakeups,
+    calls: new CallRecordStore(state, journal),
     events,
     isOverloaded: () => journal.isOverloaded,
     async close() {

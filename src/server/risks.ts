@@ -7,9 +7,16 @@ import { formatListenAddress, isLoopback } from './settings-values.ts';
 const anyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** Said once, at the start. */
-export function reportRisks({ sleep, signal, ops, webhooks }: Settings, log: Log): void {
+export function reportRisks({ sleep, signal, media, ops, webhooks }: Settings, log: Log): void {
   if (!isLoopback(signal.listen) && signal.tls_cert_file === null)
     log.warn({ listener: 'signal' }, 'controllers connect from beyond this machine without TLS');
+  if (!isLoopback(media.listen) && media.tls_cert_file === null)
+    log.warn({ listener: 'media' }, 'tokens and bridge keys come from beyond this machine without TLS');
+  if (media.bridge_keys.length > 0)
+    log.warn(
+      { keys: media.bridge_keys.length },
+      'development keys make a bridge of any application: media.bridge_keys',
+    );
   if (anyAddress.has(sleep.listen.host) && sleep.advertise.length === 0)
     log.warn(
       { told: formatListenAddress(sleep.listen) },

@@ -1,5 +1,6 @@
 /** From the settings as they are written to those that the rooms below take: units, pairs, and what follows from two of them. */
 import { availableParallelism } from 'node:os';
+import type { MediaLegsSettings } from '../media-legs/settings.ts';
 import type { WakeupLimitSettings } from '../operations/wakeup-limits.ts';
 import type { SignalGatewaySettings } from '../signal-gateway/settings.ts';
 import type { SleepGatewaySettings } from '../sleep-gateway/settings.ts';
@@ -36,6 +37,16 @@ export function signalGatewaySettings({ signal }: Settings): SignalGatewaySettin
     handshakesPerAddressMax: signal.handshakes_per_address_max,
     loginDeadlineMs: signal.login_deadline_ms,
     tls: tlsFiles(signal),
+  };
+}
+
+export function mediaLegsSettings({ media }: Settings): MediaLegsSettings {
+  return {
+    host: media.listen.host,
+    port: media.listen.port,
+    legsMax: media.legs_max,
+    handshakesMax: media.handshakes_max,
+    tls: tlsFiles(media),
   };
 }
 

@@ -11,23 +11,28 @@ import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import { openStore, type Store } from '../store/open-store.ts';
 import { composeApi, type Api } from './api.ts';
-import { seedDemo, wantsDemo, type DemoRegistry } from './demo-seed.ts';
+import type { DemoRegistry } from './demo-seed.ts';
 import { composeDeviceDoors, composeOps, type DeviceDoors } from './doors.ts';
 import { EventRoutes } from './event-routes.ts';
 import { composeHouse, type House } from './house.ts';
+import { LiveTokenKeys, tokenKeyFileOf } from './live-token-keys.ts';
 import { reportRisks } from './risks.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { Settings } from './settings-schema.ts';
 import { formatListenAddress, type ListenAddress } from './settings-values.ts';
+import { endOpenSessions, fillRegistry } from './start-up.ts';
+import { tokenKeyRoutes } from './token-key-routes.ts';
 
 export interface ServerHouse {
   readonly clock: Clock;
   readonly log: Log;
 }
 
+type ListenerName = 'api' | 'sleep' | 'signal' | 'media' | 'ops';
+
 export interface RunningServer {
   /** Real addresses, by name. */
-  readonly listeners: Readonly<Record<'api' | 'sleep' | 'signal' | 'ops', string>>;
+  readonly listeners: Readonly<Record<ListenerName, string>>;
   /** What a first start with nothing configured made; null otherwise. To be shown once. */
   readonly demo: DemoRegistry | null;
   readonly events: EventLog;
@@ -42,13 +47,18 @@ export async function startServer(settings: Settings, house: ServerHouse): Promi
   const store = openStore(settings.data.dir);
   let server: Server | null = null;
   try {
-    server = new Server(settings, house, store);
+    const tokenKeys = await LiveTokenKeys.open({ ...house, file: tokenKeyFileOf(settings) });
+    server = new Server(settings, { ...house, tokenKeys }, store);
     await server.start();
     return server;
   } catch (error) {
     await (server ?? store).close();
     throw error;
   }
+}
+
+interface ServerFrame extends ServerHouse {
+  readonly tokenKeys: LiveTokenKeys;
 }
 
 class Server implements RunningServer {
@@ -64,15 +74,15 @@ class Server implements RunningServer {
   readonly #cancels: Cancel[] = [];
   #api: Api | null = null;
   #apiListener: ApiListener | null = null;
-  #listeners: RunningServer['listeners'] = { api: '', sleep: '', signal: '', ops: '' };
+  #listeners: RunningServer['listeners'] = { api: '', sleep: '', signal: '', media: '', ops: '' };
   #demo: DemoRegistry | null = null;
 
-  constructor(settings: Settings, { clock, log }: ServerHouse, store: Store) {
+  constructor(settings: Settings, { clock, log, tokenKeys }: ServerFrame, store: Store) {
     this.#settings = settings;
     this.#clock = clock;
     this.#log = log;
     this.#store = store;
-    this.#house = composeHouse(settings, store, { clock, log, doors: () => this.#doors });
+    this.#house = composeHouse(settings, store, { clock, log, tokenKeys, doors: () => this.#doors });
     const house = this.#house;
     this.#saver = new HeartbeatSaver(house.directory);
     this.#doors = composeDeviceDoors(house);
@@ -80,7 +90,12 @@ class Server implements RunningServer {
     this.#ops = composeOps({
       ...house,
       dataDirectory: store.directory,
-      routes: [...this.#eventRoutes.routes, ...house.webhooks.routes],
+      routes: [
+        ...this.#eventRoutes.routes,
+        ...house.webhooks.routes,
+        ...house.calls.routes,
+        ...tokenKeyRoutes(house.tokenKeys),
+      ],
       forgetDerivedKeys: () => house.signingKeys.purgeAll(),
     });
   }
@@ -103,16 +118,18 @@ class Server implements RunningServer {
       this.#log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
     reportRisks(this.#settings, this.#log);
     const opsPort = await this.#ops.listen();
-    await this.#fillRegistry();
-    const { readiness, watch, webhooks } = this.#house;
+    this.#demo = await fillRegistry(this.#settings, this.#house);
+    const { readiness, watch, webhooks, calls } = this.#house;
     await webhooks.start();
-    await this.#endWhatACrashLeftOpen();
+    await endOpenSessions(this.#house);
     watch.resume();
+    calls.resume();
     this.#cancels.push(watch.start());
     const isDraining = (): boolean => readiness.has('draining');
     this.#api = await composeApi(this.#settings, { ...this.#house, isDraining });
     await this.#doors.sleep.listen();
     await this.#doors.signal.listen();
+    await calls.media.listen();
     this.#cancels.push(this.#saver.start(this.#clock));
     this.#apiListener = new ApiListener(this.#api.pipeline);
     const { api, ops } = this.#settings;
@@ -121,6 +138,7 @@ class Server implements RunningServer {
       api: withPort(api.listen, apiPort),
       sleep: formatListenAddress(this.#doors.sleep.address),
       signal: formatListenAddress(this.#doors.signal.address),
+      media: formatListenAddress(calls.media.address),
       ops: withPort(ops.listen, opsPort),
     };
     writeRuntimeFile(directory, this.#listeners);
@@ -130,7 +148,9 @@ class Server implements RunningServer {
   async reload(): Promise<void> {
     const { file } = this.#settings.registry;
     if (file !== null) await this.#house.refresh.import({ file, replace: false, skipUnchanged: false });
-    for (const [name, door] of Object.entries(this.#doors) as [string, DeviceDoors[keyof DeviceDoors]][])
+    await this.#house.tokenKeys.reload();
+    const doors = { ...this.#doors, media: this.#house.calls.media };
+    for (const [name, door] of Object.entries(doors))
       try {
         door.reloadTls();
       } catch (error) {
@@ -144,6 +164,7 @@ class Server implements RunningServer {
     this.#log.info({ devices: directory.size }, 'draining');
     this.#api?.endWaits();
     this.#eventRoutes.endWaits();
+    this.#house.calls.drain();
     await Promise.all([this.#drain('sleep'), this.#drain('signal')]);
     // What the deadline left: their sockets go with the process, their records must not say they are open.
     expelEverybody(this.#house, 'drain');
@@ -158,6 +179,7 @@ class Server implements RunningServer {
     this.#apiListener?.close();
     for (const cancel of this.#cancels) cancel();
     this.#saver.saveAll();
+    this.#house.calls.close();
     this.#doors.signal.close();
     await this.#doors.sleep.close();
     await this.#api?.close();
@@ -172,32 +194,6 @@ class Server implements RunningServer {
     const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = this.#settings[door];
     const left = await this.#doors[door].drain(rate, deadlineMs);
     if (left > 0) this.#log.warn({ left, listener: door }, 'sessions left to the kernel');
-  }
-
-  async #fillRegistry(): Promise<void> {
-    const { file } = this.#settings.registry;
-    const { registry, writer, refresh } = this.#house;
-    if (file !== null) {
-      const result = await refresh.import({ file, replace: false, skipUnchanged: true });
-      if (!result.ok) throw new Error(result.error.message);
-    } else if (wantsDemo(this.#settings, registry)) this.#demo = await seedDemo(writer);
-    if (registry.isEmpty())
-      this.#log.warn(
-        {},
-        'the registry is empty: nobody can call and no device can log in; see reveille registry import --help',
-      );
-  }
-
-  async #endWhatACrashLeftOpen(): Promise<void> {
-    const { records, node } = this.#house;
-    const atMs = this.#clock.wallMs();
-    const signal = await records.signal.closeOpenSessions(atMs, node);
-    const sleep = await records.sleep.closeOpenSessions(atMs, node);
-    if (sleep + signal > 0)
-      this.#log.warn(
-        { sleep, signal, reason: 'node_lost' },
-        'sessions that the last stop left open are ended',
-      );
   }
 }
 

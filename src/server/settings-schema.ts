@@ -17,6 +17,7 @@ import {
   wholeNumber,
 } from './settings-values.ts';
 import { later, section, setting } from './settings-section.ts';
+import { mediaSection } from './media-section.ts';
 import { signalSection } from './signal-section.ts';
 import { sleepSection } from './sleep-section.ts';
 
@@ -25,16 +26,6 @@ const optionalBurst = wholeNumber(1, 1_000_000).nullable();
 
 const api = section({
   listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
-});
-
-const media = section({
-  listen: setting(listenAddress, '127.0.0.1:8083', `${later}where device and bridge legs connect.`),
-  bridge_keys: setting(
-    textList('a list of keys, none of them empty'),
-    [],
-    `${later}development keys that make a bridge of any application.`,
-    true,
-  ),
 });
 
 const ops = section({
@@ -131,6 +122,24 @@ const events = section({
   ),
 });
 
+const calls = section({
+  assign: setting(
+    oneOf('issuance', 'device'),
+    'issuance',
+    'When an idle bridge is asked to take a call: when its credentials are issued, or when its device connects.',
+  ),
+  require_bridge: setting(
+    onOff,
+    false,
+    'Whether issuance is answered 50301 while no bridge of the application is idle; else the call waits for one.',
+  ),
+  token_keys_file: setting(
+    optionalText('the path of a JSON file'),
+    null,
+    'Keys that sign the tokens of calls, made at first need; nothing: token-keys.json in the data directory.',
+  ),
+});
+
 const webhooks = section({
   allow_local: setting(
     onOff,
@@ -171,7 +180,8 @@ export const settingsSchema = z
     api,
     sleep: sleepSection,
     signal: signalSection,
-    media,
+    media: mediaSection,
+    calls,
     ops,
     data: dataDirectory,
     registry,

@@ -30,6 +30,13 @@ export function isLoopback({ host }: ListenAddress): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
+const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** Every address is listened on as 0.0.0.0 or [::], and reached on this machine as a loopback one. */
+export function reachableHere({ host, port }: ListenAddress): ListenAddress {
+  return { host: loopbacks[host] ?? host, port };
+}
+
 const listenExpected = 'host:port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:0';
 
 /** Text outside, an address inside. */

@@ -5,8 +5,9 @@
  */
 import { z } from 'zod';
 import type { EventId } from '../domain/ids.ts';
-import type { AdminReply, AdminRequest, AdminRoute } from '../ops/admin-route.ts';
+import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import type { DeskRefusal, WebhookName } from '../ports/webhook-desk.ts';
+import { checkedRoute } from './checked-route.ts';
 import { encodeParked, encodeWebhook } from './webhook-json.ts';
 import type { WebhookThread } from './webhook-thread.ts';
 
@@ -27,12 +28,12 @@ type Thread = Pick<WebhookThread, 'ask'>;
 
 export function webhookRoutes(thread: Thread): AdminRoute[] {
   return [
-    route('GET', '/v1/webhook/list', listQuery, (query) => list(thread, query)),
-    route('POST', '/v1/webhook/test', nameBody, (body) => test(thread, nameOf(body))),
-    route('POST', '/v1/webhook/replay', replayBody, (body) =>
+    checkedRoute('GET', '/v1/webhook/list', listQuery, (query) => list(thread, query)),
+    checkedRoute('POST', '/v1/webhook/test', nameBody, (body) => test(thread, nameOf(body))),
+    checkedRoute('POST', '/v1/webhook/replay', replayBody, (body) =>
       replay(thread, nameOf(body), body.event_id as EventId | null),
     ),
-    route('POST', '/v1/webhook/enable', nameBody, (body) => enable(thread, nameOf(body))),
+    checkedRoute('POST', '/v1/webhook/enable', nameBody, (body) => enable(thread, nameOf(body))),
   ];
 }
 
@@ -77,25 +78,4 @@ const refusalStatuses = { unknown: 404, ambiguous: 409, busy: 503, unavailable: 
 
 function refused({ kind, message }: DeskRefusal): AdminReply {
   return { status: refusalStatuses[kind], body: { error: message } };
-}
-
-/** A query or a body of this schema; anything else is 400 and names the field. */
-function route<Schema extends z.ZodType>(
-  method: 'GET' | 'POST',
-  path: string,
-  schema: Schema,
-  handle: (asked: z.output<Schema>) => Promise<AdminReply>,
-): AdminRoute {
-  return {
-    method,
-    path,
-    async handle({ query, body }: AdminRequest) {
-      const parsed = schema.safeParse(method === 'GET' ? Object.fromEntries(query) : body);
-      if (parsed.success) return handle(parsed.data);
-      const problems = parsed.error.issues.map(
-        (issue) => `${issue.path.join('.') || method}: ${issue.message}`,
-      );
-      return { status: 400, body: { error: problems.join('; ') } };
-    },
-  };
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { MetricSources } from '../../../src/ops/metric-gauges.ts';
 import { Metrics } from '../../../src/ops/metrics.ts';
+import { metricSources } from '../../support/metric-sources.ts';
 
-function metricsOf(sleepSessions = 0, signalSessions = 0): Metrics {
-  return new Metrics({ sleepSessions: () => sleepSessions, signalSessions: () => signalSessions });
+function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
+  return new Metrics(metricSources(sources));
 }
 
 /** The samples of one metric, as they stand in the text. */
@@ -87,7 +89,9 @@ test('wake writes are a histogram without labels', async () => {
 });
 
 test('open sessions are asked for at the scrape', async () => {
-  assert.deepEqual(await samplesOf(metricsOf(7), 'reveille_sleep_sessions'), ['reveille_sleep_sessions 7']);
+  assert.deepEqual(await samplesOf(metricsOf({ sleepSessions: () => 7 }), 'reveille_sleep_sessions'), [
+    'reveille_sleep_sessions 7',
+  ]);
 });
 
 test('the process and its event loop are there, without what walks every socket', async () => {
@@ -115,7 +119,7 @@ test('every line of the text is a comment or a sample, and every metric is named
 });
 
 test('signal sessions, messages, events and webhooks are counted by their labels', async () => {
-  const metrics = metricsOf(3, 2);
+  const metrics = metricsOf({ sleepSessions: () => 3, signalSessions: () => 2 });
   metrics.signalLogin('accepted');
   metrics.signalEnd('heartbeat_timeout');
   metrics.message('acknowledged');
@@ -147,4 +151,53 @@ test('the time from a wakeup to the login is a histogram whose buckets reach a m
   assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="45"} 1'));
   assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="60"} 2'));
   assert.ok(samples.includes('reveille_wakeup_to_online_seconds_count 2'));
+});
+
+test('calls, their credentials, reports, bridges and legs are counted by their labels', async () => {
+  const metrics = metricsOf();
+  metrics.callCredentials('issued');
+  metrics.callEnd('hangup_phone');
+  metrics.callReport('stray');
+  metrics.bridgeAnswer('unanswered');
+  metrics.mediaLogin('accepted');
+  metrics.mediaLogin('bridge_key');
+  const text = await metrics.expose();
+  for (const sample of [
+    'reveille_call_credentials_total{outcome="issued"} 1',
+    'reveille_call_credentials_total{outcome="refused"} 0',
+    'reveille_call_ends_total{reason="hangup_phone"} 1',
+    'reveille_call_ends_total{reason="lost"} 0',
+    'reveille_call_reports_total{result="stray"} 1',
+    'reveille_call_reports_total{result="taken"} 0',
+    'reveille_bridge_answers_total{result="unanswered"} 1',
+    'reveille_bridge_answers_total{result="accepted"} 0',
+    'reveille_media_logins_total{result="accepted"} 1',
+    'reveille_media_logins_total{result="bridge_key"} 1',
+    'reveille_media_logins_total{result="session_ended"} 0',
+    'reveille_events_total{type="call.started"} 0',
+  ])
+    assert.ok(text.includes(`${sample}\n`), sample);
+});
+
+test('live calls and connected legs are asked for at every scrape, in all their states and kinds', async () => {
+  const calls = { issued: 4, establishing: 3, ringing: 2, attempting: 0, connected: 1 };
+  const legs = { device: 5, bridge: 4, idle_bridge: 3, viewer: 2 };
+  const metrics = metricsOf({ calls: () => calls, mediaLegs: () => legs });
+  assert.deepEqual(await samplesOf(metrics, 'reveille_calls'), [
+    'reveille_calls{state="issued"} 4',
+    'reveille_calls{state="establishing"} 3',
+    'reveille_calls{state="ringing"} 2',
+    'reveille_calls{state="attempting"} 0',
+    'reveille_calls{state="connected"} 1',
+  ]);
+  assert.deepEqual(await samplesOf(metrics, 'reveille_media_legs'), [
+    'reveille_media_legs{leg="device"} 5',
+    'reveille_media_legs{leg="bridge"} 4',
+    'reveille_media_legs{leg="idle_bridge"} 3',
+    'reveille_media_legs{leg="viewer"} 2',
+  ]);
+  calls.issued = 0;
+  legs.viewer = 0;
+  assert.equal((await samplesOf(metrics, 'reveille_calls'))[0], 'reveille_calls{state="issued"} 0');
+  assert.equal((await samplesOf(metrics, 'reveille_media_legs'))[3], 'reveille_media_legs{leg="viewer"} 0');
 });

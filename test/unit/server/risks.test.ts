@@ -21,6 +21,15 @@ test('a signal listener beyond loopback without TLS is told, and with it is not'
   assert.deepEqual(risksOf('signal.listen=0.0.0.0:8082', ...tls), []);
 });
 
+test('a media listener beyond loopback without TLS, and development keys, are told', () => {
+  const told = 'tokens and bridge keys come from beyond this machine without TLS';
+  assert.deepEqual(risksOf('media.listen=0.0.0.0:8083'), [told]);
+  const tls = ['media.tls_cert_file=/c.pem', 'media.tls_key_file=/k.pem'];
+  assert.deepEqual(risksOf('media.listen=0.0.0.0:8083', ...tls), []);
+  const [keys = ''] = risksOf('media.bridge_keys=one,two');
+  assert.match(keys, /development keys/);
+});
+
 test('a sleep server that controllers are told and cannot reach is told', () => {
   const [told = ''] = risksOf('sleep.listen=0.0.0.0:8081');
   assert.match(told, /set sleep\.advertise/);

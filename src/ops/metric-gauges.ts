@@ -1,0 +1,54 @@
+/** What is asked for at a scrape and kept nowhere: how many there are now. */
+import { Gauge, type Registry } from 'prom-client';
+import type { LiveCallState } from '../domain/call.ts';
+
+export interface MetricSources {
+  /** Sleep sessions open now. */
+  sleepSessions(): number;
+  /** Signal sessions open now. */
+  signalSessions(): number;
+  /** Live call sessions by state. */
+  calls(): Readonly<Record<LiveCallState, number>>;
+  /** Legs, idle bridges and viewers connected to the media listener now. */
+  mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>>;
+}
+
+export function registerGauges(registry: Registry, sources: MetricSources): void {
+  addGauge(registry, 'reveille_sleep_sessions', 'Sleep sessions open now.', () => sources.sleepSessions());
+  addGauge(registry, 'reveille_signal_sessions', 'Signal sessions open now.', () => sources.signalSessions());
+  addLabelledGauge(registry, 'reveille_calls', 'Live call sessions by state.', 'state', () =>
+    sources.calls(),
+  );
+  addLabelledGauge(registry, 'reveille_media_legs', 'Connected to the media listener now.', 'leg', () =>
+    sources.mediaLegs(),
+  );
+}
+
+function addGauge(registry: Registry, name: string, help: string, read: () => number): void {
+  void new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+}
+
+function addLabelledGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelName: string,
+  read: () => Readonly<Record<string, number>>,
+): void {
+  void new Gauge({
+    name,
+    help,
+    labelNames: [labelName],
+    registers: [registry],
+    collect() {
+      for (const [label, value] of Object.entries(read())) this.set({ [labelName]: label }, value);
+    },
+  });
+}

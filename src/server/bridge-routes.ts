@@ -1,0 +1,44 @@
+/**
+ * Bridges on the ops listener: `POST /v1/bridge/add` makes one with a random key, which is told once and kept as its
+ * hash only; `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false takes it again.
+ */
+import { z } from 'zod';
+import type { BridgeId } from '../domain/ids.ts';
+import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import { generateBridgeKey } from '../store/generated-secrets.ts';
+import { parseEntry, writeEntry } from '../store/registry-entry.ts';
+import type { RegistryWriter } from '../store/registry-write.ts';
+import { checkedRoute, missingEntry } from './checked-route.ts';
+
+export interface BridgeHouse {
+  readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge'>;
+  /** After every change: who is connected may be no bridge any more. */
+  changed(): void;
+}
+
+const addBody = z.strictObject({ bridge_id: z.string(), app_ids: z.array(z.string()).min(1) });
+const revokeBody = z.strictObject({ bridge_id: z.string(), revoked: z.boolean().default(true) });
+
+export function bridgeRoutes(house: BridgeHouse): AdminRoute[] {
+  return [
+    checkedRoute('POST', '/v1/bridge/add', addBody, (body) => add(house, body)),
+    checkedRoute('POST', '/v1/bridge/revoke', revokeBody, (body) => revoke(house, body)),
+  ];
+}
+
+async function add(house: BridgeHouse, body: z.output<typeof addBody>): Promise<AdminReply> {
+  const { key, keySha256 } = generateBridgeKey();
+  const parsed = parseEntry('bridge', { ...body, key_sha256: keySha256 });
+  if (!parsed.ok) return { status: 400, body: { error: `${parsed.error.field} ${parsed.error.reason}` } };
+  const added = await house.writer.putBridge(parsed.value);
+  if (!added.ok) return missingEntry(added.error);
+  house.changed();
+  return { status: 200, body: { bridge: writeEntry('bridge', added.value), key } };
+}
+
+async function revoke(house: BridgeHouse, body: z.output<typeof revokeBody>): Promise<AdminReply> {
+  const revoked = await house.writer.revokeBridge(body.bridge_id as BridgeId, body.revoked);
+  if (!revoked.ok) return missingEntry(revoked.error);
+  house.changed();
+  return { status: 200, body: { bridge: writeEntry('bridge', revoked.value) } };
+}

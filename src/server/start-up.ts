@@ -1,0 +1,29 @@
+/** What a start does before anything listens: the registry comes in, and what the last stop left open is closed. */
+import { seedDemo, wantsDemo, type DemoRegistry } from './demo-seed.ts';
+import type { House } from './house.ts';
+import type { Settings } from './settings-schema.ts';
+
+/** Resolves to what a first start with nothing configured makes; null: nothing was made. Rejects when the file cannot come in. */
+export async function fillRegistry(settings: Settings, house: House): Promise<DemoRegistry | null> {
+  const { registry, writer, refresh, log } = house;
+  const { file } = settings.registry;
+  if (file !== null) {
+    const result = await refresh.import({ file, replace: false, skipUnchanged: true });
+    if (!result.ok) throw new Error(result.error.message);
+  } else if (wantsDemo(settings, registry)) return seedDemo(writer);
+  if (registry.isEmpty())
+    log.warn(
+      {},
+      'the registry is empty: nobody can call and no device can log in; see reveille registry import --help',
+    );
+  return null;
+}
+
+/** Sessions that a crash left open end as lost with their node, and that is committed. */
+export async function endOpenSessions({ records, node, clock, log }: House): Promise<void> {
+  const atMs = clock.wallMs();
+  const signal = await records.signal.closeOpenSessions(atMs, node);
+  const sleep = await records.sleep.closeOpenSessions(atMs, node);
+  if (sleep + signal > 0)
+    log.warn({ sleep, signal, reason: 'node_lost' }, 'sessions that the last stop left open are ended');
+}
