@@ -1,7 +1,8 @@
 /** `reveille call`: a signed request by hand, and what the server says. */
 import { Option, type Command } from 'commander';
+import type { RawAnswer } from '../client/reveille-client.ts';
 import type { HeaderSet } from '../tgv1/signed-headers.ts';
-import { parseOrigin, sendApiRequest, type ApiAnswer } from './api-request.ts';
+import { openApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
 import {
@@ -34,7 +35,7 @@ export function addCallCommand(program: Command): void {
     .option(
       '--url <origin>',
       'the server, like http://127.0.0.1:8080; the local one when left out',
-      parseOrigin,
+      parseOriginOption,
     )
     .action((method: string, target: RequestTarget, options: CallOptions, self: Command) =>
       call(contextOf(self), method, target, options),
@@ -61,24 +62,27 @@ async function call(
   const need = { permission: permissionFor(target.path), deviceId: null };
   const credential = await findCredential(context, options, need);
   const origin = options.url ?? `http://${listenerAddress(context, 'api')}`;
-  const request = { origin, credential, method, target, body, headerSet, requestId };
-  const answer = await sendApiRequest(request, context.clock);
+  const api = openApi(origin, credential, context.clock);
+  const headers: Record<string, string> = requestId === undefined ? {} : { 'X-Request-ID': requestId };
+  const answer = await api
+    .request({ method, ...target, body, headerSet, headers })
+    .finally(() => api.close());
   context.output.answer(
     { status: answer.status, headers: headersOfInterest(answer), body: answer.json ?? answer.text },
     describeAnswer(answer),
   );
-  if (answer.code !== 0) process.exitCode = 1;
+  if (answer.json?.['code'] !== 0) process.exitCode = 1;
 }
 
 const interesting = ['content-type', 'date', 'retry-after', 'allow', 'x-tg-request-id'];
 
-function headersOfInterest({ headers }: ApiAnswer): Record<string, string> {
+function headersOfInterest({ headers }: RawAnswer): Record<string, string> {
   return Object.fromEntries(
     interesting.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );
 }
 
-function describeAnswer(answer: ApiAnswer): string {
+function describeAnswer(answer: RawAnswer): string {
   const headers = Object.entries(headersOfInterest(answer)).map(([name, value]) => `${name}: ${value}`);
   const body = answer.json === null ? answer.text : JSON.stringify(answer.json, null, 2);
   return [`HTTP ${answer.status}`, ...headers, '', body].join('\n');

@@ -1,27 +1,25 @@
 /** The backend of the story: it asks, wakes and sends by signed requests, and shows what the API says. */
+import type {
+  ApiResult,
+  CallCredentialsBody,
+  CallCredentialsData,
+  ConnectionTimes,
+  ConnectivityData,
+  WakeupData,
+  WakeupOutcomeData,
+} from '../client/reveille-client.ts';
+import type { FailureCode, WakeupCode } from '../domain/codes.ts';
 import type { WireEvent } from '../server/event-answer.ts';
-import { sendApiRequest, type ApiAnswer } from './api-request.ts';
+import { envelopeOf } from './api-access.ts';
+import { credentialLines, showCredentials } from './demo-credentials.ts';
 import { DemoFailure, untilRight } from './demo-failure.ts';
 import type { DemoStage } from './demo-stage.ts';
 import { tellingPart } from './events-line.ts';
 import type { Timeline } from './timeline.ts';
-import { askOutcome, describeOutcome, type WakeupOutcome } from './wakeup-outcome.ts';
-import { requestIdOf, submitWakeup } from './wakeup-request.ts';
-
-/** As the API has them: whole Unix seconds, or null. */
-export interface ConnectionTimes {
-  readonly last_login_at: number | null;
-  readonly last_heartbeat_at: number | null;
-  readonly last_offline_at: number | null;
-}
-
-export interface Connectivity {
-  readonly signal: ConnectionTimes & { readonly is_online: boolean };
-  readonly sleep: ConnectionTimes;
-}
+import { describeOutcome } from './wakeup-outcome.ts';
 
 /** Long enough to be worth it, short enough to ask again within our patience. */
-const waitSeconds = 2;
+const waitS = 2;
 
 export class DemoBackend {
   readonly #stage: DemoStage;
@@ -35,13 +33,13 @@ export class DemoBackend {
   async expectConnectivity(
     phase: string,
     expected: string,
-    isRight: (record: Connectivity) => boolean,
+    isRight: (record: ConnectivityData) => boolean,
   ): Promise<void> {
-    const query = `device_id=${this.#stage.device.deviceId}`;
+    const { api, clock, device } = this.#stage;
     const record = await untilRight(
-      this.#stage.access.clock,
+      clock,
       `connectivity with ${expected}`,
-      async () => dataOf(await this.#get('/v1/device/connectivity', query)) as Connectivity,
+      async () => dataOf(await api.connectivity(device.deviceId)),
       isRight,
     );
     const { signal, sleep } = record;
@@ -53,32 +51,31 @@ export class DemoBackend {
 
   /** The request id of a wakeup that was accepted. */
   async wake(customData?: string): Promise<string> {
-    const answer = await this.#submit(customData);
-    const requestId = requestIdOf(answer);
-    if (answer.status !== 202 || answer.code !== 0 || requestId === null)
-      throw new DemoFailure('HTTP 202, code 0', answer.text);
+    const result = await this.#submit(customData);
+    const { ok, status, requestId } = result;
+    if (!ok || status !== 202) throw new DemoFailure('HTTP 202, code 0', result);
     const said = `signed wakeup${withData(customData)}: HTTP 202, code 0, request ${requestId}`;
-    this.#timeline.tell('backend', said, { answer: answer.json });
+    this.#timeline.tell('backend', said, { answer: envelopeOf(result) });
     return requestId;
   }
 
   async expectRefusal(code: number, customData: string, why: string): Promise<void> {
-    const answer = await this.#submit(customData);
-    if (answer.code !== code) throw new DemoFailure(`code ${code}: ${why}`, answer.text);
-    const said = `signed wakeup${withData(customData)}: HTTP ${answer.status}, code ${code}: ${why}`;
-    this.#timeline.tell('backend', said, { answer: answer.json });
+    const result = await this.#submit(customData);
+    if (result.ok || result.code !== code) throw new DemoFailure(`code ${code}: ${why}`, result);
+    const said = `signed wakeup${withData(customData)}: HTTP ${result.status}, code ${code}: ${why}`;
+    this.#timeline.tell('backend', said, { answer: envelopeOf(result) });
   }
 
   async expectOutcome(
     requestId: string,
     expected: string,
-    isRight: (outcome: WakeupOutcome) => boolean,
+    isRight: (outcome: WakeupOutcomeData) => boolean,
   ): Promise<void> {
-    const { access } = this.#stage;
+    const { api, clock } = this.#stage;
     const outcome = await untilRight(
-      access.clock,
+      clock,
       `the outcome ${expected}`,
-      async () => dataOf(await askOutcome(access, requestId, waitSeconds)) as WakeupOutcome,
+      async () => dataOf(await api.wakeupOutcome(requestId, { waitS })),
       isRight,
     );
     const said = `outcome of that wakeup: ${outcome.status}, ${describeOutcome(outcome)}`;
@@ -87,34 +84,52 @@ export class DemoBackend {
 
   /** Resolves when the device has acknowledged it. */
   async sendMessage(name: string, payload: object): Promise<void> {
-    const { access, device } = this.#stage;
-    const body = Buffer.from(JSON.stringify({ device_id: device.deviceId, name, payload }));
-    const target = { path: '/v1/device/message', rawQuery: '' };
-    const answer = await sendApiRequest({ ...access, method: 'POST', target, body }, access.clock);
-    if (answer.status !== 200) throw new DemoFailure('HTTP 200, code 0', answer.text);
-    const { acknowledged_at: at } = dataOf(answer) as { readonly acknowledged_at: string };
-    const said = `signed message ${name}: HTTP 200, code 0, acknowledged at ${at}`;
-    this.#timeline.tell('backend', said, { answer: answer.json });
+    const { api, device } = this.#stage;
+    const result = await api.sendMessage(device.deviceId, name, payload);
+    const { acknowledged_at: at } = dataOf(result);
+    const said = `signed message ${name}: HTTP ${result.status}, code 0, acknowledged at ${at}`;
+    this.#timeline.tell('backend', said, { answer: envelopeOf(result) });
+  }
+
+  async expectCallStatus(phase: string, inCall: boolean): Promise<void> {
+    const { api, clock, device } = this.#stage;
+    const status = await untilRight(
+      clock,
+      `the call status ${inCall ? 'in a call' : 'in no call'}`,
+      async () => dataOf(await api.callStatus(device.deviceId)),
+      (data) => data.in_call === inCall,
+    );
+    this.#timeline.tell('backend', `call status, ${phase}: in_call ${inCall}`, { call_status: status });
+  }
+
+  /** For a room that a phone has opened. */
+  async issueCredentials(body: Omit<CallCredentialsBody, 'device_id'>): Promise<CallCredentialsData> {
+    const { api, device } = this.#stage;
+    const result = await api.issueCallCredentials({ ...body, device_id: device.deviceId });
+    const credentials = dataOf(result);
+    const said = `signed call credentials: HTTP ${result.status}, code 0`;
+    const shown = { credentials: showCredentials(credentials) };
+    this.#timeline.tell('backend', said, shown, credentialLines(credentials));
+    return credentials;
   }
 
   /** Where the log of events ends now, to read on from there. */
   async endOfLog(): Promise<string> {
-    return (dataOf(await this.#get('/v1/events', 'after=latest')) as EventPage).next;
+    return dataOf(await this.#stage.api.events({ after: 'latest' })).next;
   }
 
   /** Every event of this device behind the cursor, to the last that `isLast`. */
   async tellEvents(cursor: string, isLast: (event: WireEvent) => boolean): Promise<readonly WireEvent[]> {
-    const { access, device } = this.#stage;
+    const { api, clock, device } = this.#stage;
     const found: WireEvent[] = [];
     let after = cursor;
     const readOn = async (): Promise<readonly WireEvent[]> => {
-      const query = `after=${encodeURIComponent(after)}&limit=1000&wait=${waitSeconds}`;
-      const { events, next } = dataOf(await this.#get('/v1/events', query)) as EventPage;
+      const { events, next } = dataOf(await api.events({ after, limit: 1000, waitS }));
       after = next;
       found.push(...events.filter((event) => event.device_id === device.deviceId));
       return found;
     };
-    await untilRight(access.clock, 'all events of the story', readOn, (events) => events.some(isLast));
+    await untilRight(clock, 'all events of the story', readOn, (events) => events.some(isLast));
     this.#timeline.tell('backend', `GET /v1/events: ${found.length} events of this device`);
     for (const event of found) {
       const seq = `seq ${String(event.seq).padStart(2)}`;
@@ -125,29 +140,18 @@ export class DemoBackend {
     return found;
   }
 
-  #submit(customData: string | undefined): Promise<ApiAnswer> {
-    const { access, device } = this.#stage;
-    return submitWakeup(access, { deviceId: device.deviceId, customData });
-  }
-
-  #get(path: string, rawQuery: string): Promise<ApiAnswer> {
-    const { access } = this.#stage;
-    const request = { ...access, method: 'GET', target: { path, rawQuery }, body: null };
-    return sendApiRequest(request, access.clock);
+  #submit(customData: string | undefined): Promise<ApiResult<WakeupData, WakeupCode>> {
+    const { api, device } = this.#stage;
+    return api.wake(device.deviceId, { customData });
   }
 }
 
 /** The longest type that a wake has. */
 const typeWidth = 'device.wakeup.completed'.length;
 
-interface EventPage {
-  readonly events: readonly WireEvent[];
-  readonly next: string;
-}
-
-function dataOf({ code, json, text }: ApiAnswer): unknown {
-  if (code !== 0 || json?.['data'] === undefined) throw new DemoFailure('code 0 and data', text);
-  return json['data'];
+function dataOf<Data>(result: ApiResult<Data, FailureCode>): Data {
+  if (!result.ok) throw new DemoFailure('code 0 and data', result);
+  return result.data;
 }
 
 function timesOf({ last_login_at, last_heartbeat_at, last_offline_at }: ConnectionTimes): string {

@@ -1,8 +1,9 @@
 /** The device of the story: a controller that is on or off, and a module that keeps its connection meanwhile. */
 import type { Clock } from '../base/clock.ts';
-import type { DeviceMessage } from '../domain/signal.ts';
+import type { CallCredentialsData } from '../client/reveille-client.ts';
 import type { WakeMode } from '../domain/sleep.ts';
 import { parseListenAddress } from '../server/settings-values.ts';
+import { credentialLines, showCredentials } from './demo-credentials.ts';
 import { DemoFailure, within } from './demo-failure.ts';
 import type { DemoStage } from './demo-stage.ts';
 import { spacedHex } from './fleet-report.ts';
@@ -25,7 +26,7 @@ export class DemoDevice {
   constructor(stage: DemoStage, timeline: Timeline) {
     this.#stage = stage;
     this.#timeline = timeline;
-    this.#clock = stage.access.clock;
+    this.#clock = stage.clock;
   }
 
   async signIn(): Promise<void> {
@@ -94,14 +95,19 @@ export class DemoDevice {
     this.#timeline.tell('controller', 'wake report: woken by remote');
   }
 
-  async takeMessage(): Promise<DeviceMessage> {
-    const message = await within(this.#clock, 'a message', this.#awake.nextMessage());
+  /** The credentials in the message of this name. */
+  async takeCredentials(name: string): Promise<CallCredentialsData> {
+    const message = await within(this.#clock, `the message ${name}`, this.#awake.nextMessage());
+    if (message.name !== name) throw new DemoFailure(`the message ${name}`, message.name);
     this.#awake.acknowledge(message.id);
-    const { name, payload } = message;
-    this.#timeline.tell('controller', `message ${name}: ${JSON.stringify(payload)}; acknowledged`, {
-      message,
-    });
-    return message;
+    const credentials = message.payload as unknown as CallCredentialsData;
+    this.#timeline.tell(
+      'controller',
+      `message ${name}: its credentials, acknowledged`,
+      { message: { ...message, payload: showCredentials(credentials) } },
+      credentialLines(credentials),
+    );
+    return credentials;
   }
 
   async hangModuleUp(): Promise<void> {

@@ -2,36 +2,39 @@
  * Where the demo plays: the running server, or one of its own in a temporary directory on free ports. Either way
  * the story gets a device of its own, so that nobody's sleeping device is taken over, and it is disabled again.
  */
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assert } from '../base/assert.ts';
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import { holdsPermission, isCredentialValid } from '../domain/registry.ts';
+import type { ReveilleClient } from '../client/reveille-client.ts';
 import type { Log } from '../ports/log.ts';
 import { readRuntimeFile, type Runtime } from '../server/runtime-file.ts';
 import { loadSettings } from '../server/settings.ts';
-import { generateSecret } from '../store/generated-secrets.ts';
 import type { RegistryStore } from '../store/registry-store.ts';
 import type { SigningCredential } from '../tgv1/sign-request.ts';
+import { openApi } from './api-access.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
+import { inviteGuests, type DemoGuests } from './demo-guests.ts';
 import { reveilleCommand } from './invocation.ts';
 import { opsClientOf } from './ops-client.ts';
 import { lookIntoRegistry } from './registry-look.ts';
 import { reachableAddress } from './running-server.ts';
-import type { SimulatedDevice } from './simulated-devices.ts';
 import { signalUrl } from './signal-url.ts';
 import type { Timeline } from './timeline.ts';
-import type { ApiAccess } from './wakeup-request.ts';
 
 export interface DemoStage {
-  /** The API, and who asks it. */
-  readonly access: ApiAccess;
+  readonly clock: Clock;
+  /** As the backend has it. */
+  readonly api: ReveilleClient;
   readonly signalUrl: string;
-  readonly device: SimulatedDevice;
-  /** Leaves no device enabled, no server running and no directory that the demo made. */
+  /** Of the media listener, without a path. */
+  readonly mediaUrl: string;
+  readonly device: DemoGuests['device'];
+  readonly bridge: DemoGuests['bridge'];
+  /** Leaves no device enabled, no bridge unrevoked, no server running and no directory that the demo made. */
   close(): Promise<void>;
 }
 
@@ -49,14 +52,14 @@ export async function findDemoStage(
       `make one: ${reveilleCommand('credential create --app APP')}`,
     );
   timeline.tell('server', `process ${running.pid} runs on ${dataDirectory}`);
-  const scheme = settings.signal.tls_cert_file === null ? 'ws' : 'wss';
-  return setStage({ clock, running, dataDirectory, scheme }, cast, timeline);
+  const schemes = { signal: schemeOf(settings.signal), media: schemeOf(settings.media) };
+  return setStage({ clock, running, dataDirectory, schemes }, cast, timeline);
 }
 
 /** On a server of our own. */
 export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<DemoStage> {
   const directory = await mkdtemp(join(tmpdir(), 'reveille-demo-'));
-  const listeners = ['api', 'sleep', 'signal', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
+  const listeners = ['api', 'sleep', 'signal', 'media', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({ env: {}, overrides: [`data.dir=${directory}`, ...listeners] });
   const { startServer } = await import('../server/server.ts');
   try {
@@ -67,7 +70,7 @@ export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<De
       running !== null && server.demo !== null && productId !== undefined,
       'a first start makes a demo application',
     );
-    const place: Place = { clock, running, dataDirectory: directory, scheme: 'ws' };
+    const place: Place = { clock, running, dataDirectory: directory, schemes: plainSchemes };
     const stage = await setStage(place, { credential: server.demo.credential, productId }, timeline);
     const close = async (): Promise<void> => {
       await stage.close();
@@ -86,7 +89,14 @@ interface Place {
   readonly clock: Clock;
   readonly running: Runtime;
   readonly dataDirectory: string;
-  readonly scheme: 'ws' | 'wss';
+  readonly schemes: Readonly<Record<'signal' | 'media', Scheme>>;
+}
+
+type Scheme = 'ws' | 'wss';
+const plainSchemes = { signal: 'ws', media: 'ws' } as const;
+
+function schemeOf({ tls_cert_file: certificate }: { readonly tls_cert_file: string | null }): Scheme {
+  return certificate === null ? 'ws' : 'wss';
 }
 
 /** Who plays: a credential, and a product of its application. */
@@ -98,7 +108,14 @@ interface Cast {
 const lookedAtMax = 1000;
 
 /** What the story does. */
-const needed = ['connectivity:read', 'wakeup:write', 'message:send', 'events:read'] as const;
+const needed = [
+  'connectivity:read',
+  'wakeup:write',
+  'message:send',
+  'call:read',
+  'call:issue',
+  'events:read',
+] as const;
 
 function findCast(registry: RegistryStore, nowS: number): Cast | null {
   const products = registry.page('product', lookedAtMax);
@@ -112,33 +129,27 @@ function findCast(registry: RegistryStore, nowS: number): Cast | null {
 }
 
 async function setStage(
-  { clock, running, dataDirectory, scheme }: Place,
+  { clock, running, dataDirectory, schemes }: Place,
   { credential, productId }: Cast,
   timeline: Timeline,
 ): Promise<DemoStage> {
-  const { api, sleep, signal } = running.listeners;
-  assert(api !== undefined && sleep !== undefined, 'a ready server has both listeners');
-  if (signal === undefined)
-    throw new CommandError(`the running server (process ${running.pid}) has no signal listener`);
+  const { api, sleep, signal, media } = running.listeners;
+  if (api === undefined || signal === undefined || media === undefined)
+    throw new CommandError(`the running server (process ${running.pid}) is of another release`, 'restart it');
   const ops = opsClientOf(running, dataDirectory);
-  const device = {
-    deviceId: `DEMO-${randomBytes(3).toString('hex').toUpperCase()}`,
-    secret: generateSecret(),
-  };
-  await ops.change('/v1/device/add', {
-    device_id: device.deviceId,
-    product_id: productId,
-    secret: device.secret,
-  });
-  timeline.tell('server', `API on ${api}, sleep server on ${sleep}, signal listener on ${signal}`);
-  timeline.tell('server', `device ${device.deviceId} added for this story`);
+  timeline.tell('server', `API on ${api}, sleep server on ${sleep}`);
+  timeline.tell('server', `signal listener on ${signal}, media listener on ${media}`);
+  const guests = await inviteGuests(ops, { productId, appId: credential.appId }, timeline);
+  const client = openApi(`http://${reachableAddress(api)}`, credential, clock);
   return {
-    access: { origin: `http://${reachableAddress(api)}`, credential, clock },
-    signalUrl: signalUrl(scheme, reachableAddress(signal)),
-    device,
+    ...guests,
+    clock,
+    api: client,
+    signalUrl: signalUrl(schemes.signal, reachableAddress(signal)),
+    mediaUrl: `${schemes.media}://${reachableAddress(media)}`,
     close: async () => {
-      await ops.change('/v1/device/disable', { device_id: device.deviceId, disabled: true });
-      timeline.tell('server', `device ${device.deviceId} disabled again`);
+      client.close();
+      await guests.leave();
     },
   };
 }

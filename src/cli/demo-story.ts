@@ -1,9 +1,11 @@
 /**
- * The story: a device comes online, falls asleep, is woken by a signed request, comes online again and takes a
- * message; at each step what the API says. Every step has one right end; any other is a DemoFailure. No two wakeups
+ * The story: a device comes online, falls asleep, is woken by a signed request, comes online again and takes a call;
+ * at each step what the API says. Every step has one right end; any other is a DemoFailure. No two wakeups
  * are alike: within one second they would have one signature, and the second would be a repeat of the first.
  */
-import { DemoBackend, type Connectivity } from './demo-backend.ts';
+import type { ConnectivityData } from '../client/reveille-client.ts';
+import { DemoBackend } from './demo-backend.ts';
+import { playCall } from './demo-call.ts';
 import { DemoDevice } from './demo-device.ts';
 import { DemoFailure } from './demo-failure.ts';
 import type { DemoStage } from './demo-stage.ts';
@@ -21,7 +23,7 @@ export async function playDemo(stage: DemoStage, timeline: Timeline): Promise<vo
     await fallAsleep(device, backend);
     await beWoken(device, backend);
     await beWokenAwake(device, backend);
-    await takeMessage(device, backend);
+    await playCall(stage, timeline, { device, backend });
     await readLog(device, backend, begin);
   } finally {
     await device.close();
@@ -43,7 +45,7 @@ async function fallAsleep(device: DemoDevice, backend: DemoBackend): Promise<voi
     ({ signal, sleep }) => !signal.is_online && sleep.last_login_at !== null,
   );
   device.heartbeat();
-  const hasBeaten = ({ sleep }: Connectivity): boolean => sleep.last_heartbeat_at !== null;
+  const hasBeaten = ({ sleep }: ConnectivityData): boolean => sleep.last_heartbeat_at !== null;
   await backend.expectConnectivity('asleep', 'the heartbeat of the module', hasBeaten);
 }
 
@@ -73,20 +75,9 @@ async function beWokenAwake(device: DemoDevice, backend: DemoBackend): Promise<v
   await device.logModuleIn('fixed');
   await backend.expectRefusal(40902, '0x0001', 'a fixed module takes no custom data');
   await device.hangModuleUp();
-  const hasEnded = ({ sleep }: Connectivity): boolean => sleep.last_offline_at !== null;
+  const hasEnded = ({ sleep }: ConnectivityData): boolean => sleep.last_offline_at !== null;
   await backend.expectConnectivity('awake', 'the end of the sleep session', hasEnded);
   await backend.expectRefusal(40412, '0x0002', 'nobody sleeps there');
-}
-
-/** As it is delivered when somebody calls. */
-const messageName = 'msga_join_voip_room';
-
-async function takeMessage(device: DemoDevice, backend: DemoBackend): Promise<void> {
-  const [{ name }] = await Promise.all([
-    device.takeMessage(),
-    backend.sendMessage(messageName, { room: 'demo-room' }),
-  ]);
-  if (name !== messageName) throw new DemoFailure(`the message ${messageName}`, name);
 }
 
 async function readLog(device: DemoDevice, backend: DemoBackend, begin: string): Promise<void> {

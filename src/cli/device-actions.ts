@@ -5,7 +5,6 @@ import { isExpired } from '../domain/registry.ts';
 import { generateSecret } from '../store/generated-secrets.ts';
 import { writeEntry } from '../store/registry-entry.ts';
 import { maskSecrets } from '../store/registry-export.ts';
-import { StoreOpenError } from '../store/store-open-error.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';
@@ -13,7 +12,7 @@ import { opsClientOf } from './ops-client.ts';
 import { formatMoment } from './option-values.ts';
 import { alignColumns } from './output.ts';
 import { changeRegistry } from './registry-changes.ts';
-import { lookIntoRegistry } from './registry-look.ts';
+import { isInRegistry, lookIntoRegistry } from './registry-look.ts';
 import { findRunningServer } from './running-server.ts';
 
 export interface AddDeviceOptions {
@@ -30,7 +29,7 @@ export async function addDevice(
   options: AddDeviceOptions,
 ): Promise<void> {
   const { clock, dataDirectory, output } = context;
-  if (options.replace !== true && (await isKnown(dataDirectory, id)))
+  if (options.replace !== true && (await isInRegistry(dataDirectory, 'device', id)))
     throw new CommandError(
       `device ${JSON.stringify(id)} is in the registry already`,
       'give it a new secret with --replace: what logs in with the old one is locked out',
@@ -44,15 +43,6 @@ export async function addDevice(
   };
   const device = await changeRegistry(dataDirectory, clock, (changes) => changes.putDevice(entry));
   output.answer({ device }, `added ${id} to product ${entry.product_id}\nsecret  ${entry.secret}`);
-}
-
-async function isKnown(dataDirectory: string, id: string): Promise<boolean> {
-  try {
-    return await lookIntoRegistry(dataDirectory, (registry) => registry.findDevice(id as DeviceId) !== null);
-  } catch (error) {
-    if (error instanceof StoreOpenError) return false;
-    throw error;
-  }
 }
 
 export async function showDevice(

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
+import type { WakeupOutcomeData } from '../client/reveille-client.ts';
 import type { DeviceTally } from './device-tally.ts';
 import { formatLocalTime, showable } from './events-line.ts';
 import { spacedHex } from './fleet-report.ts';
@@ -12,7 +13,7 @@ import { encodeFleetFigures, fleetLine, renderFleetTable, type FleetFigures } fr
 import { LatencyWindow } from './latency-window.ts';
 import type { LiveTable } from './live-table.ts';
 import type { Output } from './output.ts';
-import { describeOutcome, type WakeupOutcome } from './wakeup-outcome.ts';
+import { describeOutcome } from './wakeup-outcome.ts';
 
 /** Lines for people and troubles for all; what goes beyond is counted. */
 const wakeLines: Rate = { perSecond: 20, burst: 40 };
@@ -61,7 +62,7 @@ export class DeviceReport {
     this.#tellWake(json, `${showable(deviceId)}  online again ${tookMs.toFixed(0)} ms after the packet`);
   }
 
-  outcome(outcome: WakeupOutcome): void {
+  outcome(outcome: WakeupOutcomeData): void {
     if (outcome.woke_after_ms !== null && !outcome.already_online)
       this.#acceptedToOnline.add(this.#parts.clock.monotonicMs(), outcome.woke_after_ms);
     const said = `${showable(outcome.device_id)}  the server says: ${describeOutcome(outcome)}`;

@@ -6,7 +6,13 @@ import { readRuntimeFile } from '../server/runtime-file.ts';
 import type { CommandContext } from './command-context.ts';
 import { failing, ok, type Finding } from './doctor-finding.ts';
 
-const listenerNames = ['api', 'sleep', 'ops'] as const satisfies readonly (keyof Settings)[];
+const listenerNames = [
+  'api',
+  'sleep',
+  'signal',
+  'media',
+  'ops',
+] as const satisfies readonly (keyof Settings)[];
 
 export async function checkPorts({ settings, dataDirectory }: CommandContext): Promise<Finding[]> {
   const running = readRuntimeFile(dataDirectory);

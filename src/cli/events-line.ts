@@ -44,10 +44,10 @@ export function tellingPart({ type, epoch, data }: WireEvent): string {
     const value = data[key];
     if (typeof value === 'string' || typeof value === 'number') words.push(before + showable(String(value)));
   };
+  say('state');
   say('reason');
   if (data['replaced'] === true) words.push('replaced the session before');
   if (type === 'device.wakeup.completed') words.push(`online after ${String(data['woke_after_ms'])} ms`);
-  say('state');
   say('custom_data');
   say('request_id', 'request ');
   if (type.startsWith('call.')) say('session', 'session ');

@@ -1,5 +1,6 @@
 /** From whatever ended a command to what is said on standard error and the exit code. Source: running.md, Command line. */
 import { CommanderError } from 'commander';
+import { ReveilleProtocolError, ReveilleUnreachableError } from '../client/reveille-client.ts';
 import { SettingsError } from '../server/settings-error.ts';
 import { StoreOpenError } from '../store/store-open-error.ts';
 import { CommandError } from './command-error.ts';
@@ -27,6 +28,12 @@ function describe(error: unknown): FailureReport {
       exitCode: error.exitCode,
       lines: [error.message, ...(error.advice === null ? [] : [`  ${error.advice}`])],
     };
+  if (error instanceof ReveilleUnreachableError)
+    return {
+      exitCode: 1,
+      lines: [error.message, '  start the server, or name another with --url http://host:port'],
+    };
+  if (error instanceof ReveilleProtocolError) return { exitCode: 1, lines: [error.message] };
   if (error instanceof StoreOpenError || isSystemError(error)) return { exitCode: 1, lines: [error.message] };
   return { exitCode: 1, lines: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
 }

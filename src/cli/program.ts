@@ -1,6 +1,8 @@
 /** All commands under one roof, and the options that every one of them takes. */
 import { Command } from 'commander';
+import { addBridgeCommand } from './bridge-command.ts';
 import { addCallCommand } from './call-command.ts';
+import { addCallsCommand } from './calls-command.ts';
 import { addConfigCommand } from './config-command.ts';
 import { addCredentialCommand } from './credential-command.ts';
 import { addDemoCommand } from './demo-command.ts';
@@ -12,6 +14,7 @@ import { addServeCommand } from './serve-command.ts';
 import { addSignCommand } from './sign-command.ts';
 import { addSimulateCommand } from './simulate-command.ts';
 import { addStatusCommand } from './status-command.ts';
+import { addTokenKeyCommand } from './token-key-command.ts';
 import { readVersion } from '../base/package-version.ts';
 import { addVersionCommand } from './version-command.ts';
 import { addWakeCommand } from './wake-command.ts';
@@ -42,11 +45,14 @@ const commands = [
   addRegistryCommand,
   addDeviceCommand,
   addCredentialCommand,
+  addBridgeCommand,
+  addTokenKeyCommand,
   addSignCommand,
   addCallCommand,
   addWakeCommand,
   addStatusCommand,
   addEventsCommand,
+  addCallsCommand,
   addWebhookCommand,
   addSimulateCommand,
   addDemoCommand,

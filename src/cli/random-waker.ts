@@ -1,14 +1,14 @@
 /** Wakes a sleeping device by chance, now and then, and sees what becomes of it: a fleet that shows itself. */
 import type { Cancel, Clock } from '../base/clock.ts';
-import type { WakeupOutcome } from './wakeup-outcome.ts';
+import type { WakeupOutcomeData } from '../client/reveille-client.ts';
 
 export interface RandomWakerHouse {
   readonly clock: Clock;
   /** One that is asleep; null: none is. */
   readonly pick: () => string | null;
   /** Wakes it and waits for the outcome; rejects when it could not be woken, or nobody knows. */
-  readonly wake: (deviceId: string) => Promise<WakeupOutcome>;
-  readonly onOutcome: (outcome: WakeupOutcome) => void;
+  readonly wake: (deviceId: string) => Promise<WakeupOutcomeData>;
+  readonly onOutcome: (outcome: WakeupOutcomeData) => void;
   readonly onTrouble: (deviceId: string, error: Error) => void;
 }
 

@@ -4,8 +4,9 @@
  */
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/outcome.ts';
-import type { AccessKeyId, DeviceId } from '../domain/ids.ts';
+import type { AccessKeyId, BridgeId, DeviceId } from '../domain/ids.ts';
 import type { JsonObject } from '../store/entry-reader.ts';
+import { generateBridgeKey } from '../store/generated-secrets.ts';
 import { openStore } from '../store/open-store.ts';
 import { parseEntry, writeEntry } from '../store/registry-entry.ts';
 import type { EntryOf, KindName } from '../store/registry-kinds.ts';
@@ -24,6 +25,14 @@ export interface RegistryChanges {
   /** The new one; the old one ends `graceSeconds` from now. */
   rotateCredential(accessKeyId: string, graceSeconds: number): Promise<JsonObject>;
   revokeCredential(accessKeyId: string): Promise<void>;
+  /** Adds the bridge, or replaces the one of that id; its key is told here only. */
+  addBridge(bridgeId: string, appIds: readonly string[]): Promise<FreshBridge>;
+  revokeBridge(bridgeId: string, revoked: boolean): Promise<JsonObject>;
+}
+
+export interface FreshBridge {
+  readonly bridge: JsonObject;
+  readonly key: string;
 }
 
 /** Runs `act` with the changes of whoever has the store now. */
@@ -71,6 +80,15 @@ class LiveChanges implements RegistryChanges {
   async revokeCredential(accessKeyId: string): Promise<void> {
     await this.#ops.change('/v1/credential/revoke', { access_key_id: accessKeyId });
   }
+
+  addBridge(bridgeId: string, appIds: readonly string[]): Promise<FreshBridge> {
+    return this.#ops.change<FreshBridge>('/v1/bridge/add', { bridge_id: bridgeId, app_ids: appIds });
+  }
+
+  async revokeBridge(bridgeId: string, revoked: boolean): Promise<JsonObject> {
+    const body = { bridge_id: bridgeId, revoked };
+    return (await this.#ops.change<BridgeAnswer>('/v1/bridge/revoke', body)).bridge;
+  }
 }
 
 interface DeviceAnswer {
@@ -79,6 +97,10 @@ interface DeviceAnswer {
 
 interface CredentialAnswer {
   readonly credential: JsonObject;
+}
+
+interface BridgeAnswer {
+  readonly bridge: JsonObject;
 }
 
 class RestingChanges implements RegistryChanges {
@@ -91,9 +113,7 @@ class RestingChanges implements RegistryChanges {
   }
 
   async putDevice(device: JsonObject): Promise<JsonObject> {
-    const parsed = parseEntry('device', device);
-    if (!parsed.ok) throw usageError(`${parsed.error.field} ${parsed.error.reason}`);
-    return shown('device', await this.#writer.putDevice(parsed.value));
+    return shown('device', await this.#writer.putDevice(wellFormed('device', device)));
   }
 
   async disableDevice(deviceId: string, disabled: boolean): Promise<JsonObject> {
@@ -112,6 +132,22 @@ class RestingChanges implements RegistryChanges {
   async revokeCredential(accessKeyId: string): Promise<void> {
     entryOf(await this.#writer.revokeCredential(accessKeyId as AccessKeyId));
   }
+
+  async addBridge(bridgeId: string, appIds: readonly string[]): Promise<FreshBridge> {
+    const { key, keySha256 } = generateBridgeKey();
+    const entry = { bridge_id: bridgeId, app_ids: appIds, key_sha256: keySha256 };
+    return { bridge: shown('bridge', await this.#writer.putBridge(wellFormed('bridge', entry))), key };
+  }
+
+  async revokeBridge(bridgeId: string, revoked: boolean): Promise<JsonObject> {
+    return shown('bridge', await this.#writer.revokeBridge(bridgeId as BridgeId, revoked));
+  }
+}
+
+function wellFormed<Kind extends KindName>(kind: Kind, json: JsonObject): EntryOf[Kind] {
+  const parsed = parseEntry(kind, json);
+  if (!parsed.ok) throw usageError(`${parsed.error.field} ${parsed.error.reason}`);
+  return parsed.value;
 }
 
 function shown<Kind extends KindName>(kind: Kind, outcome: Outcome<EntryOf[Kind], MissingEntry>): JsonObject {

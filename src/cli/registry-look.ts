@@ -1,7 +1,9 @@
 /** A look into the registry of a data directory, also while a server runs on it. */
 import { openStoreReadOnly } from '../store/open-store.ts';
+import type { KindName } from '../store/registry-kinds.ts';
 import { RegistryStore } from '../store/registry-store.ts';
 import type { RegistryTables } from '../store/registry-tables.ts';
+import { StoreOpenError } from '../store/store-open-error.ts';
 
 /** Throws a StoreOpenError when there is no store. What `look` returns holds nothing of the store. */
 export async function lookIntoRegistry<Result>(
@@ -13,5 +15,15 @@ export async function lookIntoRegistry<Result>(
     return await look(new RegistryStore(store.registry), store.registry);
   } finally {
     await store.close();
+  }
+}
+
+/** False also where there is no store yet. */
+export async function isInRegistry(dataDirectory: string, kind: KindName, id: string): Promise<boolean> {
+  try {
+    return await lookIntoRegistry(dataDirectory, (registry) => registry.find(kind, id) !== null);
+  } catch (error) {
+    if (error instanceof StoreOpenError) return false;
+    throw error;
   }
 }

@@ -43,6 +43,10 @@ export function readRequestBody(method: string, given: string | undefined): Buff
 const permissionsByPath: ReadonlyMap<string, Permission> = new Map([
   ['/v1/device/connectivity', 'connectivity:read'],
   ['/v1/device/wakeup-request', 'wakeup:write'],
+  ['/v1/device/message', 'message:send'],
+  ['/v1/device/msgvoip-call-status', 'call:read'],
+  ['/v1/token/msgvoip', 'call:issue'],
+  ['/v1/events', 'events:read'],
 ]);
 
 /** What a credential must hold for this path; null when it is none of ours. */

@@ -1,5 +1,5 @@
 /** The server that has the data directory, if one has, and where it can be reached. */
-import { formatListenAddress, parseListenAddress } from '../server/settings-values.ts';
+import { formatListenAddress, parseListenAddress, reachableHere } from '../server/settings-values.ts';
 import { readRuntimeFile, type Runtime } from '../server/runtime-file.ts';
 import { livingPid } from '../store/server-lock.ts';
 import { CommandError } from './command-error.ts';
@@ -23,10 +23,9 @@ export function listenerAddress(context: CommandContext, name: 'api' | 'sleep'):
   return reachableAddress(running ?? formatListenAddress(context.settings[name].listen));
 }
 
-/** Every address is listened on as 0.0.0.0 or [::], and reached on this machine as a loopback one. */
+/** `host:port` by which a listener of this machine is reached from here. Throws a CommandError. */
 export function reachableAddress(listener: string): string {
   const address = parseListenAddress(listener);
   if (address === null) throw new CommandError(`${listener} is no host:port`);
-  const loopback = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address.host];
-  return formatListenAddress({ host: loopback ?? address.host, port: address.port });
+  return formatListenAddress(reachableHere(address));
 }

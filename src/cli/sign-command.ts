@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { explainSigning, type SigningSteps } from '../tgv1/sign-request.ts';
 import type { HeaderSet } from '../tgv1/signed-headers.ts';
 import { parseSigningDate } from '../tgv1/signing-date.ts';
-import { parseOrigin } from './api-request.ts';
+import { parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
 import { curlLine } from './curl-line.ts';
@@ -40,7 +40,7 @@ export function addSignCommand(program: Command): void {
       new Option('--header-set <set>', 'which headers are signed').choices(['long', 'short']).default('long'),
     )
     .option('--date <date>', 'X-Tg-Date, like 20261120T083000Z; now when left out', parseDateOption)
-    .option('--url <origin>', 'where the curl line goes; the local server when left out', parseOrigin)
+    .option('--url <origin>', 'where the curl line goes; the local server when left out', parseOriginOption)
     .addOption(new Option('--curl', 'print a curl line').conflicts('explain'))
     .option('--explain', 'print every value on the way: a client that signs differently sees where')
     .action((method: string, target: RequestTarget, options: SignOptions, self: Command) =>

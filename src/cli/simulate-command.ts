@@ -1,7 +1,7 @@
 /** `reveille simulate`: devices over real sockets, until Ctrl-C or for a while. */
 import { Option, type Command } from 'commander';
 import { heartbeatSecondsMax, heartbeatSecondsMin } from '../domain/limits.ts';
-import { parseOrigin } from './api-request.ts';
+import { parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf } from './command-context.ts';
 import { addCredentialOptions } from './credential-source.ts';
 import { wholeNumberOption } from './option-values.ts';
@@ -52,7 +52,11 @@ export function addSimulateCommand(program: Command): void {
       'only devices whose id begins so; with --secret: made-up ids, PREFIX1, PREFIX2, …',
     )
     .option('--secret <secret>', 'the one secret of all made-up ids')
-    .option('--url <origin>', 'the API that --wake-every asks; the local one when left out', parseOrigin)
+    .option(
+      '--url <origin>',
+      'the API that --wake-every asks; the local one when left out',
+      parseOriginOption,
+    )
     .action((options: SimulateOptions, self: Command) => simulate(contextOf(self), options));
   addExamples(
     addCredentialOptions(command),

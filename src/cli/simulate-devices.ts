@@ -1,4 +1,7 @@
 /** Whole devices, controllers and modules: they come online, sleep, are woken and come online again. */
+import type { Clock } from '../base/clock.ts';
+import type { ReveilleClient } from '../client/reveille-client.ts';
+import { openApi } from './api-access.ts';
 import type { CommandContext } from './command-context.ts';
 import { findCredential } from './credential-source.ts';
 import { openDoors, type DeviceDoorsOptions } from './device-doors.ts';
@@ -10,7 +13,6 @@ import { listenerAddress } from './running-server.ts';
 import type { SimulatedDevice } from './simulated-devices.ts';
 import type { SimulateOptions, Simulation } from './simulation.ts';
 import { wakeAndWait } from './wakeup-outcome.ts';
-import type { ApiAccess } from './wakeup-request.ts';
 
 export async function simulateDevices(
   context: CommandContext,
@@ -20,7 +22,7 @@ export async function simulateDevices(
 ): Promise<Simulation> {
   const { clock, output } = context;
   const { onlineFor, bootMs, ramp: rampPerSecond, wakeEvery } = options;
-  const access = wakeEvery === undefined ? null : await findAccess(context, options, devices);
+  const api = wakeEvery === undefined ? null : await openApiOf(context, options, devices);
   const doors: DeviceDoorsOptions = {
     clock,
     signalUrl,
@@ -43,8 +45,8 @@ export async function simulateDevices(
     },
   );
   const table = new LiveTable(process.stderr, clock);
-  const report = new DeviceReport({ clock, output, table, tally: fleet.tally, wakesItself: access !== null });
-  const waker = access === null ? null : newWaker(access, fleet, report);
+  const report = new DeviceReport({ clock, output, table, tally: fleet.tally, wakesItself: api !== null });
+  const waker = api === null ? null : newWaker(api, clock, fleet, report);
   return {
     tally: fleet.tally,
     start: () => {
@@ -55,28 +57,29 @@ export async function simulateDevices(
     summary: () => report.summary(),
     stop: () => {
       waker?.stop();
+      api?.close();
       fleet.stop();
     },
   };
 }
 
 /** All devices are taken to be of one application. */
-async function findAccess(
+async function openApiOf(
   context: CommandContext,
   options: SimulateOptions,
   devices: readonly SimulatedDevice[],
-): Promise<ApiAccess> {
+): Promise<ReveilleClient> {
   const need = { permission: 'wakeup:write', deviceId: devices[0]?.deviceId ?? null } as const;
   const credential = await findCredential(context, options, need);
   const origin = options.url ?? `http://${listenerAddress(context, 'api')}`;
-  return { origin, credential, clock: context.clock };
+  return openApi(origin, credential, context.clock);
 }
 
-function newWaker(access: ApiAccess, fleet: DeviceFleet, report: DeviceReport): RandomWaker {
+function newWaker(api: ReveilleClient, clock: Clock, fleet: DeviceFleet, report: DeviceReport): RandomWaker {
   return new RandomWaker({
-    clock: access.clock,
+    clock,
     pick: () => fleet.pickAsleep(),
-    wake: (deviceId) => wakeAndWait(access, deviceId),
+    wake: (deviceId) => wakeAndWait(api, clock, deviceId),
     onOutcome: (outcome) => report.outcome(outcome),
     onTrouble: (deviceId, error) => report.trouble(deviceId, error),
   });

@@ -1,14 +1,14 @@
 /** `reveille wake`: the signed wakeup, in one sentence what became of it, and, if asked to wait, of the device. Source: API doc, Endpoint 2; events.md. */
 import { InvalidArgumentError, type Command } from 'commander';
+import type { ApiResult, ReveilleClient, WakeupData } from '../client/reveille-client.ts';
+import type { WakeupCode } from '../domain/codes.ts';
 import { parseRequestId } from '../domain/ids.ts';
-import { parseOrigin, type ApiAnswer } from './api-request.ts';
+import { envelopeOf, openApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
-import { CommandError } from './command-error.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
 import { listenerAddress } from './running-server.ts';
 import { describeWakeup } from './wakeup-hints.ts';
 import { awaitOutcome, describeOutcome } from './wakeup-outcome.ts';
-import { requestIdOf, submitWakeup, type ApiAccess } from './wakeup-request.ts';
 
 interface WakeOptions extends CredentialOptions {
   readonly customData?: string;
@@ -31,7 +31,7 @@ export function addWakeCommand(program: Command): void {
     .option(
       '--url <origin>',
       'the server, like http://127.0.0.1:8080; the local one when left out',
-      parseOrigin,
+      parseOriginOption,
     )
     .option('--wait', 'wait until the device is online again, up to 60 s; exits 1 when it does not come')
     .action((device: string, options: WakeOptions, self: Command) => wake(contextOf(self), device, options));
@@ -44,37 +44,36 @@ export function addWakeCommand(program: Command): void {
   );
 }
 
+type Wakeup = ApiResult<WakeupData, WakeupCode>;
+
 async function wake(context: CommandContext, deviceId: string, options: WakeOptions): Promise<void> {
   const { customData, requestId } = options;
   const credential = await findCredential(context, options, { permission: 'wakeup:write', deviceId });
   const origin = options.url ?? `http://${listenerAddress(context, 'api')}`;
-  const access = { origin, credential, clock: context.clock };
-  const answer = await submitWakeup(access, { deviceId, customData, requestId });
-  context.output.answer(
-    answer.json ?? { status: answer.status, body: answer.text },
-    describeAnswer(deviceId, answer),
-  );
-  if (options.wait === true && mayComeOnline(answer)) await tellOutcome(context, access, answer);
-  else if (answer.code !== 0) process.exitCode = 1;
+  const api = openApi(origin, credential, context.clock);
+  try {
+    const wakeup = await api.wake(deviceId, { customData, requestId });
+    context.output.answer(envelopeOf(wakeup), describeAnswer(deviceId, wakeup));
+    if (options.wait === true && mayComeOnline(wakeup)) await tellOutcome(context, api, wakeup.requestId);
+    else if (!wakeup.ok) process.exitCode = 1;
+  } finally {
+    api.close();
+  }
 }
 
 /** The packet was sent, or may have been. */
-function mayComeOnline({ code }: ApiAnswer): boolean {
-  return code === 0 || code === 50402;
+function mayComeOnline(wakeup: Wakeup): boolean {
+  return wakeup.ok || wakeup.code === 50402;
 }
 
-async function tellOutcome(context: CommandContext, access: ApiAccess, answer: ApiAnswer): Promise<void> {
-  const requestId = requestIdOf(answer);
-  if (requestId === null) throw new CommandError('the answer has no request id to ask by');
-  const outcome = await awaitOutcome(access, requestId);
+async function tellOutcome(context: CommandContext, api: ReveilleClient, requestId: string): Promise<void> {
+  const outcome = await awaitOutcome(api, context.clock, requestId);
   context.output.answer(outcome, `${outcome.device_id}: ${describeOutcome(outcome)}`);
   if (outcome.status !== 'completed') process.exitCode = 1;
 }
 
-function describeAnswer(deviceId: string, answer: ApiAnswer): string {
-  const requestId = requestIdOf(answer);
-  const said = describeWakeup(deviceId, answer);
-  return requestId !== null ? `${said}\n  request id ${requestId}` : said;
+function describeAnswer(deviceId: string, wakeup: Wakeup): string {
+  return `${describeWakeup(deviceId, wakeup)}\n  request id ${wakeup.requestId}`;
 }
 
 function parseCustomData(text: string): string {

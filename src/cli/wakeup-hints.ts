@@ -1,9 +1,9 @@
 /** What a wakeup's answer means to a person, and what to do next. Source: API doc, Endpoint 2; decisions.md, Wakeup. */
-import type { ApiAnswer } from './api-request.ts';
+import type { ApiResult, WakeupData } from '../client/reveille-client.ts';
+import type { FailureCode, WakeupCode } from '../domain/codes.ts';
 import { reveilleCommand } from './invocation.ts';
-import type { FailureCode } from '../domain/codes.ts';
 
-type Hint = (deviceId: string, retryAfter: string) => readonly [meaning: string, next: string];
+type Hint = (deviceId: string, retryAfterS: number) => readonly [meaning: string, next: string];
 
 const hints: { readonly [Code in FailureCode]?: Hint } = {
   40003: () => ['the request is not understood', 'its message says which parameter'],
@@ -29,20 +29,19 @@ const hints: { readonly [Code in FailureCode]?: Hint } = {
     "the module can't be woken this way",
     'a fixed module takes no --custom-data, a keepalive one no wakeup',
   ],
-  42901: (_id, retryAfter) => ['a limit', `come back in ${retryAfter} s`],
+  42901: (_id, retryAfterS) => ['a limit', `come back in ${retryAfterS} s`],
   50204: () => ['the packet was certainly not sent', 'try again'],
-  50301: (_id, retryAfter) => ['the server is starting, stopping or busy', `come back in ${retryAfter} s`],
+  50301: (_id, retryAfterS) => ['the server is starting, stopping or busy', `come back in ${retryAfterS} s`],
   50402: () => [
     'sent or not, nobody knows',
     'try again under the same --request-id: a second wake does no harm',
   ],
 };
 
-export function describeWakeup(deviceId: string, { status, code, json, headers }: ApiAnswer): string {
-  const data = json?.['data'] as Readonly<Record<string, unknown>> | undefined;
-  if (code === 0) return `${deviceId} is being woken: the packet left at ${String(data?.['accepted_at'])}`;
-  const message = typeof json?.['message'] === 'string' ? json['message'] : 'no envelope';
-  const hint = hints[code as FailureCode]?.(deviceId, headers['retry-after'] ?? '1');
-  const said = `${deviceId} was not woken: ${message} (${code ?? 'no code'}, HTTP ${status})`;
+export function describeWakeup(deviceId: string, wakeup: ApiResult<WakeupData, WakeupCode>): string {
+  if (wakeup.ok) return `${deviceId} is being woken: the packet left at ${wakeup.data.accepted_at}`;
+  const { status, code, message, retryAfterS } = wakeup;
+  const hint = hints[code]?.(deviceId, retryAfterS ?? 1);
+  const said = `${deviceId} was not woken: ${message} (${code}, HTTP ${status})`;
   return hint === undefined ? said : `${said}\n  ${hint[0]}\n  ${hint[1]}`;
 }

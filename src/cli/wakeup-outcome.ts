@@ -1,36 +1,11 @@
 /** What became of a wakeup, asked of the server until it is known. Source: events.md, Reading. */
+import type { Clock } from '../base/clock.ts';
+import type { ApiFailure, ReveilleClient, WakeupOutcomeData } from '../client/reveille-client.ts';
+import type { FailureCode } from '../domain/codes.ts';
 import { wakeupToOnlineMsMax } from '../domain/limits.ts';
-import type { WakeCause } from '../domain/signal.ts';
-import type { WakeupStatus } from '../domain/wakeup.ts';
-import { sendApiRequest, type ApiAnswer } from './api-request.ts';
 import { CommandError } from './command-error.ts';
-import { requestIdOf, submitWakeup, wakeupPath, type ApiAccess } from './wakeup-request.ts';
 
-/** As the wire has it. */
-export interface WakeupOutcome {
-  readonly request_id: string;
-  readonly device_id: string;
-  readonly status: WakeupStatus;
-  readonly accepted_at: string | null;
-  readonly completed_at: string | null;
-  readonly woke_after_ms: number | null;
-  readonly already_online: boolean;
-  readonly cause: WakeCause | null;
-}
-
-/** The server answers when the outcome is known, or after `waitSeconds` (0-30). */
-export function askOutcome(
-  { origin, credential, clock }: ApiAccess,
-  requestId: string,
-  waitSeconds: number,
-): Promise<ApiAnswer> {
-  const rawQuery = `request_id=${encodeURIComponent(requestId)}&wait=${waitSeconds}`;
-  const target = { path: wakeupPath, rawQuery };
-  return sendApiRequest({ origin, credential, method: 'GET', target, body: null }, clock);
-}
-
-/** Well within what a request may take. */
-const waitSeconds = 5;
+const waitS = 5;
 /** For a server that does not wait, or cannot. */
 const pauseMs = 200;
 
@@ -41,37 +16,42 @@ const patienceMs = wakeupToOnlineMsMax + 5000;
  * The outcome, or, when it is not known even after the server should have given up, what is known then. Throws a
  * CommandError when the server doesn't say.
  */
-export async function awaitOutcome(access: ApiAccess, requestId: string): Promise<WakeupOutcome> {
-  const untilMs = access.clock.monotonicMs() + patienceMs;
+export async function awaitOutcome(
+  api: ReveilleClient,
+  clock: Clock,
+  requestId: string,
+): Promise<WakeupOutcomeData> {
+  const untilMs = clock.monotonicMs() + patienceMs;
   for (;;) {
-    const answer = await askOutcome(access, requestId, waitSeconds);
-    const outcome = answer.json?.['data'] as WakeupOutcome | undefined;
-    if (answer.code !== 0 || outcome === undefined) throw outcomeUnknown(requestId, answer);
-    const isOpen = outcome.status === 'accepted' || outcome.status === 'unknown';
-    if (!isOpen || access.clock.monotonicMs() >= untilMs) return outcome;
-    await new Promise<void>((resolve) => void access.clock.after(pauseMs, resolve));
+    const result = await api.wakeupOutcome(requestId, { waitS });
+    if (!result.ok)
+      throw new CommandError(
+        `the server does not say what became of wakeup ${requestId}: ${wordsOf(result)}`,
+      );
+    const { status } = result.data;
+    const isOpen = status === 'accepted' || status === 'unknown';
+    if (!isOpen || clock.monotonicMs() >= untilMs) return result.data;
+    await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
   }
 }
 
-function outcomeUnknown(requestId: string, answer: ApiAnswer): CommandError {
-  return new CommandError(`the server does not say what became of wakeup ${requestId}: ${wordsOf(answer)}`);
-}
-
-function wordsOf({ status, code, json, text }: ApiAnswer): string {
-  const message = typeof json?.['message'] === 'string' ? json['message'] : text;
-  return `${message} (${code ?? 'no code'}, HTTP ${status})`;
+function wordsOf({ status, code, message }: ApiFailure<FailureCode>): string {
+  return `${message} (${code}, HTTP ${status})`;
 }
 
 /** Wakes and waits for the outcome. Throws a CommandError when the device could not be woken, or nobody says. */
-export async function wakeAndWait(access: ApiAccess, deviceId: string): Promise<WakeupOutcome> {
-  const answer = await submitWakeup(access, { deviceId });
-  const requestId = requestIdOf(answer);
-  if (answer.code === 0 && requestId !== null) return awaitOutcome(access, requestId);
-  throw new CommandError(`the wakeup was refused: ${wordsOf(answer)}`);
+export async function wakeAndWait(
+  api: ReveilleClient,
+  clock: Clock,
+  deviceId: string,
+): Promise<WakeupOutcomeData> {
+  const result = await api.wake(deviceId);
+  if (result.ok) return awaitOutcome(api, clock, result.requestId);
+  throw new CommandError(`the wakeup was refused: ${wordsOf(result)}`);
 }
 
 /** In words. */
-export function describeOutcome(outcome: WakeupOutcome): string {
+export function describeOutcome(outcome: WakeupOutcomeData): string {
   switch (outcome.status) {
     case 'completed':
       if (outcome.already_online) return 'it was online already';

@@ -135,7 +135,7 @@ test('devices and credentials change in a store at rest', async (t) => {
   );
 });
 
-const freePorts = ['api', 'sleep', 'signal', 'ops'].flatMap((name) => [
+const freePorts = ['api', 'sleep', 'signal', 'media', 'ops'].flatMap((name) => [
   '--set',
   `${name}.listen=127.0.0.1:0`,
 ]);
@@ -147,7 +147,7 @@ test('a first start makes a demo application; its devices sleep, wake and are ki
   const ready = JSON.parse(await server.line((line) => line.includes('"msg":"ready"'))) as {
     listeners: object;
   };
-  assert.deepEqual(Object.keys(ready.listeners), ['api', 'sleep', 'signal', 'ops']);
+  assert.deepEqual(Object.keys(ready.listeners), ['api', 'sleep', 'signal', 'media', 'ops']);
   for (const line of server.lines) assert.ok(JSON.parse(line), 'standard output is JSON');
 
   const early = await cli('wake', 'DEMO-DOORBELL-1');

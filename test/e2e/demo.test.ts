@@ -7,7 +7,9 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 
 /** What has to be said, in this order. */
 const steps: readonly RegExp[] = [
-  /server +API on .*, sleep server on .*, signal listener on /,
+  /server +API on .*, sleep server on /,
+  /server +signal listener on .*, media listener on /,
+  /server +device DEMO-\w+ and bridge DEMO-BRIDGE-\w+ added for this story/,
   /connectivity, before:\n +signal +offline +login - +heartbeat - +offline -\n +sleep +login - /,
   /controller +signed in as DEMO-\w+, epoch 1; told: a heartbeat every 30 s, sleep at 127\.0\.0\.1:\d+/,
   /connectivity, online:\n +signal +online +login \d+ /,
@@ -27,17 +29,36 @@ const steps: readonly RegExp[] = [
   /outcome of that wakeup: completed, it was online already/,
   /custom_data 0x0001: HTTP 409, code 40902/,
   /custom_data 0x0002: HTTP 404, code 40412/,
-  /message msga_join_voip_room: \{"room":"demo-room"\}; acknowledged/,
+  /bridge +connected as DEMO-BRIDGE-\w+, and idle/,
+  /call status, before the call: in_call false/,
+  /signed call credentials: HTTP 200, code 0\n +peer_id +whips:\/\/msgvoip\?…&x_session=[\w-]+\n +token +eyJ\w{5}…\n/,
+  /bridge +assigned [\w-]+, and accepts/,
+  /bridge +told what to ask the phone for: video 320×240 at most 15 a second, audio alaw at 8000 Hz/,
+  /message msga_join_voip_room: its credentials, acknowledged\n +peer_id .*\n +token +eyJ\w{5}…\n/,
   /signed message msga_join_voip_room: HTTP 200, code 0, acknowledged at /,
+  /device leg +connected with the token of the message/,
+  /call status, device and bridge are there: in_call true/,
+  /device leg +accepts the call/,
+  /bridge +told: the call is attempting/,
+  /bridge +reports: connected/,
+  /device leg +told: the call is connected/,
+  /bridge +reports: the phone has hung up/,
+  /device leg +told: the call is ended, hangup_phone/,
+  /device leg +closed with 1000 ended/,
+  /call status, after the call: in_call false/,
   /seq +1 +device\.signal\.online +epoch 1/,
   /seq +2 +device\.sleep\.login +epoch 1/,
   /seq +3 +device\.signal\.offline +bye, epoch 1/,
   /seq +4 +device\.wakeup\.accepted +request /,
   /seq +5 +device\.signal\.online +epoch 2/,
   /seq +6 +device\.wakeup\.completed +online after \d+ ms, request /,
+  /seq +\d+ +call\.started +establishing, session /,
+  /seq +\d+ +call\.state +attempting, session /,
+  /seq +\d+ +call\.state +connected, session /,
+  /seq +\d+ +call\.ended +ended, hangup_phone, session /,
   /seq +\d+ +device\.signal\.offline +bye, epoch 2/,
   /demo +the story went as it should/,
-  /device DEMO-\w+ disabled again/,
+  /device DEMO-\w+ disabled again, bridge DEMO-BRIDGE-\w+ revoked/,
 ];
 
 function assertStory(said: string): void {
@@ -58,7 +79,7 @@ test('the demo tells the whole wake story on a server of its own', async (t) => 
 
 test('beside a running server the demo plays on that, and every step is an object for machines', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
-  const freePorts = ['api', 'sleep', 'signal', 'ops'].flatMap((name) => [
+  const freePorts = ['api', 'sleep', 'signal', 'media', 'ops'].flatMap((name) => [
     '--set',
     `${name}.listen=127.0.0.1:0`,
   ]);
@@ -77,7 +98,7 @@ test('beside a running server the demo plays on that, and every step is an objec
   const events = objects.flatMap(({ event }) => (event === undefined ? [] : [event as { seq: number }]));
   assert.deepEqual(
     events.map(({ seq }) => seq),
-    Array.from({ length: 11 }, (_, i) => i + 1),
+    Array.from({ length: 15 }, (_, i) => i + 1),
   );
   assert.equal(await server.stop('SIGTERM'), 0);
 });

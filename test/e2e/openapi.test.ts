@@ -4,12 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { CallDirectory } from '../../src/actor/call-directory.ts';
 import { DeviceDirectory } from '../../src/actor/device-directory.ts';
 import { WakeupWatch } from '../../src/actor/wakeup-watch.ts';
+import { TokenKeys } from '../../src/call-token/token-keys.ts';
 import { neverConnected } from '../../src/domain/connectivity.ts';
 import { generateSessionId, type RequestId } from '../../src/domain/ids.ts';
 import type { WakeupRecord } from '../../src/domain/wakeup.ts';
 import { Authenticator } from '../../src/http/authenticator.ts';
+import { callCredentialsRoute } from '../../src/http/call-credentials-route.ts';
+import { callStatusRoute } from '../../src/http/call-status-route.ts';
 import { connectivityRoute } from '../../src/http/connectivity-route.ts';
 import { ApiListener } from '../../src/http/listener.ts';
 import { eventsRoute } from '../../src/http/events-route.ts';
@@ -27,8 +31,11 @@ import { WakeupMemory } from '../../src/operations/wakeup-memory.ts';
 import { SigningKeyCache } from '../../src/tgv1/signing-key.ts';
 import { InlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
+import { callBody, callStatus, connectBridge, issuance, issueCall } from '../support/call-hands.ts';
+import { newKey } from '../support/call-tokens.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import {
+  FakeCallRecords,
   FakeConnection,
   FakeLog,
   FakeRecords,
@@ -49,6 +56,14 @@ const wakeup = { method: 'POST', path: '/v1/device/wakeup-request' } as const;
 const outcome = { method: 'GET', path: '/v1/device/wakeup-request' } as const;
 const message = { method: 'POST', path: '/v1/device/message' } as const;
 const events = { method: 'GET', path: '/v1/events' } as const;
+
+function statusOf(deviceId: string, change: ApiCall = {}): ApiCall {
+  return { ...callStatus, query: `device_id=${deviceId}`, ...change };
+}
+
+function issue(body: object = {}, change: ApiCall = {}): ApiCall {
+  return { ...issuance, body: JSON.stringify(callBody(body)), ...change };
+}
 
 /** Makes the call, holds the answer against the document, and demands this status and code. */
 async function provoke(api: ApiClient, call: ApiCall, status: number, code: number): Promise<ApiAnswer> {
@@ -133,6 +148,26 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [{ ...events, credential: wrongSecret }, 401, 40105],
   [{ ...events, body: tooLarge }, 413, 41300],
   [{ ...events, method: 'POST', body: '{}' }, 405, 40500],
+  [statusOf('TESTDEVICE01'), 200, 0],
+  [statusOf(''), 200, 40003],
+  [statusOf('TESTDEVICE01', { credential: reader }), 200, 40301],
+  [statusOf('FOREIGN01'), 200, 40302],
+  [statusOf('EXPIRED01'), 200, 40304],
+  [statusOf('NOBODY'), 200, 40403],
+  [statusOf('TESTDEVICE01', { credential: wrongSecret }), 401, 40105],
+  [statusOf('TESTDEVICE01', { body: tooLarge }), 413, 41300],
+  [{ ...callStatus, method: 'PUT', body: '{}' }, 405, 40500],
+  [issue(), 200, 0],
+  [issue({ screen_width: 4097 }), 200, 40003],
+  [issue({}, { credential: reader }), 200, 40301],
+  [issue({ device_id: 'FOREIGN01' }), 200, 40302],
+  [issue({ device_id: 'EXPIRED01' }), 200, 40304],
+  [issue({ device_id: 'NOBODY' }), 200, 40403],
+  [issue({}, { credential: wrongSecret }), 401, 40105],
+  [issue({}, { atMs: 0 }), 401, 40105],
+  [issue({}, { body: tooLarge }), 413, 41300],
+  [issue({}, { contentType: 'text/plain' }), 415, 41500],
+  [{ ...issuance, method: 'GET' }, 405, 40500],
 ];
 for (const [call, status, code] of callers)
   test(`a caller can bring about ${call.method} ${call.path} ${status} ${code}, as documented`, async () => {
@@ -172,6 +207,20 @@ test('a message that is acknowledged is as documented', async () => {
   const body = '{"device_id":"TESTDEVICE01","name":"msga_join_voip_room","payload":{"token":"t"}}';
   await provoke(server.api, send('TESTDEVICE01', { body }), 200, 0);
   await controller.close();
+});
+
+test('credentials are refused as documented while a call is on, and while too many are', async () => {
+  const rooms = ['1', '2', '3', '4'].map((room) => ({ device_id: 'SLEEPING02', msg_room_id: room }));
+  const bridges = [];
+  for (const room of rooms) {
+    const { session } = await issueCall(server, room);
+    bridges.push(await connectBridge(server, { session }));
+  }
+  await provoke(server.api, issue({ ...rooms[0], audio_rate: 16000 }), 200, 40903);
+  await provoke(server.api, issue({ device_id: 'SLEEPING02', msg_room_id: '5' }), 200, 42901);
+  await provoke(server.api, statusOf('SLEEPING02'), 200, 0);
+  for (const bridge of bridges) bridge.report('ended');
+  await Promise.all(bridges.map(({ closed }) => closed));
 });
 
 test('a wakeup that the module does not take is as documented', async () => {
@@ -218,6 +267,15 @@ async function openBreakableHouse() {
     isDraining: () => false,
   };
   const eventLog = new ScriptedEventLog();
+  const callRecords = new FakeCallRecords();
+  const calls = {
+    ...house,
+    records: callRecords,
+    directory: new CallDirectory({ ...house, records: callRecords }),
+    bridges: { hasIdleFor: () => false },
+    requireBridge: false,
+    keys: new TokenKeys([newKey]),
+  };
   const arrivals = new EventArrivals({ registry, events: eventLog, log });
   const readers = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
   const routes = new RouteTable([
@@ -226,6 +284,8 @@ async function openBreakableHouse() {
     wakeupOutcomeRoute({ ...house, readers }),
     messageRoute({ ...house, memory: new MessageMemory(clock) }),
     eventsRoute({ ...house, events: eventLog, readers, turns: new EventTurns(), arrivals }),
+    callStatusRoute(calls),
+    callCredentialsRoute(calls),
   ]);
   const authenticator = new Authenticator(house, { windowMs: 300_000, explainMismatch: true });
   const listener = new ApiListener(new Pipeline({ ...house, routes, authenticator }));
@@ -241,6 +301,7 @@ async function openBreakableHouse() {
     wakeupRecords,
     readers,
     eventLog,
+    callRecords,
     signal,
     telemetry,
     connection,
@@ -448,6 +509,32 @@ const faults: readonly {
       eventLog.failure = broken;
     },
     call: events,
+    answer: [200, 50301],
+  },
+  {
+    name: 'a store of calls that cannot be read',
+    breakIt: ({ callRecords }) => {
+      callRecords.failure = broken;
+    },
+    call: statusOf(testDevice),
+    answer: [200, 50000],
+  },
+  {
+    name: 'a store that breaks',
+    breakIt: ({ callRecords }) => {
+      callRecords.isOverloaded = () => {
+        throw broken;
+      };
+    },
+    call: issue(),
+    answer: [200, 50000],
+  },
+  {
+    name: 'a store that is far behind',
+    breakIt: ({ callRecords }) => {
+      callRecords.overloaded = true;
+    },
+    call: issue(),
     answer: [200, 50301],
   },
 ];

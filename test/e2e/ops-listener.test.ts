@@ -13,6 +13,7 @@ import { Metrics } from '../../src/ops/metrics.ts';
 import { OpsListener } from '../../src/ops/ops-listener.ts';
 import { Readiness } from '../../src/ops/readiness.ts';
 import { FakeLog } from '../support/fakes.ts';
+import { metricSources } from '../support/metric-sources.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'ops-listener-'));
 const spoolDirectory = join(root, 'spool');
@@ -76,7 +77,7 @@ async function* endless(): AsyncGenerator {
 }
 
 const listener = new OpsListener(
-  { metrics: new Metrics({ sleepSessions: () => 3, signalSessions: () => 0 }), readiness, routes, log },
+  { metrics: new Metrics(metricSources({ sleepSessions: () => 3 })), readiness, routes, log },
   { host: '127.0.0.1', port: 0, hosts: ['ops.example'], token: 'the-token', spoolDirectory },
 );
 
@@ -328,7 +329,7 @@ test('while the server drains, answers end their connections', async () => {
 
 test('a second listener on the same port is refused, not given half of the connections', async () => {
   const house = {
-    metrics: new Metrics({ sleepSessions: () => 0, signalSessions: () => 0 }),
+    metrics: new Metrics(metricSources()),
     readiness,
     routes: [],
     log,

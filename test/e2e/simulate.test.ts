@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 
-const freePorts = ['api', 'sleep', 'signal', 'ops'].flatMap((name) => [
+const freePorts = ['api', 'sleep', 'signal', 'media', 'ops'].flatMap((name) => [
   '--set',
   `${name}.listen=127.0.0.1:0`,
 ]);

@@ -4,11 +4,11 @@ import { DeviceReport } from '../../../src/cli/device-report.ts';
 import { DeviceTally } from '../../../src/cli/device-tally.ts';
 import { LiveTable } from '../../../src/cli/live-table.ts';
 import type { Output } from '../../../src/cli/output.ts';
-import type { WakeupOutcome } from '../../../src/cli/wakeup-outcome.ts';
+import type { WakeupOutcomeData } from '../../../src/client/reveille-client.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 const packet = Buffer.from('983b16f8f39c0000', 'hex');
-const outcome: WakeupOutcome = {
+const outcome: WakeupOutcomeData = {
   request_id: 'r',
   device_id: 'D1',
   status: 'completed',

@@ -51,9 +51,9 @@ test('each kind of event tells its own', () => {
   const call = wireEvent({
     type: 'call.ended',
     epoch: null,
-    data: { session: 's', state: 'over', reason: 'bye' },
+    data: { session: 's', state: 'ended', reason: 'lost' },
   });
-  assert.equal(tellingPart(call), 'bye, over, session s');
+  assert.equal(tellingPart(call), 'ended, lost, session s');
 });
 
 test('what a terminal would obey is shown escaped', () => {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { CommanderError } from 'commander';
 import { CommandError, usageError } from '../../../src/cli/command-error.ts';
 import { describeFailure } from '../../../src/cli/failure-report.ts';
+import { ReveilleProtocolError, ReveilleUnreachableError } from '../../../src/client/reveille-client.ts';
 import { SettingsError } from '../../../src/server/settings-error.ts';
 import { StoreOpenError } from '../../../src/store/store-open-error.ts';
 
@@ -19,6 +20,20 @@ test('for machines a failure is one JSON object', () => {
     lines.map((line) => JSON.parse(line) as unknown),
     [{ error: 'no server runs', advice: ['start one'] }],
   );
+});
+
+test('a server that cannot be reached, or is none of ours, exits 1 without a stack', () => {
+  const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  const silent = new ReveilleUnreachableError('http://127.0.0.1:1', false, cause);
+  assert.deepEqual(describeFailure(silent, false), {
+    exitCode: 1,
+    lines: [
+      'no answer from http://127.0.0.1:1: nothing listens there',
+      '  start the server, or name another with --url http://host:port',
+    ],
+  });
+  const other = new ReveilleProtocolError('http://127.0.0.1:1', 431, 'no envelope');
+  assert.deepEqual(describeFailure(other, false), { exitCode: 1, lines: [other.message] });
 });
 
 test('a usage that cannot be exits 2', () => {

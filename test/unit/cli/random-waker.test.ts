@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RandomWaker } from '../../../src/cli/random-waker.ts';
-import type { WakeupOutcome } from '../../../src/cli/wakeup-outcome.ts';
+import type { WakeupOutcomeData } from '../../../src/client/reveille-client.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
-function outcomeOf(deviceId: string): WakeupOutcome {
+function outcomeOf(deviceId: string): WakeupOutcomeData {
   return {
     request_id: 'r',
     device_id: deviceId,

@@ -32,5 +32,9 @@ test('a body is the text itself, and a GET has none', () => {
 test('the permission follows from the path, with or without its trailing slash', () => {
   assert.equal(permissionFor('/v1/device/connectivity'), 'connectivity:read');
   assert.equal(permissionFor('/v1/device/wakeup-request/'), 'wakeup:write');
+  assert.equal(permissionFor('/v1/device/message'), 'message:send');
+  assert.equal(permissionFor('/v1/device/msgvoip-call-status'), 'call:read');
+  assert.equal(permissionFor('/v1/token/msgvoip/'), 'call:issue');
+  assert.equal(permissionFor('/v1/events'), 'events:read');
   assert.equal(permissionFor('/v1/other'), null);
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeOutcome, type WakeupOutcome } from '../../../src/cli/wakeup-outcome.ts';
+import { describeOutcome } from '../../../src/cli/wakeup-outcome.ts';
+import type { WakeupOutcomeData } from '../../../src/client/reveille-client.ts';
 
-const completed: WakeupOutcome = {
+const completed: WakeupOutcomeData = {
   request_id: 'r',
   device_id: 'D1',
   status: 'completed',
@@ -14,7 +15,7 @@ const completed: WakeupOutcome = {
 };
 
 test('every outcome has its words', () => {
-  const said = (change: Partial<WakeupOutcome>): string => describeOutcome({ ...completed, ...change });
+  const said = (change: Partial<WakeupOutcomeData>): string => describeOutcome({ ...completed, ...change });
   assert.equal(said({}), 'online again after 812 ms');
   assert.equal(said({ cause: 'remote' }), 'online again after 812 ms (cause: remote)');
   assert.equal(said({ already_online: true, woke_after_ms: 0 }), 'it was online already');

@@ -1,0 +1,73 @@
+/** What `reveille calls …` does: asks the running server, which alone has live calls. */
+import type { CallEndReason } from '../domain/call.ts';
+import type { CallJson } from '../server/call-json.ts';
+import { advised } from './advised.ts';
+import { callsTable } from './calls-view.ts';
+import { CommandError } from './command-error.ts';
+import type { CommandContext } from './command-context.ts';
+import { showable } from './events-line.ts';
+import { reveilleCommand } from './invocation.ts';
+import { opsClientOf, type OpsClient } from './ops-client.ts';
+import { findRunningServer } from './running-server.ts';
+
+export interface ListCallsOptions {
+  readonly device?: string;
+  readonly limit: number;
+}
+
+interface Listing {
+  readonly calls: readonly CallJson[];
+  readonly more: boolean;
+}
+
+interface EndAnswer {
+  readonly session: string;
+  readonly device_id: string;
+  readonly reason: CallEndReason;
+}
+
+interface TicketAnswer {
+  readonly ticket: string;
+  readonly url: string;
+  readonly expires_at: string;
+}
+
+export async function listCalls(context: CommandContext, { device, limit }: ListCallsOptions): Promise<void> {
+  const query = new URLSearchParams({
+    limit: String(limit),
+    ...(device !== undefined && { device_id: device }),
+  });
+  const listing = await servingOps(context).ask<Listing>('/v1/calls', query);
+  context.output.answer(listing, callsTable(listing.calls, context.clock.wallMs()));
+  if (listing.more) context.output.remark('there are more: ask for them with --limit, or with --device');
+}
+
+export async function endCall(
+  context: CommandContext,
+  session: string,
+  reason: CallEndReason,
+): Promise<void> {
+  const answer = await change<EndAnswer>(context, '/v1/calls/end', { session, reason });
+  context.output.answer(answer, `ended the call of ${showable(answer.device_id)} as ${answer.reason}`);
+}
+
+export async function watchCall(context: CommandContext, session: string): Promise<void> {
+  const answer = await change<TicketAnswer>(context, '/v1/calls/ticket', { session });
+  context.output.answer(answer, answer.url);
+  context.output.remark(`it opens once, until ${answer.expires_at}`);
+}
+
+function change<Answer>(context: CommandContext, path: string, body: object): Promise<Answer> {
+  return advised(`see which there are: ${reveilleCommand('calls list')}`, () =>
+    servingOps(context).change<Answer>(path, body),
+  );
+}
+
+function servingOps({ dataDirectory }: CommandContext): OpsClient {
+  const running = findRunningServer(dataDirectory);
+  if (running !== null) return opsClientOf(running, dataDirectory);
+  throw new CommandError(
+    `no server runs on ${dataDirectory}, and only a running one has calls`,
+    'name the data directory of the running one with --data-dir',
+  );
+}

@@ -1,0 +1,100 @@
+/** Both legs of the story's call: its bridge, which plays the phone too, and its device. */
+import { BridgeLeg, type StartText } from './bridge-leg.ts';
+import { DemoFailure, within } from './demo-failure.ts';
+import type { DemoStage } from './demo-stage.ts';
+import { DeviceLeg } from './device-leg.ts';
+import type { LegText, MediaLeg } from './media-leg.ts';
+import type { Timeline } from './timeline.ts';
+
+export class DemoLegs {
+  readonly #stage: DemoStage;
+  readonly #timeline: Timeline;
+  #bridge: BridgeLeg | null = null;
+  #device: DeviceLeg | null = null;
+
+  constructor(stage: DemoStage, timeline: Timeline) {
+    this.#stage = stage;
+    this.#timeline = timeline;
+  }
+
+  /** Before a call is issued: an idle bridge is asked at once. */
+  async standBridge(): Promise<void> {
+    const { mediaUrl: url, bridge } = this.#stage;
+    const connecting = BridgeLeg.connect({ url, key: bridge.key });
+    this.#bridge = await within(this.#stage.clock, 'a bridge that is let in', connecting);
+    this.#timeline.tell('bridge', `connected as ${bridge.bridgeId}, and idle`);
+  }
+
+  /** Calls of others are refused: the application may have real ones. */
+  async takeCall(session: string): Promise<void> {
+    const accepting = connected(this.#bridge).acceptAssignment(session);
+    const { assign, start } = await within(this.#stage.clock, `an assignment of ${session}`, accepting);
+    this.#timeline.tell('bridge', `assigned ${assign.session}, and accepts`, { assign });
+    const { request, audio } = start;
+    this.#timeline.tell('bridge', `told what to ask the phone for: ${requestInWords(start)}`, {
+      start: { request, audio, room: { room_id: start.room.room_id } },
+    });
+  }
+
+  async connectDevice(token: string): Promise<void> {
+    const connecting = DeviceLeg.connect({ url: this.#stage.mediaUrl, token });
+    this.#device = await within(this.#stage.clock, 'a device leg that is let in', connecting);
+    this.#timeline.tell('device leg', 'connected with the token of the message');
+  }
+
+  async accept(): Promise<void> {
+    connected(this.#device).accept();
+    this.#timeline.tell('device leg', 'accepts the call');
+    await this.#expectState('bridge', 'attempting');
+  }
+
+  /** The phone has joined. */
+  async answer(): Promise<void> {
+    connected(this.#bridge).report('connected');
+    this.#timeline.tell('bridge', 'reports: connected');
+    await this.#expectState('device leg', 'connected');
+  }
+
+  /** The phone, on the bridge's word. */
+  async hangUp(): Promise<void> {
+    connected(this.#bridge).report('ended', 'hangup_phone');
+    this.#timeline.tell('bridge', 'reports: the phone has hung up');
+    await this.#expectState('device leg', 'ended');
+    const { code, reason } = await within(
+      this.#stage.clock,
+      'the end of the device leg',
+      connected(this.#device).closed,
+    );
+    if (code !== 1000) throw new DemoFailure('close code 1000', code);
+    this.#timeline.tell('device leg', `closed with ${code} ${reason}`, { close: { code, reason } });
+  }
+
+  /** Leaves nothing open, whatever the call came to. */
+  async close(): Promise<void> {
+    await Promise.all([this.#bridge?.terminate(), this.#device?.terminate()]);
+  }
+
+  async #expectState(who: 'bridge' | 'device leg', expected: string): Promise<void> {
+    const leg: MediaLeg = connected(who === 'bridge' ? this.#bridge : this.#device);
+    const coming = leg.until(({ type, state }) => type === 'state' && state === expected);
+    const { state, reason } = (await within(this.#stage.clock, `the state ${expected}`, coming)) as StateText;
+    const why = reason === null ? '' : `, ${reason}`;
+    this.#timeline.tell(who, `told: the call is ${state}${why}`, { state, reason });
+  }
+}
+
+interface StateText extends LegText {
+  readonly state: string;
+  readonly reason: string | null;
+}
+
+function connected<Leg>(leg: Leg | null): Leg {
+  if (leg === null) throw new DemoFailure('a leg that is connected', 'none');
+  return leg;
+}
+
+function requestInWords({ request, audio }: StartText): string {
+  const sound = `audio ${audio.format} at ${audio.rate} Hz`;
+  if (request === null) return sound;
+  return `video ${request.width}×${request.height} at most ${request.max_fps} a second, ${sound}`;
+}

@@ -1,0 +1,179 @@
+/** `reveille calls …` and `reveille bridge …` as processes, beside a running server and a store at rest. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { LegRefused } from '../../src/cli/media-leg.ts';
+import type { CallJson } from '../../src/server/call-json.ts';
+import {
+  connectBridge,
+  connectDevice,
+  isInCall,
+  issueCall,
+  msgSessionKey,
+  msgSessionToken,
+} from '../support/call-hands.ts';
+import { runCli, type CliResult } from '../support/cli-process.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { startTestServer, testBridgeKeys, type TestServer } from '../support/test-server.ts';
+
+const appId = '2818153';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+function cli(...args: readonly string[]): Promise<CliResult> {
+  return runCli([...args, '--data-dir', server.dataDirectory]);
+}
+
+/** Fails when the command does. */
+async function json<Answer>(...args: readonly string[]): Promise<Answer> {
+  const { exitCode, stdout, stderr } = await cli(...args, '--json');
+  assert.equal(exitCode, 0, stderr);
+  return JSON.parse(stdout) as Answer;
+}
+
+async function listed(...args: readonly string[]): Promise<readonly CallJson[]> {
+  return (await json<{ readonly calls: readonly CallJson[] }>('calls', 'list', ...args)).calls;
+}
+
+/** The status of whoever opens the link; its body is not waited for. */
+function openLink(url: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const asked = get(url, { agent: false }, (response) => {
+      resolve(response.statusCode);
+      asked.destroy();
+    });
+    asked.on('error', reject);
+  });
+}
+
+test('an operator sees a call, watches it and ends it, and both sides are told', async () => {
+  const { session, token } = await issueCall(server, { msg_room_id: 'watched' });
+  const [issued] = await listed();
+  assert.deepEqual(
+    [issued?.session, issued?.room_id, issued?.state, issued?.legs],
+    [session, 'watched', 'issued', { device: false, bridge: false }],
+  );
+  const device = await connectDevice(server, token);
+  const bridge = await connectBridge(server, { session });
+  const [connected] = await listed('--device', 'TESTDEVICE01');
+  assert.deepEqual([connected?.state, connected?.legs], ['establishing', { device: true, bridge: true }]);
+  assert.deepEqual(await listed('--device', 'SLEEPING01'), []);
+  const table = await cli('calls', 'list');
+  assert.match(
+    table.stdout,
+    new RegExp(`^${session} +TESTDEVICE01 +watched +establishing .* device, bridge `, 'm'),
+  );
+
+  const link = await cli('calls', 'watch', session);
+  assert.equal(link.exitCode, 0, link.stderr);
+  assert.match(link.stdout, /^http:\/\/127\.0\.0\.1:\d+\/media\/v1\/downlink\.mjpeg\?ticket=[\w-]+\n$/);
+  assert.match(link.stderr, /it opens once, until \d{4}-/);
+  assert.equal(await openLink(link.stdout.trim()), 200);
+  assert.equal(await openLink(link.stdout.trim()), 401, 'a ticket is good once');
+
+  const ended = await cli('calls', 'end', session);
+  assert.equal(ended.stdout, 'ended the call of TESTDEVICE01 as cancelled\n', ended.stderr);
+  for (const leg of [device, bridge]) {
+    assert.equal((await leg.next('state'))['reason'], 'cancelled');
+    assert.equal((await leg.closed).code, 1000);
+  }
+  assert.equal(await isInCall(server), false);
+  assert.equal((await cli('calls', 'list')).stdout, 'no live calls\n');
+  for (const said of [table, link, ended].map(({ stdout, stderr }) => stdout + stderr))
+    for (const secret of [token, msgSessionKey, msgSessionToken])
+      assert.ok(!said.includes(secret), 'no secret is shown');
+});
+
+test('of many calls as many are listed as were asked for', async () => {
+  const sessions: string[] = [];
+  for (const room of ['first', 'second', 'third'])
+    sessions.push((await issueCall(server, { msg_room_id: room })).session);
+  const two = await cli('calls', 'list', '--limit', '2');
+  assert.equal(two.stdout.trimEnd().split('\n').length, 3, 'a heading and two calls');
+  assert.match(two.stderr, /there are more/);
+  assert.deepEqual(
+    (await listed()).map(({ room_id: room }) => room),
+    ['first', 'second', 'third'],
+  );
+  for (const session of sessions) await json('calls', 'end', session, '--reason', 'error');
+  assert.deepEqual(await listed(), []);
+});
+
+test('a bridge is added to a running server, comes with its key, and is sent away when it is revoked', async () => {
+  const added = await cli('bridge', 'add', 'bridge-new', '--app', appId);
+  assert.equal(added.exitCode, 0, added.stderr);
+  const key = /^key {2}([\w-]{43}) {2}/m.exec(added.stdout)?.[1] ?? '';
+  const bridge = await connectBridge(server, { key });
+  const again = await cli('bridge', 'add', 'bridge-new', '--app', appId);
+  assert.equal(again.exitCode, 1);
+  assert.match(again.stderr, /in the registry already\n {2}.*--replace/);
+
+  assert.equal((await cli('bridge', 'revoke', 'bridge-new')).stdout, 'bridge-new is revoked\n');
+  assert.equal((await bridge.closed).code, 4401);
+  await assert.rejects(connectBridge(server, { key }), LegRefused);
+  assert.match((await cli('bridge', 'list')).stdout, /^bridge-new +[0-9a-f]{64} +2818153 +true$/m);
+  await json('bridge', 'revoke', 'bridge-new', '--restore');
+  const back = await connectBridge(server, { key });
+  const replaced = await json<{ readonly key: string }>(
+    'bridge',
+    'add',
+    'bridge-new',
+    '--app',
+    appId,
+    '--replace',
+  );
+  assert.equal((await back.closed).code, 4401, 'who shows the old key is sent away');
+  assert.notEqual(replaced.key, key);
+  await (await connectBridge(server, { key: replaced.key })).close();
+  const bridges = JSON.stringify(await json('bridge', 'list'));
+  for (const secret of [key, replaced.key, testBridgeKeys.own]) assert.ok(!bridges.includes(secret));
+});
+
+test('what cannot be done exits 1 and says what to do, what cannot be asked exits 2', async (t) => {
+  const none = ['--data-dir', join(temporaryDirectory(t), 'none')];
+  const cases: readonly [args: readonly string[], exitCode: number, said: RegExp][] = [
+    [['calls', 'end', 'nobody'], 1, /no live call session "nobody"\n {2}.*calls list/],
+    [['calls', 'watch', 'nobody'], 1, /no live call session "nobody"\n {2}.*calls list/],
+    [['calls', 'end', 'nobody', '--reason', 'bored'], 2, /Allowed choices are hangup_device, /],
+    [['calls', 'list', '--limit', '0'], 2, /from 1 to 1000/],
+    [['calls', 'list', ...none], 1, /no server runs on .*\n {2}.*--data-dir/],
+    [['bridge', 'add', 'bridge-9'], 2, /required option '--app <id>'/],
+    [['bridge', 'add', 'bridge-9', '--app', 'nobody'], 1, /no application "nobody"[^]*list applications/],
+    [['bridge', 'revoke', 'nobody'], 1, /no bridge "nobody" in the registry\n {2}.*bridge list/],
+  ];
+  for (const [args, exitCode, said] of cases) {
+    const { exitCode: ended, stderr } = await runCli(
+      args.includes('--data-dir') ? args : [...args, '--data-dir', server.dataDirectory],
+    );
+    assert.equal(ended, exitCode, `${args.join(' ')}: ${stderr}`);
+    assert.match(stderr, said);
+  }
+});
+
+test('bridges change in a store at rest too', async (t) => {
+  const directory = temporaryDirectory(t);
+  const at = (...args: string[]): Promise<CliResult> =>
+    runCli([...args, '--data-dir', join(directory, 'data'), '--json']);
+  const file = join(directory, 'registry.json');
+  writeFileSync(file, JSON.stringify({ applications: [{ app_id: appId, name: 'demo' }] }));
+  assert.equal((await at('registry', 'import', file)).exitCode, 0);
+  const added = await at('bridge', 'add', 'bridge-1', '--app', appId);
+  assert.equal(added.exitCode, 0, added.stderr);
+  const { bridge, key } = JSON.parse(added.stdout) as { bridge: Record<string, unknown>; key: string };
+  assert.match(key, /^[\w-]{43}$/);
+  assert.deepEqual([bridge['bridge_id'], bridge['app_ids'], bridge['revoked']], ['bridge-1', [appId], false]);
+  assert.equal((await at('bridge', 'revoke', 'bridge-1')).exitCode, 0);
+  assert.deepEqual(JSON.parse((await at('bridge', 'list')).stdout), {
+    bridges: [{ ...bridge, revoked: true }],
+    next: null,
+  });
+  const nobody = await at('bridge', 'revoke', 'nobody');
+  assert.equal(nobody.exitCode, 1);
+  assert.match(nobody.stderr, /no bridge \\"nobody\\" in the registry/);
+});
