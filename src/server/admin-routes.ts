@@ -87,7 +87,9 @@ async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): 
     expiresAt: body.expires_at,
     disabled: body.disabled,
   };
-  return deviceReply(await house.writer.putDevice(device));
+  const added = await house.writer.putDevice(device);
+  house.changed();
+  return deviceReply(added);
 }
 
 /** A disabled device is one that does not exist, so its sessions and its calls end. */

@@ -67,11 +67,12 @@ export class CallService {
     });
   }
 
-  /** Takes up the calls that the last stop left. Throws when the store cannot be read. */
+  /** Takes up the calls that the last stop left, and ends those forbidden since. Throws when the store cannot be read. */
   resume(): void {
     const calls = this.directory.resume();
     this.bridges.resume();
     this.#stopTurning = this.directory.start();
+    this.desk.registryChanged();
     if (calls > 0) this.#log.info({ calls }, 'calls that were live are taken up again');
   }
 

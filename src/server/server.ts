@@ -148,7 +148,6 @@ class Server implements RunningServer {
   async reload(): Promise<void> {
     const { file } = this.#settings.registry;
     if (file !== null) await this.#house.refresh.import({ file, replace: false, skipUnchanged: false });
-    await this.#house.tokenKeys.reload();
     const doors = { ...this.#doors, media: this.#house.calls.media };
     for (const [name, door] of Object.entries(doors))
       try {
@@ -156,6 +155,7 @@ class Server implements RunningServer {
       } catch (error) {
         this.#log.error({ err: error, listener: name }, 'certificate not reloaded; the one in force stays');
       }
+    await this.#house.tokenKeys.reload();
   }
 
   async stop(): Promise<void> {

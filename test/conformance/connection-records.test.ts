@@ -89,7 +89,7 @@ for (const [name, make] of Object.entries(implementations)) {
       );
     assert.deepEqual(
       await events(),
-      [1, 2, 4, 5, 7, 8].map((number) => ({ number })),
+      [1, 2, 4, 5, 7, 8].map((number) => ({ request_id: `ring-${number}` })),
     );
   });
 }

@@ -17,6 +17,7 @@ import {
   issuance,
   issueCall,
 } from '../support/call-hands.ts';
+import { runCli } from '../support/cli-process.ts';
 import { startDrivenServer } from '../support/driven-server.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { startServerProcess, type ServerProcess } from '../support/server-process.ts';
@@ -110,6 +111,26 @@ test('an orderly restart takes the call up again: legs come back with what they 
   bridgeBack.report('ended');
   assert.equal((await back.next('state'))['reason'], 'hangup_phone');
   assert.equal(await isInCall(second), false);
+});
+
+test('a call whose device is disabled while the server is down ends as an error at the start', async (t) => {
+  const first = await startTestServer();
+  const { session, token } = await issueCall(first);
+  await connectDevice(first, token);
+  await first.halt();
+  const { exitCode, stderr } = await runCli([
+    'device',
+    'disable',
+    'TESTDEVICE01',
+    '--data-dir',
+    first.dataDirectory,
+  ]);
+  assert.equal(exitCode, 0, stderr);
+  const second = await startTestServer({ dataDirectory: first.dataDirectory });
+  t.after(() => second.stop());
+  await assert.rejects(connectBridge(second, { session }), { status: 404 });
+  const events = await new EventReader(second.api).until(({ type }) => type === 'call.ended');
+  assert.equal(events.at(-1)?.data['reason'], 'error');
 });
 
 async function statusOf(api: ApiClient): Promise<unknown> {

@@ -289,6 +289,16 @@ test('a call of a device that is disabled ends', async () => {
   assert.equal(await refusalOf(connectDevice(server, token)), 401);
 });
 
+test('a call of a device that is put anew, disabled, ends too', async () => {
+  const ops = opsOf(server);
+  const put = { device_id: 'device-put-anew', product_id: 'doorbell' };
+  await ops.change('/v1/device/add', put);
+  const { token } = await issueCall(server, aRoom({ device_id: put.device_id }));
+  const device = await connectDevice(server, token);
+  await ops.change('/v1/device/add', { ...put, disabled: true });
+  assert.equal((await device.closed).code, 1000);
+});
+
 test('issuance of another application for the same room is another session', async () => {
   const room = aRoom();
   const ours = await issueCall(server, room);

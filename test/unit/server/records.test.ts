@@ -40,7 +40,7 @@ test('records of both connections and wakeups share one log, and every event of 
   await records.close();
   assert.deepEqual(
     records.events.read(0, 10).map(({ data, seq, productId }) => [data, seq, productId]),
-    [1, 2, 3].map((number) => [{ number }, number, 'doorbell']),
+    [1, 2, 3].map((number) => [{ request_id: `ring-${number}` }, number, 'doorbell']),
   );
   assert.equal(counted.length, 3);
 });
