@@ -89,7 +89,7 @@ export class CallDirectory {
     return this.#book.calls.ofDevice(deviceId).map(({ session }) => session);
   }
 
-  /** In the order of their making; safe against what comes and goes on the way. */
+  /** In the order of their making, those that a restart took up before them; safe against what comes and goes on the way. */
   *sessions(): IterableIterator<CallSession> {
     for (const { session } of this.#book.calls.all()) yield session;
   }

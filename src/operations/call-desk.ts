@@ -29,6 +29,7 @@ import { BridgeKeys, mayServe, type BridgeRights } from './bridge-keys.ts';
 import { ConnectedBridge, type ConnectedBridgesHouse } from './connected-bridge.ts';
 import { ConnectedDevice, type ConnectedDevicesHouse } from './connected-device.ts';
 import { ForbiddenCalls } from './forbidden-calls.ts';
+import { presentState } from './present-state.ts';
 import type { ViewerTickets } from './viewer-tickets.ts';
 import { Viewers } from './viewers.ts';
 
@@ -82,10 +83,16 @@ export class Desk implements CallDesk {
 
   openDeviceLeg({ sessionId, tokenId }: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {
     if (this.#isDraining) return null;
+    const { directory } = this.#house;
     const device = new ConnectedDevice(this.#devices, sessionId, leg);
-    if (this.#house.directory.connectDevice(sessionId, tokenId, device)) return device;
-    device.gone();
-    return null;
+    if (!directory.connectDevice(sessionId, tokenId, device)) {
+      device.gone();
+      return null;
+    }
+    const session = directory.find(sessionId);
+    const state = session === null ? null : presentState(session);
+    if (state !== null) device.tell(state);
+    return device;
   }
 
   openBridgeLeg({ keySha256, sessionId }: BridgeAdmission, leg: CallLeg): OpenBridgeLeg | null {

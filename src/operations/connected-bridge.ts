@@ -11,6 +11,7 @@ import type { OpenBridgeLeg } from '../ports/call-desk.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { mayServe, type BridgeRights } from './bridge-keys.ts';
+import { presentState } from './present-state.ts';
 import { startMessage } from './start-message.ts';
 
 export interface ConnectedBridgesHouse {
@@ -70,6 +71,8 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
       return false;
     }
     this.tell(startMessage(session, maxFps));
+    const state = presentState(session);
+    if (state !== null) this.tell(state);
     return true;
   }
 

@@ -1,7 +1,7 @@
 /** The settings of the media listener. Source: calls-and-media.md; what it leaves open is chosen here. */
 import { deviceListenerSettings, pairedTlsFiles } from './device-listener-settings.ts';
 import { section, setting } from './settings-section.ts';
-import { listenAddress, optionalText, textList, wholeNumber } from './settings-values.ts';
+import { bearerKeyList, listenAddress, optionalText, wholeNumber } from './settings-values.ts';
 
 const { tls_cert_file, tls_key_file } = deviceListenerSettings;
 
@@ -13,7 +13,7 @@ export const mediaSection = section({
     'By what people reach the media listener, in the links of viewer tickets; nothing: where it listens.',
   ),
   bridge_keys: setting(
-    textList('a list of keys, none of them empty'),
+    bearerKeyList(),
     [],
     'Development keys that make a bridge of any application.',
     true,

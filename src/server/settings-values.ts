@@ -93,6 +93,14 @@ export function textList(what: string) {
   return z.array(text(what), what).readonly();
 }
 
+const bearerForm = /^[\x21-\x7e]+$/;
+
+/** Keys that a peer shows as `Authorization: Bearer`, which carries no space and nothing but ASCII. */
+export function bearerKeyList() {
+  const what = 'a list of keys of printable ASCII without spaces, none of them empty';
+  return z.array(z.string(what).regex(bearerForm, what), what).readonly();
+}
+
 /**
  * What a text from the environment or a flag says to a setting of this kind. A text that says nothing to it is
  * returned as it is, for the schema to refuse.

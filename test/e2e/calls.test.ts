@@ -173,6 +173,22 @@ test('a second leg of the device replaces the first, and the call goes on', asyn
   assert.equal(await refusalOf(connectBridge(server, { session })), 404);
 });
 
+test('a leg that comes to a call which has moved on is told how far it is', async () => {
+  const { session, token } = await issueCall(server, aRoom());
+  const device = await connectDevice(server, token);
+  device.accept();
+  await device.ping();
+  const bridge = await connectBridge(server, { session });
+  await bridge.next('start');
+  const attempting = { type: 'state', session, state: 'attempting', reason: null };
+  assert.deepEqual(await bridge.next('state'), attempting);
+  await device.terminate();
+  const back = await connectDevice(server, token);
+  assert.deepEqual(await back.next('state'), attempting);
+  back.hangup();
+  await Promise.all([back.closed, bridge.closed]);
+});
+
 test('when a device takes one of its calls, the others end as replaced', async () => {
   const reader = await EventReader.fromNow(server.api);
   const taken = await issueCall(server, aRoom());
