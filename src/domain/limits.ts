@@ -98,19 +98,25 @@ export const bridgeAnswerMsMax = 2000;
 /** Signing keys of tokens that are live at once. */
 export const tokenKeysMax = 2;
 
-/** Media legs. Source: calls-and-media.md, Legs. */
+/** Media legs. Source: calls-and-media.md, Legs. A message beyond it is answered with 1009. */
 export const mediaMessageBytesMax = 1024 * 1024;
-/** A text message of a leg. */
+/** A text message of a leg; beyond it, too, 1009. */
 export const mediaTextBytesMax = 16 * 1024;
-/** A message beyond its bound is answered with 1009, up to this; beyond it the connection is cut without a close frame. */
-export const mediaOversizeBytesMax = 2 * 1024 * 1024;
+/** Fragments of one message, and pieces that one frame comes in off the wire; beyond it 1008. */
+export const mediaPiecesMax = 16 * 1024;
 export const mediaFrameHeaderBytes = 12;
 /** What may wait to be sent to one leg that does not read; beyond it the leg is cut. */
 export const legBacklogBytesMax = 256 * 1024;
 /** Messages of one leg that are not understood, each answered by what is wrong with it; with the last of them it is closed. */
 export const legFaultsMax = 100;
 /** A leg that sends nothing for so long, not even the pong that it is asked for, is gone. */
-export const legSilenceSecondsMax = 16;
+export const legSilenceMsMax = 16_000;
+/** A leg that was told to go, and stays, is cut after it. */
+export const legLingerMsMax = 5000;
+/** Of the head of a request: method, target and headers. */
+export const legRequestBytesMax = 4 * 1024;
+/** A connection has this long for its TLS handshake, and then for its request. */
+export const legRequestMsMax = 10_000;
 /** Who asks to be let in waits no longer than this for the answer; then 503. */
 export const legAdmissionMsMax = 5000;
 /** A ticket that lets one person watch a session, once. */

@@ -5,7 +5,6 @@
 import type { Clock } from '../base/clock.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import { settlesWithin } from '../base/settles-within.ts';
-import type { HttpRequest, HttpResponse, us_socket_context_t } from '../base/uws.ts';
 import type { LegRefusal } from '../domain/call.ts';
 import { legAdmissionMsMax } from '../domain/limits.ts';
 import type { CallDesk, OpenViewer } from '../ports/call-desk.ts';
@@ -13,11 +12,11 @@ import type { CallLeg } from '../ports/call-leg.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { DownlinkLeg } from './downlink-leg.ts';
 import type { LegHall } from './leg-hall.ts';
-import { readLegRequest, type LegRequest, type Upgrade } from './leg-request.ts';
+import { readLegRequest, type LegRequest } from './leg-request.ts';
 import { bridgeSide, deviceSide, type LegSide } from './leg-side.ts';
 import { refusalOf, type HttpRefusal } from './refusal.ts';
 import { SocketLeg } from './socket-leg.ts';
-import { Visit } from './visit.ts';
+import type { Visit } from './visit.ts';
 
 export interface DoorwayHouse {
   readonly clock: Clock;
@@ -40,10 +39,8 @@ export class Doorway {
     this.#house = house;
   }
 
-  /** Within the library's handler. `context`: null where it has nothing to upgrade. */
-  handle(response: HttpResponse, request: HttpRequest, context: us_socket_context_t | null): void {
-    const visit = new Visit(response);
-    const asked = readLegRequest(request, context);
+  handle(visit: Visit): void {
+    const asked = readLegRequest(visit.request, visit.asksForUpgrade);
     if (!asked.ok) this.#turnAway(visit, asked.error);
     else if (this.#checks >= this.#house.checksMax || !this.#house.hasRoom()) this.#turnAway(visit, 'busy');
     else void this.#receive(visit, asked.value);
@@ -54,14 +51,14 @@ export class Doorway {
     switch (asked.kind) {
       case 'device':
         return this.#admit(visit, desk.admitDevice(asked.token), (admission) =>
-          this.#upgrade(visit, asked.upgrade, (leg) => {
+          this.#upgrade(visit, (leg) => {
             const opened = desk.openDeviceLeg(admission, leg);
             return opened === null ? null : deviceSide(opened);
           }),
         );
       case 'bridge':
         return this.#admit(visit, desk.admitBridge(asked.bridgeKey, asked.sessionId), (admission) =>
-          this.#upgrade(visit, asked.upgrade, (leg) => {
+          this.#upgrade(visit, (leg) => {
             const opened = desk.openBridgeLeg(admission, leg);
             return opened === null ? null : bridgeSide(opened);
           }),
@@ -84,7 +81,6 @@ export class Doorway {
     letIn: (admission: Admission) => void,
   ): Promise<void> {
     const outcome = await this.#wait(asking);
-    await turnOfItsOwn();
     if (!visit.isAsking) return;
     if (!outcome.ok) this.#turnAway(visit, outcome.error);
     else if (!this.#house.hasRoom()) this.#turnAway(visit, 'busy');
@@ -102,14 +98,13 @@ export class Doorway {
     return fail('unavailable');
   }
 
-  /** A socket that is gone before the house heard of it is neither let in nor counted. */
-  #upgrade(visit: Visit, upgrade: Upgrade, open: (leg: CallLeg) => LegSide | null): void {
+  #upgrade(visit: Visit, open: (leg: CallLeg) => LegSide | null): void {
     const { hall, telemetry } = this.#house;
-    const place = visit.upgrade(upgrade);
-    if (place.socket === null) return;
-    const leg = new SocketLeg(place.socket, hall);
-    place.owner = leg;
-    telemetry.mediaLogin(leg.enter(open) ? 'accepted' : 'session_ended');
+    visit.upgrade((socket) => {
+      const leg = new SocketLeg(socket, hall);
+      telemetry.mediaLogin(leg.enter(open) ? 'accepted' : 'session_ended');
+      return leg;
+    });
   }
 
   /** `otherwise`: what it means when the house will not have the leg any more. */
@@ -124,14 +119,4 @@ export class Doorway {
     if (typeof refusal === 'string') this.#house.telemetry.mediaLogin(refusal);
     visit.refuse(typeof refusal === 'string' ? refusalOf(refusal) : refusal);
   }
-}
-
-/**
- * Promises settle within the library's handlers, too, and there it takes a connection that is upgraded for the one whose
- * handler it is. A turn of its own is within nobody's.
- */
-function turnOfItsOwn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

@@ -9,8 +9,6 @@ import type { Visit } from './visit.ts';
 
 const boundary = 'reveille-picture';
 const contentType = `multipart/x-mixed-replace; boundary=${boundary}`;
-/** An empty line before the first part: the library sends the head of an answer with its first bytes. */
-const preamble = '\r\n';
 const closing = `--${boundary}--\r\n`;
 
 export class DownlinkLeg implements CallLeg, Guest {
@@ -28,13 +26,16 @@ export class DownlinkLeg implements CallLeg, Guest {
     const opened = open(this);
     if (opened === null || this.#isClosed) return false;
     this.#hall.guests.add(this);
-    this.#visit.stream(contentType, preamble, () => {
+    this.#visit.stream(contentType, () => {
       if (this.#leave()) opened.gone();
     });
     return true;
   }
 
   tell(): void {}
+
+  /** HTTP has nothing to ask it; TCP asks. */
+  beat(): void {}
 
   close(): void {
     if (this.#leave()) this.#visit.end(closing);

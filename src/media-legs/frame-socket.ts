@@ -1,38 +1,27 @@
 /** A WebSocket as the legs here see it, and whose events it has. */
 
+/** It is never called before a call of its own to the socket returns. */
 export interface SocketOwner {
-  /** `bytes` are another message's once this has returned. */
-  received(bytes: Uint8Array, isBinary: boolean): void;
+  /** `bytes` are the owner's to keep. */
+  received(bytes: Buffer, isBinary: boolean): void;
+  /** It is answered already, as far as the peer reads. */
   pinged(): void;
-  /** The socket is closed and must not be touched. Called before a call of ours that closes it returns, too. */
+  /** What came is no WebSocket's, or too large: the socket closes itself. */
+  failed(): void;
+  /** The socket is closed; of every socket, once. */
   gone(): void;
 }
 
-/** What has become of a socket, as its place says between the library and us. */
-export interface SocketPlace {
-  /** Null: not yet open, or closed. */
-  socket: FrameSocket | null;
-  owner: SocketOwner | null;
-}
-
-/** What the library hangs on a socket: it copies the fields, so that what changes is behind one of them. */
-export interface SocketTag {
-  readonly place: SocketPlace;
-}
-
+/** Once it is closed its calls do nothing. */
 export interface FrameSocket {
-  /** 2: it was not taken, because as much as may waits already. */
-  send(text: string): number;
-  getBufferedAmount(): number;
-  /** A close frame, then the end of the stream. */
-  end(code: number, reason: string): void;
+  /** Bytes that wait to be sent. */
+  readonly bufferedAmount: number;
+  /** Bytes that have come, those of a message that is not whole included. */
+  readonly bytesRead: number;
+  send(text: string): void;
+  ping(): void;
+  /** A close frame; the connection ends when the peer answers it, or has not for a while. */
+  close(code: number, reason: string): void;
   /** The end without a close frame. */
-  close(): void;
-}
-
-const sendDropped = 2;
-
-/** False: the peer reads too little, and the text was not sent. */
-export function sendText(socket: FrameSocket, text: string): boolean {
-  return socket.send(text) !== sendDropped;
+  terminate(): void;
 }

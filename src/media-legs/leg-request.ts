@@ -1,27 +1,20 @@
 /**
- * A request at the listener, read into what somebody asks for; the library's memory of it is gone when its handler
- * returns. Who may come in is not judged here. Source: calls-and-media.md, Legs.
+ * A request at the listener, read into what somebody asks for. Who may come in is not judged here. Source:
+ * calls-and-media.md, Legs.
  */
+import type { IncomingMessage } from 'node:http';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import type { HttpRequest, us_socket_context_t } from '../base/uws.ts';
 import type { LegRefusal } from '../domain/call.ts';
 import { callTokenBytesMax } from '../domain/limits.ts';
 import { badWebSocketKey, methodNotAllowed, notFound, upgradeRequired, type HttpRefusal } from './refusal.ts';
 
-/** What the library wants back to make a WebSocket of the connection. */
-export interface Upgrade {
-  readonly webSocketKey: string;
-  readonly context: us_socket_context_t;
-}
-
 export type LegRequest =
-  | { readonly kind: 'device'; readonly token: string; readonly upgrade: Upgrade }
+  | { readonly kind: 'device'; readonly token: string }
   | {
       readonly kind: 'bridge';
       readonly bridgeKey: string;
       /** As it was written; null: none. */
       readonly sessionId: string | null;
-      readonly upgrade: Upgrade;
     }
   /** A device without WebSocket. */
   | { readonly kind: 'downlink'; readonly token: string }
@@ -33,43 +26,44 @@ const devicePath = '/media/v1/device';
 const bridgePath = '/media/v1/bridge';
 const downlinkPath = '/media/v1/downlink.mjpeg';
 
-/** `context`: null where the library found no well-formed Sec-WebSocket-Key. A LegRefusal: no credential, or none of its form. */
-export function readLegRequest(request: HttpRequest, context: us_socket_context_t | null): RequestOutcome {
-  const path = request.getUrl().replace(/\/$/, '');
+/** `asksForUpgrade`: by both headers that it takes. A LegRefusal: no credential, or none of its form. */
+export function readLegRequest(request: IncomingMessage, asksForUpgrade: boolean): RequestOutcome {
+  const [target = '', ...query] = (request.url ?? '').split('?');
+  const path = target.replace(/\/$/, '');
   if (path !== devicePath && path !== bridgePath && path !== downlinkPath) return fail(notFound);
-  if (request.getCaseSensitiveMethod() !== 'GET') return fail(methodNotAllowed);
-  if (path === downlinkPath) return readDownlink(request);
-  const upgrade = readUpgrade(request, context);
-  if (!upgrade.ok) return upgrade;
-  return path === devicePath ? readDevice(request, upgrade.value) : readBridge(request, upgrade.value);
+  if (request.method !== 'GET') return fail(methodNotAllowed);
+  const parameters = new URLSearchParams(query.join('?'));
+  if (path === downlinkPath) return readDownlink(request, parameters);
+  const wrong = asksForUpgrade ? faultOfUpgrade(request) : upgradeRequired;
+  if (wrong !== null) return fail(wrong);
+  return path === devicePath ? readDevice(request) : readBridge(request, parameters);
 }
 
-function readUpgrade(
-  request: HttpRequest,
-  context: us_socket_context_t | null,
-): Outcome<Upgrade, HttpRefusal> {
-  if (request.getHeader('upgrade').toLowerCase() !== 'websocket') return fail(upgradeRequired);
-  if (context === null) return fail(badWebSocketKey);
-  if (request.getHeader('sec-websocket-version') !== '13') return fail(upgradeRequired);
-  return succeed({ webSocketKey: request.getHeader('sec-websocket-key'), context });
+const keyForm = /^[+/0-9A-Za-z]{22}==$/;
+
+/** Null: none. */
+function faultOfUpgrade({ headers }: IncomingMessage): HttpRefusal | null {
+  if (headers.upgrade?.toLowerCase() !== 'websocket') return upgradeRequired;
+  if (!keyForm.test(headers['sec-websocket-key'] ?? '')) return badWebSocketKey;
+  return headers['sec-websocket-version'] === '13' ? null : upgradeRequired;
 }
 
-function readDevice(request: HttpRequest, upgrade: Upgrade): RequestOutcome {
+function readDevice(request: IncomingMessage): RequestOutcome {
   const token = bearerOf(request);
-  return token === null ? fail('malformed') : succeed({ kind: 'device', token, upgrade });
+  return token === null ? fail('malformed') : succeed({ kind: 'device', token });
 }
 
-function readBridge(request: HttpRequest, upgrade: Upgrade): RequestOutcome {
-  const session = readQuery(request, 'session');
+function readBridge(request: IncomingMessage, parameters: URLSearchParams): RequestOutcome {
+  const session = readOnce(parameters, 'session');
   if (!session.ok) return session;
   const bridgeKey = bearerOf(request);
   if (bridgeKey === null) return fail('bridge_key');
-  return succeed({ kind: 'bridge', bridgeKey, sessionId: session.value, upgrade });
+  return succeed({ kind: 'bridge', bridgeKey, sessionId: session.value });
 }
 
 /** A ticket goes before a token: it may do less. */
-function readDownlink(request: HttpRequest): RequestOutcome {
-  const ticket = readQuery(request, 'ticket');
+function readDownlink(request: IncomingMessage, parameters: URLSearchParams): RequestOutcome {
+  const ticket = readOnce(parameters, 'ticket');
   if (!ticket.ok) return ticket;
   if (ticket.value !== null) return succeed({ kind: 'viewer', ticket: ticket.value });
   const token = bearerOf(request);
@@ -77,20 +71,16 @@ function readDownlink(request: HttpRequest): RequestOutcome {
 }
 
 /** Null: it is not there. */
-function readQuery(request: HttpRequest, name: string): Outcome<string | null, HttpRefusal> {
-  const [value = null, ...more] = new URLSearchParams(request.getQuery() ?? '').getAll(name);
+function readOnce(parameters: URLSearchParams, name: string): Outcome<string | null, HttpRefusal> {
+  const [value = null, ...more] = parameters.getAll(name);
   return more.length === 0 ? succeed(value) : fail({ status: 400, sentence: `${name} stands once at most` });
 }
 
 const bearerForm = /^bearer +([\x21-\x7e]+)$/i;
 
-/** Null: none, more than one, or longer than a token is. `getHeader` would know one of several. */
-function bearerOf(request: HttpRequest): string | null {
-  const given: string[] = [];
-  request.forEach((name, value) => {
-    if (name === 'authorization') given.push(value);
-  });
-  const [only = '', ...more] = given;
+/** Null: none, more than one, or longer than a token is. `headers` would know one of several. */
+function bearerOf({ headersDistinct }: IncomingMessage): string | null {
+  const [only = '', ...more] = headersDistinct['authorization'] ?? [];
   const bearer = bearerForm.exec(only)?.[1];
   return bearer === undefined || more.length > 0 || bearer.length > callTokenBytesMax ? null : bearer;
 }

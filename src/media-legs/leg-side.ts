@@ -28,7 +28,7 @@ export function bridgeSide(leg: OpenBridgeLeg): LegSide {
       const heard = parseBridgeText(text);
       if (!heard.ok) return heard.error;
       if (heard.value.kind === 'answer') leg.answerAssignment(heard.value.accepted);
-      else leg.report(heard.value.report);
+      else leg.report(heard.value.report, heard.value.about);
       return null;
     },
   };

@@ -3,23 +3,22 @@
  * there are; what each does is its own, and the end of a call, or of all, comes from the desk. Source:
  * calls-and-media.md, Legs; running.md, Stopping.
  */
+import type { Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../base/clock.ts';
-import { ListeningApps } from '../base/listening-apps.ts';
 import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
-import { RecentCounts } from '../base/recent-counts.ts';
-import { descriptorsReserved, handshakeSocketsReserved } from '../domain/limits.ts';
+import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../domain/limits.ts';
 import type { CallDesk } from '../ports/call-desk.ts';
 import type { Log } from '../ports/log.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { Doorway } from './doorway.ts';
 import type { LegHall } from './leg-hall.ts';
-import { furnishMediaApp, type MediaAppHouse } from './media-app.ts';
+import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
 import type { MediaLegsSettings } from './settings.ts';
+import { readCertificate } from './tls-files.ts';
 
-const tickMs = 500;
-/** A WebSocket that was told to go, and stays, is cut by the library after 4 to 8 s, and does not tell. */
-const lingerMsMax = 8000;
-const lingerTicks = lingerMsMax / tickMs + 1;
+/** A leg is asked at one beat, and has to have answered at the next. */
+const beatMs = legSilenceMsMax / 2;
 const silenceReportMs = 1000;
 
 export interface MediaListenerHouse {
@@ -34,14 +33,15 @@ export interface MediaListenerHouse {
 export class MediaListener {
   readonly #settings: MediaLegsSettings;
   readonly #house: MediaListenerHouse;
-  readonly #apps: ListeningApps;
-  readonly #hall: LegHall = { guests: new Set(), dismissed: () => this.#dismissed.note('') };
-  readonly #dismissed = new RecentCounts(lingerTicks, lingerTicks);
+  readonly #server: MediaServer;
+  readonly #hall: LegHall = { guests: new Set(), leaving: new Set() };
   /** Descriptors that legs, those who want to be ones, and the other listeners may hold together. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
-  #connections = 0;
+  readonly #connections = new Set<Socket>();
+  #port = 0;
   #isOpen = true;
-  #stopTurning: Cancel | null = null;
+  #stopBeating: Cancel = () => undefined;
+  #isBeatDue = false;
   #silenceReportedMs = -Infinity;
 
   /** Throws when TLS is asked for and its files are not in order. */
@@ -55,23 +55,24 @@ export class MediaListener {
       hasRoom: () => this.#hasRoom(),
       reportSilence: () => this.#reportSilence(),
     });
-    const appHouse: MediaAppHouse = {
-      doorway,
-      connected: () => this.#mayStay(),
-      disconnected: () => (this.#connections -= 1),
-    };
-    this.#apps = new ListeningApps(settings, (app) => furnishMediaApp(app, appHouse));
+    this.#server = createMediaServer(readCertificate(settings.tls), {
+      connected: (socket) => this.#connected(socket),
+      visited: (visit) => doorway.handle(visit),
+    });
   }
 
   /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */
   async listen(): Promise<void> {
-    await this.#apps.listen();
-    this.#stopTurning = this.#house.clock.every(tickMs, () => this.#dismissed.turn());
+    const { host, port, handshakesMax } = this.#settings;
+    this.#port = await listenOn(this.#server, host, port, handshakesMax);
+    const { clock, log } = this.#house;
+    this.#server.on('error', (error) => log.error({ error: error.message }, 'the media listener failed'));
+    this.#stopBeating = clock.every(beatMs, () => this.#beat());
   }
 
   /** The real one, also when port 0 was asked for; 0 while it does not listen. */
   get address(): { readonly host: string; readonly port: number } {
-    return { host: this.#settings.host, port: this.#apps.port };
+    return { host: this.#settings.host, port: this.#port };
   }
 
   /** Legs, idle bridges and viewers. */
@@ -81,33 +82,40 @@ export class MediaListener {
 
   /** Descriptors held, those of peers included that have not asked for anything yet or were told to go. */
   get socketCount(): number {
-    return this.#connections + this.#dismissed.total;
+    return this.#connections.size;
   }
 
   /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
   reloadTls(): void {
-    this.#apps.reloadTls();
+    const certificate = readCertificate(this.#settings.tls);
+    if (certificate !== null) (this.#server as TlsServer).setSecureContext(certificate);
   }
 
   /** Takes no more connections, and lets nobody in who has one; the desk closes the legs. */
   drain(): void {
     this.#isOpen = false;
-    this.#apps.stopListening();
+    this.#port = 0;
+    this.#server.close();
   }
 
   /** Closes every socket that is left, telling nobody, and frees the port. */
   close(): void {
     this.drain();
+    this.#stopBeating();
     for (const guest of this.#hall.guests) guest.drop();
-    this.#apps.close();
-    this.#stopTurning?.();
-    this.#stopTurning = null;
+    for (const socket of this.#connections) socket.destroy();
   }
 
-  /** False: a socket that just came is one too many. */
+  #connected(socket: Socket): void {
+    this.#connections.add(socket);
+    socket.once('close', () => this.#connections.delete(socket));
+    if (!this.#mayStay()) socket.destroy();
+  }
+
+  /** False: a connection that just came is one too many. */
   #mayStay(): boolean {
-    this.#connections += 1;
-    const arrivals = this.#connections - this.legCount;
+    const { guests, leaving } = this.#hall;
+    const arrivals = this.socketCount - guests.size - leaving.size;
     return arrivals <= this.#settings.handshakesMax && !this.#isCrowded(handshakeSocketsReserved);
   }
 
@@ -118,6 +126,16 @@ export class MediaListener {
   /** More descriptors are held than may be, `spare` allowed beside them. */
   #isCrowded(spare: number): boolean {
     return this.socketCount + this.#house.otherSockets() > this.#socketsMax + spare;
+  }
+
+  /** Behind the sockets' turn: what came while the process stood still is read before anybody is taken for dead. */
+  #beat(): void {
+    if (this.#isBeatDue) return;
+    this.#isBeatDue = true;
+    setImmediate(() => {
+      this.#isBeatDue = false;
+      for (const guest of this.#hall.guests) guest.beat();
+    });
   }
 
   #reportSilence(): void {

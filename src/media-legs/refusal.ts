@@ -1,10 +1,16 @@
 /** What somebody who is not let in is answered: a status, and a sentence of what to do. Source: calls-and-media.md, Legs. */
 import type { LegRefusal } from '../domain/call.ts';
+import { legRequestBytesMax } from '../domain/limits.ts';
 
 export interface HttpRefusal {
   readonly status: number;
   readonly sentence: string;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface RefusalAnswer {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
 export const notFound: HttpRefusal = {
@@ -25,6 +31,26 @@ export const badWebSocketKey: HttpRefusal = {
   status: 400,
   sentence: 'the upgrade needs a Sec-WebSocket-Key of 24 characters',
 };
+
+export const noRequest: HttpRefusal = { status: 400, sentence: 'this is no request of HTTP/1.1' };
+export const requestTooLarge: HttpRefusal = {
+  status: 431,
+  sentence: `the request line and the headers are at most ${legRequestBytesMax} bytes`,
+};
+
+/** Every refusal ends its connection. */
+export function answerOf({ sentence, headers }: HttpRefusal): RefusalAnswer {
+  const body = JSON.stringify({ error: sentence });
+  return {
+    headers: {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': String(Buffer.byteLength(body)),
+      Connection: 'close',
+      ...headers,
+    },
+    body,
+  };
+}
 
 /** Of somebody whose connection may be tried again in a moment. */
 const retryAfterS = 2;

@@ -1,5 +1,4 @@
 /** What a deployment may set of the media listener. Its file of settings is read elsewhere. */
-import type { TlsFiles } from '../base/tls-files.ts';
 
 export interface MediaLegsSettings {
   readonly host: string;
@@ -9,8 +8,8 @@ export interface MediaLegsSettings {
   readonly legsMax: number;
   /** Connections that have not been let in yet. */
   readonly handshakesMax: number;
-  /** Null: plain WebSockets and HTTP. */
-  readonly tls: TlsFiles | null;
+  /** Paths of PEM files; null: plain WebSockets and HTTP. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
 }
 
 /** Source: running.md; what it leaves open is chosen here. */

@@ -1,24 +1,18 @@
 /**
  * A leg on a WebSocket: its frames, its texts, its pings, its end. What its texts mean is its side's, and what follows
- * from them the house's. Lifecycle: opening -> open -> lost or closed. Source: calls-and-media.md, Legs.
+ * from them the house's. Lifecycle: opening -> open -> closed. Source: calls-and-media.md, Legs.
  */
 import type { LegCloseReason, LegMessage } from '../domain/call.ts';
-import {
-  legBacklogBytesMax,
-  legFaultsMax,
-  mediaMessageBytesMax,
-  mediaTextBytesMax,
-} from '../domain/limits.ts';
+import { legBacklogBytesMax, legFaultsMax, mediaTextBytesMax } from '../domain/limits.ts';
 import { faultCloses, legCloses, type LegClose } from '../peer-wire/close-code.ts';
 import { decodeFrameHeader } from '../peer-wire/frame-header.ts';
 import { encodeLegError, encodeLegMessage } from '../peer-wire/leg-text.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
-import { sendText, type FrameSocket, type SocketOwner } from './frame-socket.ts';
+import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 import type { Guest, LegHall } from './leg-hall.ts';
 import type { LegSide } from './leg-side.ts';
 
-/** `lost`: the house has to learn that it is gone. `closed`: the house knows. */
-type Stage = 'opening' | 'open' | 'lost' | 'closed';
+type Stage = 'opening' | 'open' | 'closed';
 
 export class SocketLeg implements CallLeg, SocketOwner, Guest {
   readonly #socket: FrameSocket;
@@ -27,6 +21,8 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
   /** While it is open. */
   #side: LegSide | null = null;
   #faults = 0;
+  /** Of the socket, at the last beat. */
+  #bytesRead = -1;
 
   constructor(socket: FrameSocket, hall: LegHall) {
     this.#socket = socket;
@@ -37,21 +33,18 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
   enter(open: (leg: CallLeg) => LegSide | null): boolean {
     this.#hall.guests.add(this);
     const side = open(this);
-    if (side === null) {
-      this.close('ended');
-      return false;
-    }
-    if (this.#stage === 'opening') {
+    if (side === null) this.close('ended');
+    else if (this.#stage === 'opening') {
       this.#stage = 'open';
       this.#side = side;
-    } else if (this.#stage === 'lost') side.leg.gone();
-    return true;
+    }
+    return side !== null;
   }
 
-  received(bytes: Uint8Array, isBinary: boolean): void {
+  received(bytes: Buffer, isBinary: boolean): void {
     const side = this.#side;
     if (side === null) return;
-    if (bytes.length > (isBinary ? mediaMessageBytesMax : mediaTextBytesMax)) {
+    if (!isBinary && bytes.length > mediaTextBytesMax) {
       this.#expel(side, faultCloses.tooLarge);
       return;
     }
@@ -59,17 +52,34 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     if (fault !== null) this.#complain(side, fault);
   }
 
-  /** The library answers a ping by itself, as far as the peer reads. */
   pinged(): void {
     if (this.#side === null) return;
-    if (this.#socket.getBufferedAmount() > legBacklogBytesMax) this.#socket.close();
+    if (this.#isDeaf) this.#socket.terminate();
     else this.#side.leg.alive('ping');
+  }
+
+  failed(): void {
+    const side = this.#side;
+    if (this.#leave()) this.#hall.leaving.add(this);
+    side?.leg.gone();
   }
 
   gone(): void {
     const side = this.#side;
-    this.#leave('lost');
+    this.#leave();
+    this.#hall.leaving.delete(this);
     side?.leg.gone();
+  }
+
+  /** Any byte is a sign of life: behind a large frame the answer to a ping comes late. */
+  beat(): void {
+    const { bytesRead } = this.#socket;
+    if (bytesRead === this.#bytesRead) {
+      this.#socket.terminate();
+      return;
+    }
+    this.#bytesRead = bytesRead;
+    this.#socket.ping();
   }
 
   tell(message: LegMessage): void {
@@ -81,7 +91,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
   }
 
   drop(): void {
-    if (this.#leave('closed')) this.#socket.close();
+    if (this.#leave()) this.#socket.terminate();
   }
 
   #complain(side: LegSide, fault: string): void {
@@ -95,33 +105,35 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     if (this.#dismiss(close)) side.leg.gone();
   }
 
-  /** A socket that takes no more is closed, and its end comes as any other. */
+  /** A leg that takes no more is cut, and its end comes as any other. */
   #say(text: string): void {
-    if (this.#isHere && !sendText(this.#socket, text)) this.#socket.close();
+    if (this.#stage === 'closed') return;
+    if (this.#isDeaf) this.#socket.terminate();
+    else this.#socket.send(text);
+  }
+
+  get #isDeaf(): boolean {
+    return this.#socket.bufferedAmount > legBacklogBytesMax;
   }
 
   #dismiss({ code, reason }: LegClose): boolean {
-    if (!this.#leave('closed')) return false;
-    this.#hall.dismissed();
-    this.#socket.end(code, reason);
+    if (!this.#leave()) return false;
+    this.#hall.leaving.add(this);
+    this.#socket.close(code, reason);
     return true;
   }
 
-  get #isHere(): boolean {
-    return this.#stage === 'opening' || this.#stage === 'open';
-  }
-
   /** False: it has left before. */
-  #leave(stage: 'lost' | 'closed'): boolean {
-    if (!this.#isHere) return false;
-    this.#stage = stage;
+  #leave(): boolean {
+    if (this.#stage === 'closed') return false;
+    this.#stage = 'closed';
     this.#side = null;
     this.#hall.guests.delete(this);
     return true;
   }
 }
 
-function takeFrame({ leg }: LegSide, message: Uint8Array): string | null {
+function takeFrame({ leg }: LegSide, message: Buffer): string | null {
   const header = decodeFrameHeader(message);
   if (!header.ok) return header.error;
   leg.alive('media');

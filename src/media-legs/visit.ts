@@ -1,25 +1,53 @@
 /**
- * A request from its coming until it is refused, is a WebSocket, or has the whole of an answer that has no length. A
- * response of the library must not be touched after an abort; this is the only place that touches it.
+ * A request from its coming until it is refused, is a WebSocket, or has the whole of an answer that has no length. Only
+ * here is its connection written to before it is a WebSocket.
  */
-import { STATUS_CODES } from 'node:http';
-import type { HttpResponse } from '../base/uws.ts';
-import type { SocketPlace, SocketTag } from './frame-socket.ts';
-import type { Upgrade } from './leg-request.ts';
-import type { HttpRefusal } from './refusal.ts';
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { assert } from '../base/assert.ts';
+import type { FrameSocket, SocketOwner } from './frame-socket.ts';
+import { answerOf, type HttpRefusal } from './refusal.ts';
+import { openWebSocket } from './web-socket.ts';
 
 export class Visit {
-  readonly #response: HttpResponse;
+  readonly request: IncomingMessage;
+  readonly #response: ServerResponse;
+  /** What came behind a request for an upgrade; null: it is no such request. */
+  readonly #head: Buffer | null;
   #stage: 'asking' | 'streaming' | 'over' = 'asking';
   #whenGone: () => void = () => undefined;
 
-  /** Within the library's handler. */
-  constructor(response: HttpResponse) {
+  private constructor(request: IncomingMessage, response: ServerResponse, head: Buffer | null) {
+    this.request = request;
     this.#response = response;
-    response.onAborted(() => {
+    this.#head = head;
+    response.once('close', () => {
       this.#stage = 'over';
       this.#whenGone();
     });
+  }
+
+  /** Of somebody who asks for no upgrade. A body is thrown away, so that the end behind it is heard. */
+  static plain(request: IncomingMessage, response: ServerResponse): Visit {
+    request.resume();
+    return new Visit(request, response, null);
+  }
+
+  /**
+   * Of somebody who asks for an upgrade, whose connection Node leaves to us: it needs an answer on it, and somebody who
+   * reads. Who hangs up, or goes on talking before the answer, is cut.
+   */
+  static upgrading(request: IncomingMessage, head: Buffer): Visit {
+    const { socket } = request;
+    const response = new ServerResponse(request);
+    response.assignSocket(socket);
+    response.once('finish', () => socket.destroySoon());
+    socket.on('data', cut).on('end', cut);
+    return new Visit(request, response, head);
+  }
+
+  get asksForUpgrade(): boolean {
+    return this.#head !== null;
   }
 
   /** The visitor still waits for an answer. */
@@ -28,58 +56,49 @@ export class Visit {
   }
 
   /** Answers and closes the connection; does nothing when the visitor has gone. */
-  refuse({ status, sentence, headers = {} }: HttpRefusal): void {
+  refuse(refusal: HttpRefusal): void {
     if (this.#stage !== 'asking') return;
     this.#stage = 'over';
-    const response = this.#response;
-    response.cork(() => {
-      response.writeStatus(`${status} ${STATUS_CODES[status] ?? 'Unknown'}`);
-      response.writeHeader('Content-Type', 'application/json; charset=utf-8');
-      for (const [name, value] of Object.entries(headers)) response.writeHeader(name, value);
-      response.end(JSON.stringify({ error: sentence }), true);
-    });
+    const { headers, body } = answerOf(refusal);
+    this.#response.writeHead(refusal.status, headers).end(body);
   }
 
-  /**
-   * Opens a WebSocket with no subprotocol and no extension, whatever is offered. Its place has the socket, or null when
-   * the visitor has gone. Nothing else is done within the cork: behind it the library looks at memory that was the
-   * response's, and closes the connection by what others have written there since.
-   */
-  upgrade({ webSocketKey, context }: Upgrade): SocketPlace {
-    const place: SocketPlace = { socket: null, owner: null };
-    if (this.#stage !== 'asking') return place;
+  /** Of a visitor who asked for it. Calls `own` before it returns, or never: the visitor has gone. */
+  upgrade(own: (socket: FrameSocket) => SocketOwner): void {
+    assert(this.#head !== null, 'nobody is upgraded who did not ask for it');
+    if (this.#stage !== 'asking') return;
     this.#stage = 'over';
-    const tag: SocketTag = { place };
-    this.#response.cork(() => this.#response.upgrade(tag, webSocketKey, '', '', context));
-    return place;
+    const { socket } = this.request;
+    this.#response.detachSocket(socket);
+    socket.off('data', cut).off('end', cut);
+    openWebSocket(this.request, this.#head, own);
   }
 
-  /** Answers 200 and `first`, not empty, of a body that `end` ends. `whenGone`: the visitor hung up before. */
-  stream(contentType: string, first: string, whenGone: () => void): void {
+  /** Answers 200 and goes on with a body until `end`. `whenGone`: the connection is closed, whoever closed it. */
+  stream(contentType: string, whenGone: () => void): void {
     if (this.#stage !== 'asking') return;
     this.#stage = 'streaming';
     this.#whenGone = whenGone;
-    const response = this.#response;
-    response.cork(() => {
-      response.writeHeader('Content-Type', contentType);
-      response.writeHeader('Cache-Control', 'no-store');
-      response.writeHeader('Connection', 'close');
-      response.write(first);
+    this.#response.writeHead(200, {
+      'Content-Type': contentType,
+      'Cache-Control': 'no-store',
+      Connection: 'close',
     });
+    this.#response.flushHeaders();
   }
 
-  /**
-   * Ends the body with `last`. The peer was told to close the connection behind it, else the library does, after 8 to
-   * 12 s: told to close at once, it would write a header into the body.
-   */
+  /** Ends the body with `last`, and the connection behind it. */
   end(last: string): void {
     if (this.#stage !== 'streaming') return;
     this.#stage = 'over';
-    this.#response.cork(() => this.#response.end(last));
+    this.#response.end(last);
   }
 
-  /** Cuts the connection; `whenGone` is called. */
   cut(): void {
-    if (this.#stage !== 'over') this.#response.close();
+    this.request.socket.destroy();
   }
+}
+
+function cut(this: Socket): void {
+  this.destroy();
 }

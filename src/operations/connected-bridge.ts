@@ -89,10 +89,11 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
     if (this.#standing.kind === 'idle') this.#house.pool.answer(this.#standing.idle, accepted);
   }
 
-  report(report: CallReport): void {
+  report(report: CallReport, about: string | null = null): void {
     const { directory, telemetry } = this.#house;
-    if (this.#standing.kind === 'call') directory.report(this.#standing.sessionId, 'bridge', this, report);
-    else telemetry.callReport('stray');
+    const sessionId = this.#standing.kind === 'call' ? this.#standing.sessionId : null;
+    if (sessionId === null || (about !== null && about !== sessionId)) telemetry.callReport('stray');
+    else directory.report(sessionId, 'bridge', this, report);
   }
 
   alive(by: AliveSign): void {

@@ -10,7 +10,8 @@ import type { JsonObject } from '../domain/json.ts';
 export type BridgeText =
   /** Whether it takes the call that it was asked to take. */
   | { readonly kind: 'answer'; readonly accepted: boolean }
-  | { readonly kind: 'report'; readonly report: CallReport };
+  /** `about`: the session it names; null: none, so its own. */
+  | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null };
 
 const accepts: BridgeText = { kind: 'answer', accepted: true };
 const refuses: BridgeText = { kind: 'answer', accepted: false };
@@ -32,12 +33,19 @@ export function parseBridgeText(text: Uint8Array): Outcome<BridgeText, string> {
   }
 }
 
-function parseState({ state: given, reason }: JsonObject): Outcome<BridgeText, string> {
+function parseState({ state: given, reason, session }: JsonObject): Outcome<BridgeText, string> {
+  const about = sessionNamed(session);
   if (given === 'ended')
-    return succeed({ kind: 'report', report: { kind: 'end', reason: endReason(reason) } });
+    return succeed({ kind: 'report', report: { kind: 'end', reason: endReason(reason) }, about });
   const state = reportedStates.find((known) => known === given);
   if (state === undefined) return fail('the state is ringing, attempting, connected or ended');
-  return succeed({ kind: 'report', report: { kind: 'progress', state } });
+  return succeed({ kind: 'report', report: { kind: 'progress', state }, about });
+}
+
+/** What is no text names no session there could be. */
+function sessionNamed(given: unknown): string | null {
+  if (given === undefined || given === null) return null;
+  return typeof given === 'string' ? given : '';
 }
 
 /** A call is over whatever its bridge calls it. */

@@ -1,6 +1,6 @@
 /**
- * What a device may say of its call, from the bytes of a text message to a report. Strict where a field is known,
- * blind to fields that are not. Source: calls-and-media.md, Legs.
+ * What a device may say of its call, from the bytes of a text message to a report. Strict about the type,
+ * blind to fields it does not know. Source: calls-and-media.md, Legs.
  */
 import { decodeJsonObject } from '../base/json-object.ts';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
@@ -37,14 +37,14 @@ export function parseDeviceText(text: Uint8Array): Outcome<CallReport, string> {
     case 'reject':
       return succeed(rejected);
     case 'hangup':
-      return parseHangup(reason);
+      return succeed(hungUp(reason));
     default:
       return fail('the type of a device is accept, reject or hangup');
   }
 }
 
-function parseHangup(given: unknown): Outcome<CallReport, string> {
-  const reason = typeof given === 'number' ? hangupReasons[given] : undefined;
-  if (reason === undefined) return fail('the reason of hangup is a whole number from 0 to 8, or left out');
-  return succeed({ kind: 'end', reason });
+/** A device that hangs up has hung up, whatever its number says. */
+function hungUp(given: unknown): CallReport {
+  const known = typeof given === 'number' ? hangupReasons[given] : undefined;
+  return { kind: 'end', reason: known ?? 'hangup_device' };
 }

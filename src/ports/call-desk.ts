@@ -39,6 +39,8 @@ export interface OpenDeviceLeg {
 }
 
 export interface OpenBridgeLeg extends OpenDeviceLeg {
+  /** `about`: the session that the report names; another one's is ignored and counted. Null, or left out: its own. */
+  report(report: CallReport, about?: string | null): void;
   /** Its answer to `assign`. */
   answerAssignment(accepted: boolean): void;
 }

@@ -6,7 +6,6 @@ import { addressKey } from '../base/address-key.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { DeadlineWheel } from '../base/deadline-wheel.ts';
 import { drain } from '../base/drain.ts';
-import { ListeningApps } from '../base/listening-apps.ts';
 import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
 import type { HttpResponse } from '../base/uws.ts';
 import { descriptorsReserved, handshakeSocketsReserved } from '../domain/limits.ts';
@@ -16,10 +15,10 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import { Doorway } from './doorway.ts';
 import type { Arrival, Attendee, Gatehouse } from './gatehouse.ts';
 import { Handshake } from './handshake.ts';
+import { ListeningApps } from './listening-apps.ts';
 import type { SignalGatewaySettings } from './settings.ts';
 import { sleepAdvice } from './sleep-advice.ts';
 import { SocketCensus } from './socket-census.ts';
-import { furnishWebSocketApp, type WebSocketAppHouse } from './web-socket-app.ts';
 
 /** Half a second: a deadline is noticed within two ticks. */
 const tickMs = 500;
@@ -61,7 +60,7 @@ export class SignalListener {
       sleepAdvice: () => sleepAdvice(house.sleepServers()),
       reportFailure: (error) => this.#reportFailure(error),
     };
-    const appHouse: WebSocketAppHouse = {
+    this.#apps = new ListeningApps(settings, {
       doorway: new Doorway({
         addressOf: (response) => this.#addressOf(response),
         admitsHandshake: (address) => this.#admitsHandshake(address),
@@ -70,8 +69,7 @@ export class SignalListener {
       connected: (response) => this.#mayStay(response),
       disconnected: () => this.#gatehouse.census.disconnected(),
       opened: (socket, tag) => new Handshake(socket, tag, this.#gatehouse).start(),
-    };
-    this.#apps = new ListeningApps(settings, (app) => furnishWebSocketApp(app, appHouse));
+    });
   }
 
   /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */

@@ -1,5 +1,4 @@
 /** What a deployment may set of the signal listener. Its file of settings is read elsewhere; `tls` are paths. */
-import type { TlsFiles } from '../base/tls-files.ts';
 
 export interface SignalGatewaySettings {
   readonly host: string;
@@ -14,7 +13,7 @@ export interface SignalGatewaySettings {
   /** From the challenge to the login. */
   readonly loginDeadlineMs: number;
   /** Paths of PEM files; null: plain WebSockets. */
-  readonly tls: TlsFiles | null;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
 }
 
 /** Source: signal-wire.md and running.md; what they leave open is chosen here. */

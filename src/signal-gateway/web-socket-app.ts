@@ -1,11 +1,13 @@
 /**
- * Our handlers in the library's app: one for plain WebSockets, one for every certificate there has been.
+ * The library's app with our handlers in it: one for plain WebSockets, one for every certificate there has been.
  * Everything that the library would do by itself beside frames is off: timeouts, pings, compression.
  */
-import type { HttpResponse, TemplatedApp, WebSocket, WebSocketBehavior } from '../base/uws.ts';
+import { createApp, createTlsApp, type HttpResponse, type TemplatedApp } from '../base/uws.ts';
+import type { WebSocket, WebSocketBehavior } from '../base/uws.ts';
 import { signalBackpressureBytesMax, signalFrameBytesMax } from '../domain/limits.ts';
 import type { Doorway } from './doorway.ts';
 import { socketEnd, type FrameSocket, type SocketTag } from './frame-socket.ts';
+import type { SignalGatewaySettings } from './settings.ts';
 
 export interface WebSocketAppHouse {
   readonly doorway: Doorway;
@@ -16,9 +18,15 @@ export interface WebSocketAppHouse {
   opened(socket: FrameSocket, tag: SocketTag): void;
 }
 
-export function furnishWebSocketApp(app: TemplatedApp, house: WebSocketAppHouse): void {
+/** Throws when the certificate's files are not in order. */
+export function createWebSocketApp(
+  tls: SignalGatewaySettings['tls'],
+  house: WebSocketAppHouse,
+): TemplatedApp {
   const { doorway } = house;
-  app
+  const app =
+    tls === null ? createApp() : createTlsApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+  return app
     .filter((response, change) => {
       if (change < 0) house.disconnected();
       else if (!house.connected(response)) response.close();

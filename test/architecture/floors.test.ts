@@ -56,6 +56,7 @@ const uphill: Readonly<Record<string, string>> = {
   'a file outside the house': `import { x } from '../../test/run.ts';`,
   'a file without its ending': `import { x } from '../base/clock';`,
   'the front end behind its door': `import { App } from 'uWebSockets.js';`,
+  'WebSockets beside theirs': `import { WebSocketServer } from 'ws';`,
 };
 
 for (const [what, text] of Object.entries(uphill))

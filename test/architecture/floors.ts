@@ -35,10 +35,15 @@ function importViolation(path: string, specifier: string): string[] {
   return [`${path} imports ${target}, which is not on a lower floor`];
 }
 
-/** One package has its one door. */
+/** Packages that have their one door, or rooms of their own. */
+const doors: Readonly<Record<string, RegExp>> = {
+  'uWebSockets.js': /^src\/base\/uws\.ts$/,
+  ws: /^src\/(?:media-legs\/web-socket\.ts$|cli\/)/,
+};
+
 function packageViolation(path: string, specifier: string): string[] {
-  if (specifier !== 'uWebSockets.js' || path === 'src/base/uws.ts') return [];
-  return [`${path} imports ${specifier}, which only src/base/uws.ts may`];
+  const door = doors[specifier];
+  return door === undefined || door.test(path) ? [] : [`${path} imports ${specifier}, which it may not`];
 }
 
 function isBelow(target: string, path: string): boolean {

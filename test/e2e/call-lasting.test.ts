@@ -106,6 +106,7 @@ test('an orderly restart takes the call up again: legs come back with what they 
   t.after(() => second.stop());
   assert.equal(await isInCall(second), true);
   const back = await connectDevice(second, token);
+  assert.equal((await back.next('state'))['state'], 'connected');
   const bridgeBack = await connectBridge(second, { session });
   await bridgeBack.next('start');
   bridgeBack.report('ended');

@@ -189,6 +189,19 @@ test('a leg that comes to a call which has moved on is told how far it is', asyn
   await Promise.all([back.closed, bridge.closed]);
 });
 
+test('what a bridge says of another call changes nothing, and is counted', async () => {
+  const { session } = await issueCall(server, aRoom());
+  const bridge = await connectBridge(server, { session });
+  await bridge.next('start');
+  bridge.send({ type: 'state', session: 'another', state: 'ended' });
+  await bridge.ping();
+  assert.equal(await isInCall(server), true);
+  const metrics = await (await fetch(`http://127.0.0.1:${server.ports.ops}/metrics`)).text();
+  assert.match(metrics, /reveille_call_reports_total{result="stray"} [1-9]/);
+  bridge.send({ type: 'state', session, state: 'ended' });
+  await bridge.closed;
+});
+
 test('when a device takes one of its calls, the others end as replaced', async () => {
   const reader = await EventReader.fromNow(server.api);
   const taken = await issueCall(server, aRoom());

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { generateTokenId } from '../../src/domain/ids.ts';
+import { legSilenceMsMax } from '../../src/domain/limits.ts';
 import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
 import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
@@ -83,6 +84,26 @@ const kinds: readonly (readonly [string, 'upgraded' | 'plain', (raw: RawPeer, i:
     (raw) => {
       raw.socket.pause();
       raw.send(Buffer.concat(Array(2000).fill(ping)));
+    },
+  ],
+  ['breaks off within a frame', 'upgraded', (raw) => raw.socket.end(nonsense.subarray(0, 3))],
+  [
+    'resets within a frame',
+    'upgraded',
+    (raw) => raw.socket.write(hugeHead.subarray(0, 3), () => raw.socket.resetAndDestroy()),
+  ],
+  ['asks twice at once', 'plain', (raw) => raw.send(legUpgrade(hostileToken).repeat(2))],
+  [
+    'asks for an upgrade behind another request',
+    'plain',
+    (raw) => raw.send(plainRequest(`GET ${downlinkPath}`, hostileToken) + legUpgrade(hostileToken)),
+  ],
+  [
+    'takes pictures, and brings along a body without end',
+    'plain',
+    (raw) => {
+      raw.send(plainRequest(`GET ${downlinkPath}`, { ...hostileToken, 'Transfer-Encoding': 'chunked' }));
+      timers.push(setInterval(() => raw.send(`1000\r\n${'x'.repeat(0x1000)}\r\n`), 300));
     },
   ],
   ['asks for half an upgrade', 'plain', (raw) => raw.send(legUpgrade().slice(0, -2))],
@@ -173,8 +194,12 @@ test('hostile peers of every kind cost no good leg, no frame, no ping and no wor
     await beat();
     clock.advance(500);
   }
-  // Those that read nothing hear of their end only when they do; the others wait for the library's deadlines.
+  // Those that read nothing hear of their end only when they do; the others wait for the listener's deadlines.
   for (const { socket } of hostiles) socket.resume();
+  for (let waitedMs = 0; waitedMs <= legSilenceMsMax; waitedMs += legSilenceMsMax / 2) {
+    clock.advance(legSilenceMsMax / 2);
+    await beat();
+  }
   await Promise.all(hostiles.map(({ gone }) => gone));
   await until(() => listener.legCount === goodLegs);
   await beat();
@@ -185,6 +210,5 @@ test('hostile peers of every kind cost no good leg, no frame, no ping and no wor
 
   for (const { peer } of legs) peer.socket.close();
   for (const { socket } of hostiles) socket.destroy();
-  clock.advance(20_000);
   await until(() => listener.socketCount === 0);
 });

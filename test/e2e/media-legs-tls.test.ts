@@ -1,5 +1,6 @@
 /** The media listener with a certificate, and with another one later. Source: running.md, Processes and listeners. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.
 
 let directory: string;
 let certificate: TestCertificate;
+let clock: DrivenClock;
 let desk: FakeCallDesk;
 let telemetry: FakeTelemetry;
 let listener: MediaListener;
@@ -27,6 +29,7 @@ before(() => {
 after(() => rmSync(directory, { recursive: true }));
 
 beforeEach(() => {
+  clock = new DrivenClock();
   desk = new FakeCallDesk();
   telemetry = new FakeTelemetry();
 });
@@ -40,7 +43,7 @@ function newListener(): MediaListener {
   const { certFile, keyFile } = certificate;
   return new MediaListener(
     { ...mediaLegsDefaults, port: 0, tls: { certFile, keyFile } },
-    { clock: new DrivenClock(), desk, telemetry, log: new FakeLog(), otherSockets: () => 0 },
+    { clock, desk, telemetry, log: new FakeLog(), otherSockets: () => 0 },
   );
 }
 
@@ -90,6 +93,22 @@ test('a person watches over TLS until the call ends', { skip }, async () => {
   while (!received.endsWith('0\r\n\r\n')) await new Promise((turned) => setImmediate(turned));
   assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
   socket.destroy();
+});
+
+test('a leg that answers pings stays over TLS, and one that does not is gone', { skip }, async () => {
+  await listen();
+  const [answering, dead] = [await connect(), await connect()];
+  const opened = await desk.leg(2);
+  dead.socket.pause();
+  for (let beat = 0; beat < 2; beat++) {
+    const asked = once(answering.socket, 'ping');
+    clock.advance(8000);
+    await asked;
+    await answering.ping();
+  }
+  await desk.until(() => opened.goneTimes === 1);
+  await answering.ping();
+  assert.equal(listener.legCount, 1);
 });
 
 test('a peer that speaks no TLS is closed', { skip }, async () => {

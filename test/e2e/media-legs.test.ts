@@ -3,11 +3,12 @@
  * Source: calls-and-media.md, Legs.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import { readOpenFilesLimit } from '../../src/base/open-files-limit.ts';
 import type { LegCloseReason, LegRefusal } from '../../src/domain/call.ts';
 import { legRefusals } from '../../src/domain/call.ts';
-import { descriptorsReserved } from '../../src/domain/limits.ts';
+import { descriptorsReserved, mediaPiecesMax } from '../../src/domain/limits.ts';
 import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media-legs/settings.ts';
 import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
@@ -27,6 +28,7 @@ import {
   type MediaPeerOptions,
 } from '../support/media-peer.ts';
 import { RawPeer } from '../support/raw-peer.ts';
+import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
 let clock: DrivenClock;
 let desk: FakeCallDesk;
@@ -71,7 +73,7 @@ function connectBridge(path = bridgePath): Promise<MediaPeer> {
   return connect({ path, bearer: 'good-key' });
 }
 
-async function rawPeer(request?: string): Promise<RawPeer> {
+async function rawPeer(request?: string | Buffer): Promise<RawPeer> {
   const peer = await RawPeer.connect(port);
   sockets.push(peer);
   if (request !== undefined) peer.send(request);
@@ -150,6 +152,17 @@ test('a bridge is let in by its key, is offered a call, takes it, is told what t
   assert.deepEqual(opened.answers, [true, false]);
 });
 
+test('what comes in one piece with the upgrade is heard when the leg is let in', async () => {
+  await listen();
+  const release = desk.hold();
+  await rawPeer(Buffer.concat([Buffer.from(legUpgrade()), encodeFrame('{"type":"accept"}')]));
+  await desk.until(() => desk.asked.length === 1);
+  release();
+  const opened = await desk.leg();
+  await desk.until(() => opened.reports.length === 1);
+  assert.deepEqual(opened.signs, []);
+});
+
 test('what the house tells a leg while it lets it in arrives behind the upgrade', async () => {
   await listen();
   desk.onOpening = (leg) => leg.tell({ kind: 'assign', sessionId: desk.sessionId });
@@ -168,7 +181,12 @@ test('a bridge may ask for a session by name, which is passed on as it was meant
 
 const unauthorized = { Authorization: null };
 const twice = { Authorization: 'Bearer good-token\r\nAuthorization: Bearer good-token' };
+const longHeader = { 'X-Long': 'x'.repeat(4 * 1024) };
 const noLeg: readonly (readonly [string, string, LegRefusal | null])[] = [
+  ['what is this?\r\n\r\n', '405 Method Not Allowed', null],
+  ['GET / HTTP/9.9\r\n\r\n', '400 Bad Request', null],
+  [plainRequest(`GET ${downlinkPath}`, longHeader), '431 Request Header Fields Too Large', null],
+  [legUpgrade(longHeader), '431 Request Header Fields Too Large', null],
   [plainRequest('GET /'), '404 Not Found', null],
   [plainRequest('GET /media/v1'), '404 Not Found', null],
   [plainRequest('GET /media/v1/device//'), '404 Not Found', null],
@@ -202,6 +220,10 @@ const noLeg: readonly (readonly [string, string, LegRefusal | null])[] = [
   [legUpgrade(unauthorized, `GET ${bridgePath}`), '401 Unauthorized', 'bridge_key'],
   [legUpgrade({ Authorization: 'Bearer bad-key' }, `GET ${bridgePath}`), '401 Unauthorized', 'bridge_key'],
   [plainRequest(`GET ${downlinkPath}`), '401 Unauthorized', 'malformed'],
+  [plainRequest(`GET ${downlinkPath}`, { Expect: '100-continue' }), '401 Unauthorized', 'malformed'],
+  [plainRequest(`GET ${downlinkPath}`, { Expect: 'much' }), '401 Unauthorized', 'malformed'],
+  [`${plainRequest(`GET ${downlinkPath}`, { 'Content-Length': '4' })}body`, '401 Unauthorized', 'malformed'],
+  [legUpgrade(unauthorized, `GET ${downlinkPath}`), '401 Unauthorized', 'malformed'],
   [plainRequest(`GET ${downlinkPath}?ticket=`), '401 Unauthorized', 'ticket'],
   [plainRequest(`GET ${downlinkPath}?ticket=bad`), '401 Unauthorized', 'ticket'],
   [
@@ -263,22 +285,23 @@ test('a scheme is a scheme in any case, and its token may stand behind more than
   }
 });
 
-test('the upgrade picks no subprotocol and no extension', async () => {
-  await listen();
-  const leg = await rawPeer(
-    legUpgrade({
-      'Sec-WebSocket-Protocol': 'chat, reveille.media.v1',
-      'Sec-WebSocket-Extensions': 'permessage-deflate',
-    }),
-  );
-  const { status, headers } = await readHead(leg);
-  assert.equal(status, '101 Switching Protocols');
-  assert.equal(headers.get('sec-websocket-accept'), 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=');
-  assert.deepEqual(
-    [...headers.keys()].filter((name) => name.includes('protocol') || name.includes('extensions')),
-    [],
-  );
-});
+for (const protocols of ['chat, reveille.media.v1', ', not a list'])
+  test(`the upgrade picks no extension, and no subprotocol of "${protocols}"`, async () => {
+    await listen();
+    const leg = await rawPeer(
+      legUpgrade({
+        'Sec-WebSocket-Protocol': protocols,
+        'Sec-WebSocket-Extensions': 'permessage-deflate',
+      }),
+    );
+    const { status, headers } = await readHead(leg);
+    assert.equal(status, '101 Switching Protocols');
+    assert.equal(headers.get('sec-websocket-accept'), 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=');
+    assert.deepEqual(
+      [...headers.keys()].filter((name) => name.includes('protocol') || name.includes('extensions')),
+      [],
+    );
+  });
 
 const closes: readonly (readonly [LegCloseReason, string])[] = [
   ['ended', '1000 ended'],
@@ -390,17 +413,37 @@ test('1 MiB is a message, and a byte more reads an honest 1009', async () => {
   }
 });
 
-test('a text over 16 KiB is 1009, and 2 MiB of anything still is; beyond it the connection is cut', async () => {
+test('a text over 16 KiB is 1009, and so is a message of any size', async () => {
   await listen();
-  const [text, large, beyond] = [await connect(), await connect(), await connect()];
+  const [text, large, larger] = [await connect(), await connect(), await connect()];
   text.send(`{"type":"accept","x":"${'x'.repeat(16 * 1024)}"}`);
-  assert.equal(await text.closed, '1009 too_large');
-  large.send(Buffer.alloc(2 * 1024 * 1024));
-  assert.equal(await large.closed, '1009 too_large');
-  beyond.send(Buffer.alloc(2 * 1024 * 1024 + 1));
-  assert.equal(await beyond.closed, '1006');
+  large.send('x'.repeat(1024 * 1024 + 1));
+  larger.send(Buffer.alloc(16 * 1024 * 1024));
+  for (const leg of [text, large, larger]) assert.equal(await leg.closed, '1009 too_large');
   await desk.until(() => desk.legs.every(({ goneTimes }) => goneTimes === 1));
 });
+
+const broken: readonly (readonly [string, Buffer, string])[] = [
+  ['text that is no UTF-8', encodeFrame(Buffer.from([0xff])), '1007'],
+  ['a frame with a reserved bit', encodeFrame('{}', { reserved: 0x40 }), '1002'],
+  ['a frame without a mask', Buffer.from([0x81, 2, 0x7b, 0x7d]), '1002'],
+  ['a message in too many fragments', tooManyFragments(), '1008'],
+];
+for (const [name, bytes, code] of broken)
+  test(`${name} is ${code}, and its leg is gone at once`, async () => {
+    await listen();
+    const leg = new SignalPeer(await rawPeer(legUpgrade()));
+    await leg.readHead();
+    const opened = await desk.leg();
+    leg.raw.send(bytes);
+    assert.equal((await leg.readToEnd()).close, `${code} `);
+    assert.deepEqual([opened.goneTimes, listener.legCount], [1, 0]);
+  });
+
+function tooManyFragments(): Buffer {
+  const [first, next] = [encodeFrame('', { fin: false }), encodeFrame('x', { opcode: 0, fin: false })];
+  return Buffer.concat([first, ...Array<Buffer>(mediaPiecesMax).fill(next)]);
+}
 
 test('a leg that does not read what it is told is cut, and another loses nothing', async () => {
   await listen();
@@ -435,13 +478,39 @@ test('a leg that answers nothing, not even a ping of ours, is gone; one that onl
   const [dead, quiet] = [await rawPeer(legUpgrade()), await desk.leg()];
   assert.equal((await readHead(dead)).status, '101 Switching Protocols');
   const opened = await desk.leg(2);
-  await desk.until(() => opened.goneTimes === 1);
+  for (let beat = 0; beat < 2; beat++) {
+    const asked = once(answering.socket, 'ping');
+    clock.advance(8000);
+    await asked;
+    // Its pong was sent before this one of ours is asked for.
+    await answering.ping();
+  }
+  await dead.gone;
+  assert.equal(opened.goneTimes, 1);
   assert.equal(answering.socket.readyState, answering.socket.OPEN);
   assert.deepEqual(
     [quiet.goneTimes, quiet.signs, opened.signs],
-    [0, [], []],
+    [0, ['ping', 'ping'], []],
     'an answer to a ping is no ping',
   );
+});
+
+test('a leg whose large frame is on its way is not taken for dead', async () => {
+  await listen();
+  const leg = new SignalPeer(await rawPeer(legUpgrade()));
+  await leg.readHead();
+  const [opened, other] = [await desk.leg(), await connect()];
+  const large = encodeFrame(Buffer.concat([frame, Buffer.alloc(1000)]), { opcode: opcodes.binary });
+  for (let at = 0; at < large.length; at += 100) {
+    leg.raw.send(large.subarray(at, at + 100));
+    // What was sent before it has arrived when this is answered.
+    await other.ping();
+    clock.advance(8000);
+    // Its pong would have to wait for the end of the frame.
+    assert.equal((await leg.readFrame())?.opcode, opcodes.ping);
+  }
+  await desk.until(() => opened.signs.length === 1);
+  assert.deepEqual([opened.signs, opened.goneTimes], [['media'], 0]);
 });
 
 test('a device without WebSocket is a leg until its call ends, which ends the answer', async () => {
@@ -457,7 +526,7 @@ test('a device without WebSocket is a leg until its call ends, which ends the an
   opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ended', reason: 'lost' });
   opened.leg.close('ended');
   opened.leg.close('drain');
-  const body = '2\r\n\r\n\r\n16\r\n--reveille-picture--\r\n\r\n0\r\n\r\n';
+  const body = '16\r\n--reveille-picture--\r\n\r\n0\r\n\r\n';
   assert.equal(await device.read(body.length), body);
   assert.equal(headers.get('connection'), 'close');
   device.socket.end();
@@ -632,20 +701,19 @@ test('descriptors that others hold make it busy, and then closed to newcomers', 
   await assert.rejects(connect(), { code: 'ECONNRESET' });
 });
 
-test('a leg that was told to go is counted while it may hang on, and is cut by the library', async () => {
-  await listen();
+test('a leg that was told to go is counted while it hangs on, and is cut', async () => {
+  await listen({ handshakesMax: 1 });
   const lingering = await rawPeer(legUpgrade());
   await readHead(lingering);
   const opened = await desk.leg();
   opened.leg.close('ended');
   assert.deepEqual([listener.legCount, listener.socketCount], [0, 1]);
-  const beat = setInterval(() => lingering.send('still here'), 200);
+  await connect();
+  const beat = setInterval(() => lingering.send(encodeFrame('still here')), 200);
   await new Promise((closed) => lingering.socket.once('close', closed));
   clearInterval(beat);
-  clock.advance(8000);
-  assert.equal(listener.socketCount, 1);
-  clock.advance(500);
-  assert.equal(listener.socketCount, 0);
+  await until(() => listener.socketCount === 1);
+  assert.deepEqual([opened.goneTimes, listener.legCount], [0, 1]);
 });
 
 test('a drain takes nobody new, and leaves those who are here to the house', async () => {

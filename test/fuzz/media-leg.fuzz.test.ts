@@ -65,13 +65,7 @@ function pageDevice(fields: Record<string, unknown>): string {
   if (fields['type'] === 'accept') return JSON.stringify({ kind: 'progress', state: 'attempting' });
   if (fields['type'] === 'reject') return JSON.stringify(end('rejected'));
   if (fields['type'] !== 'hangup') return 'bad';
-  switch ('reason' in fields ? fields['reason'] : 0) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-    case 4:
-      return JSON.stringify(end('hangup_device'));
+  switch (fields['reason']) {
     case 5:
       return JSON.stringify(end('busy'));
     case 6:
@@ -81,22 +75,24 @@ function pageDevice(fields: Record<string, unknown>): string {
     case 8:
       return JSON.stringify(end('error'));
     default:
-      return 'bad';
+      return JSON.stringify(end('hangup_device'));
   }
 }
 
 const pageReasons = /^(hangup_(device|phone)|rejected|busy|cancelled|timeout|error|lost|replaced)$/;
 
-function pageBridge({ type, state, reason }: Record<string, unknown>): string {
+function pageBridge({ type, state, reason, session }: Record<string, unknown>): string {
+  const named = session ?? null;
+  const about = named === null || typeof named === 'string' ? named : '';
   if (type === 'accept' || type === 'refuse')
     return JSON.stringify({ kind: 'answer', accepted: type === 'accept' });
   if (type !== 'state' || typeof state !== 'string') return 'bad';
   if (/^(ringing|attempting|connected)$/.test(state))
-    return JSON.stringify({ kind: 'report', report: { kind: 'progress', state } });
+    return JSON.stringify({ kind: 'report', report: { kind: 'progress', state }, about });
   if (state !== 'ended') return 'bad';
   const said = reason ?? 'hangup_phone';
   const known = typeof said === 'string' && pageReasons.test(said) ? said : 'error';
-  return JSON.stringify({ kind: 'report', report: end(known) });
+  return JSON.stringify({ kind: 'report', report: end(known), about });
 }
 
 function pageFrame(bytes: Buffer): string {
@@ -125,6 +121,7 @@ function textFields(chance: Chance): Record<string, unknown> {
   if (chance.next() < 0.7)
     fields['state'] = pick(chance, ['ringing', 'attempting', 'connected', 'ended', 'ended', 'issued', 7]);
   if (chance.next() < 0.7) fields['reason'] = pick(chance, reasons);
+  if (chance.next() < 0.3) fields['session'] = pick(chance, ['one', '', 7, null]);
   if (chance.next() < 0.3) fields['more'] = pick(chance, ['ä', '睡眠', '😀']);
   return fields;
 }
@@ -236,9 +233,12 @@ const canaries: readonly (readonly [string, Reader])[] = [
     'takes the first of a repeated key',
     reworded('device', (text) => text.replace(/("type":"\w+"),"type":"\w+"/, '$1')),
   ],
-  ['takes null for no reason', reworded('device', (text) => text.replace('"reason":null', '"reason":0'))],
-  ['takes a number in quotes', reworded('device', (text) => text.replace('"reason":"1"', '"reason":1'))],
-  ['rounds a reason', reworded('device', (text) => text.replace('"reason":1.5', '"reason":1'))],
+  ['forgets the session', reworded('bridge', (text) => text.replace('"session":"one"', '"session":null'))],
+  ['takes a number in quotes', reworded('device', (text) => text.replace('"reason":"1"', '"reason":5'))],
+  [
+    'rounds a reason up, and up again',
+    reworded('device', (text) => text.replace('"reason":1.5', '"reason":6')),
+  ],
   ['reads a reason in any case', reworded('bridge', (text) => text.replace('"Busy"', '"busy"'))],
   [
     'takes an unknown reason for none',

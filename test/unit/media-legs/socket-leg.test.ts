@@ -4,42 +4,28 @@ import type { LegCloseReason, LegMessage } from '../../../src/domain/call.ts';
 import { generateSessionId } from '../../../src/domain/ids.ts';
 import { legFaultsMax } from '../../../src/domain/limits.ts';
 import type { FrameSocket } from '../../../src/media-legs/frame-socket.ts';
-import type { Guest, LegHall } from '../../../src/media-legs/leg-hall.ts';
+import type { Guest } from '../../../src/media-legs/leg-hall.ts';
 import { bridgeSide } from '../../../src/media-legs/leg-side.ts';
 import { SocketLeg } from '../../../src/media-legs/socket-leg.ts';
 import { FakeOpenLeg } from '../../support/fake-call-desk.ts';
 
-/** As the library's: it must not be touched once it is closed, and says so. */
 class FakeFrameSocket implements FrameSocket {
   readonly said: string[] = [];
-  bufferedBytes = 0;
-  takes = true;
-  isClosed = false;
-  onClosed = (): void => undefined;
+  bufferedAmount = 0;
+  bytesRead = 0;
+  isCut = false;
 
-  send(text: string): number {
-    this.#touch();
-    if (!this.takes) return 2;
-    this.said.push(text);
-    return 1;
+  send(text: string): void {
+    if (!this.isCut) this.said.push(text);
   }
-  getBufferedAmount(): number {
-    this.#touch();
-    return this.bufferedBytes;
+  ping(): void {
+    this.send('ping');
   }
-  end(code: number, reason: string): void {
-    this.#touch();
-    this.said.push(`${code} ${reason}`);
-    this.close();
+  close(code: number, reason: string): void {
+    this.send(`${code} ${reason}`);
   }
-  close(): void {
-    this.#touch();
-    this.isClosed = true;
-    this.onClosed();
-  }
-
-  #touch(): void {
-    if (this.isClosed) throw new Error('a closed socket was touched');
+  terminate(): void {
+    this.isCut = true;
   }
 }
 
@@ -52,17 +38,14 @@ const frame = Buffer.from('01010001028001e000000000ff', 'hex');
 
 let socket: FakeFrameSocket;
 let guests: Set<Guest>;
-let dismissals: number;
+let leaving: Set<Guest>;
 let leg: SocketLeg;
 let house: FakeOpenLeg;
 beforeEach(() => {
   socket = new FakeFrameSocket();
   guests = new Set();
-  dismissals = 0;
-  const hall: LegHall = { guests, dismissed: () => (dismissals += 1) };
-  leg = new SocketLeg(socket, hall);
-  // The library tells of every close before the call that closes returns.
-  socket.onClosed = () => leg.gone();
+  leaving = new Set();
+  leg = new SocketLeg(socket, { guests, leaving });
   house = new FakeOpenLeg('bridge', leg, () => undefined);
 });
 
@@ -78,6 +61,7 @@ function goOn(): void {
   leg.pinged();
   leg.tell(assign);
   leg.close('drain');
+  leg.failed();
   leg.gone();
   leg.drop();
 }
@@ -92,10 +76,11 @@ for (const [reason, close] of closes)
   test(`a leg that the house closes as ${reason} is told ${close}, and says nothing of it`, () => {
     enter();
     leg.close(reason);
+    assert.deepEqual([guests.size, leaving.size], [0, 1]);
     goOn();
     assert.deepEqual(socket.said, [close]);
     assert.deepEqual([house.goneTimes, house.signs, house.reports, house.answers], [0, [], [], []]);
-    assert.deepEqual([guests.size, dismissals], [0, 1]);
+    assert.deepEqual([guests.size, leaving.size], [0, 0]);
   });
 
 test('a leg whose peer is gone says so once, whatever comes after it', () => {
@@ -104,14 +89,34 @@ test('a leg whose peer is gone says so once, whatever comes after it', () => {
   leg.gone();
   goOn();
   assert.deepEqual([house.goneTimes, house.signs, socket.said], [1, [], []]);
-  assert.deepEqual([guests.size, dismissals], [0, 0]);
+  assert.deepEqual([guests.size, leaving.size], [0, 0]);
+});
+
+test('a leg whose socket closes itself for what came is gone at once, and leaves when it is closed', () => {
+  enter();
+  leg.failed();
+  assert.deepEqual([house.goneTimes, guests.size, leaving.size], [1, 0, 1]);
+  goOn();
+  assert.deepEqual([house.goneTimes, house.signs, socket.said, leaving.size], [1, [], [], 0]);
+});
+
+test('a leg is asked at every beat, and is cut when nothing has come since the last', () => {
+  enter();
+  leg.beat();
+  socket.bytesRead = 6;
+  leg.beat();
+  assert.deepEqual([socket.said, socket.isCut], [['ping', 'ping'], false]);
+  leg.beat();
+  assert.deepEqual([socket.said.length, socket.isCut, house.goneTimes], [2, true, 0]);
+  leg.gone();
+  assert.deepEqual([house.goneTimes, house.signs], [1, []]);
 });
 
 test('a leg that is dropped is cut, and tells nobody', () => {
   enter();
   leg.drop();
   goOn();
-  assert.deepEqual([house.goneTimes, socket.said, socket.isClosed, guests.size], [0, [], true, 0]);
+  assert.deepEqual([house.goneTimes, socket.said, socket.isCut, guests.size], [0, [], true, 0]);
 });
 
 test('a leg that comes too late is closed as ended', () => {
@@ -140,33 +145,27 @@ test('a leg that the house closes while it lets it in is closed, and says nothin
   assert.deepEqual([socket.said, house.goneTimes, guests.size], [['4409 replaced'], 0, 0]);
 });
 
-test('a leg that is lost while the house lets it in says that it is gone', () => {
-  leg.enter((opening) => {
-    socket.takes = false;
-    opening.tell(assign);
-    return bridgeSide(house);
-  });
-  goOn();
-  assert.deepEqual([socket.said, house.goneTimes, house.signs, guests.size], [[], 1, [], 0]);
-});
-
-test('a leg that does not take what it is told is cut and gone', () => {
+test('a leg that is told something behind 256 KiB it has not read is cut and gone', () => {
   enter();
-  socket.takes = false;
+  socket.bufferedAmount = 256 * 1024;
   leg.tell(assign);
+  socket.bufferedAmount += 1;
+  leg.tell(assign);
+  assert.deepEqual([socket.said, socket.isCut], [[assignText], true]);
+  leg.gone();
   goOn();
-  assert.deepEqual([socket.isClosed, socket.said, house.goneTimes], [true, [], 1]);
+  assert.equal(house.goneTimes, 1);
 });
 
 test('a leg that pings and does not read is cut and gone', () => {
   enter();
-  socket.bufferedBytes = 256 * 1024;
+  socket.bufferedAmount = 256 * 1024;
   leg.pinged();
-  assert.deepEqual(house.signs, ['ping']);
-  socket.bufferedBytes += 1;
+  assert.deepEqual([house.signs, socket.isCut], [['ping'], false]);
+  socket.bufferedAmount += 1;
   leg.pinged();
-  goOn();
-  assert.deepEqual([house.signs, house.goneTimes], [['ping'], 1]);
+  leg.gone();
+  assert.deepEqual([house.signs, socket.isCut, house.goneTimes], [['ping'], true, 1]);
 });
 
 test('frames and pings are signs of life, and what is not understood is none', () => {
@@ -185,32 +184,30 @@ test('the hundredth message that is not understood is answered, and is the last'
   leg.received(accept, false);
   assert.deepEqual([house.answers, house.goneTimes], [[true], 0]);
   leg.received(nonsense, true);
+  assert.deepEqual([house.goneTimes, guests.size, leaving.size], [1, 0, 1]);
   goOn();
   assert.equal(socket.said.length, legFaultsMax + 1);
   assert.equal(socket.said.at(-1), '4400 malformed');
-  assert.deepEqual([house.goneTimes, guests.size, dismissals], [1, 0, 1]);
+  assert.deepEqual([house.goneTimes, leaving.size], [1, 0]);
 });
 
 test('a leg that cannot be told what is wrong is cut, be it the hundredth time', () => {
   enter();
   for (let i = 1; i < legFaultsMax; i++) leg.received(nonsense, false);
-  socket.takes = false;
+  socket.bufferedAmount = 256 * 1024 + 1;
   leg.received(nonsense, false);
-  assert.deepEqual([house.goneTimes, socket.isClosed, dismissals], [1, true, 0]);
+  goOn();
+  assert.deepEqual([house.goneTimes, socket.isCut, socket.said.length], [1, true, legFaultsMax - 1]);
 });
 
-const sizes: readonly (readonly [string, number, boolean])[] = [
-  ['text', 16 * 1024, false],
-  ['binary', 1024 * 1024, true],
-];
-for (const [kind, bytesMax, isBinary] of sizes)
-  test(`a ${kind} message of ${bytesMax} bytes is read, and one more byte is 1009`, () => {
-    enter();
-    const message = Buffer.alloc(bytesMax + 1, ' ');
-    (isBinary ? frame : accept).copy(message);
-    leg.received(message.subarray(0, bytesMax), isBinary);
-    assert.deepEqual([house.signs, house.answers], isBinary ? [['media'], []] : [[], [true]]);
-    leg.received(message, isBinary);
-    goOn();
-    assert.deepEqual([socket.said, house.goneTimes], [['1009 too_large'], 1]);
-  });
+test('a text of 16 KiB is read, and one more byte is 1009', () => {
+  enter();
+  const text = Buffer.alloc(16 * 1024 + 1, ' ');
+  accept.copy(text);
+  leg.received(text.subarray(0, 16 * 1024), false);
+  assert.deepEqual(house.answers, [true]);
+  leg.received(text, false);
+  assert.equal(house.goneTimes, 1);
+  goOn();
+  assert.deepEqual([socket.said, house.goneTimes], [['1009 too_large'], 1]);
+});

@@ -55,7 +55,11 @@ const reports: readonly (readonly [object, CallReport])[] = [
 ];
 for (const [fields, report] of reports)
   test(`a bridge that says ${JSON.stringify(fields)} reports ${JSON.stringify(report)}`, () => {
-    assert.deepEqual(parseBridgeText(stateText(fields)), { ok: true, value: { kind: 'report', report } });
+    const about = 'session' in fields ? fields.session : null;
+    assert.deepEqual(parseBridgeText(stateText(fields)), {
+      ok: true,
+      value: { kind: 'report', report, about },
+    });
   });
 
 const stateSentence = /^the state is ringing, attempting, connected or ended$/;

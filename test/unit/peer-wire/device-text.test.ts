@@ -17,6 +17,15 @@ const good: readonly (readonly [string, CallReport])[] = [
   ['{"type":"hangup","reason":7}', { kind: 'end', reason: 'rejected' }],
   ['{"type":"hangup","reason":8}', { kind: 'end', reason: 'error' }],
   ['{"type":"hangup","reason":1.0}', { kind: 'end', reason: 'hangup_device' }],
+  ['{"type":"hangup","reason":9}', { kind: 'end', reason: 'hangup_device' }],
+  ['{"type":"hangup","reason":-1}', { kind: 'end', reason: 'hangup_device' }],
+  ['{"type":"hangup","reason":0.5}', { kind: 'end', reason: 'hangup_device' }],
+  ['{"type":"hangup","reason":1e300}', { kind: 'end', reason: 'hangup_device' }],
+  ['{"type":"hangup","reason":"5"}', { kind: 'end', reason: 'hangup_device' }],
+  ['{"type":"hangup","reason":"length"}', { kind: 'end', reason: 'hangup_device' }],
+  ['{"type":"hangup","reason":null}', { kind: 'end', reason: 'hangup_device' }],
+  ['{"type":"hangup","reason":[5]}', { kind: 'end', reason: 'hangup_device' }],
+  ['{"type":"hangup","reason":true}', { kind: 'end', reason: 'hangup_device' }],
   [
     ' {"more":{"type":"reject"}, "type" : "accept" , "reason":9}\n',
     { kind: 'progress', state: 'attempting' },
@@ -28,7 +37,6 @@ for (const [text, report] of good)
     assert.deepEqual(parseDeviceText(Buffer.from(text)), { ok: true, value: report });
   });
 
-const reasonSentence = /^the reason of hangup is a whole number from 0 to 8, or left out$/;
 const typeSentence = /^the type of a device is accept, reject or hangup$/;
 const formSentence = /^a text message is a JSON object with a type: /;
 const bad: readonly (readonly [string, RegExp])[] = [
@@ -49,15 +57,6 @@ const bad: readonly (readonly [string, RegExp])[] = [
   ['{"type":"refuse"}', typeSentence],
   ['{"type":"__proto__"}', typeSentence],
   ['{"__proto__":{"type":"accept"}}', typeSentence],
-  ['{"type":"hangup","reason":9}', reasonSentence],
-  ['{"type":"hangup","reason":-1}', reasonSentence],
-  ['{"type":"hangup","reason":0.5}', reasonSentence],
-  ['{"type":"hangup","reason":1e300}', reasonSentence],
-  ['{"type":"hangup","reason":"1"}', reasonSentence],
-  ['{"type":"hangup","reason":"length"}', reasonSentence],
-  ['{"type":"hangup","reason":null}', reasonSentence],
-  ['{"type":"hangup","reason":[1]}', reasonSentence],
-  ['{"type":"hangup","reason":true}', reasonSentence],
 ];
 for (const [text, sentence] of bad)
   test(`a device that says ${JSON.stringify(text)} is told what is expected`, () => {

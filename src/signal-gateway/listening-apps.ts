@@ -1,33 +1,29 @@
 /**
- * uWebSockets.js apps of one listener, and the port they listen on. An app cannot change its certificate: a reload
- * makes another on the same port, and the connections of the one before live on in it.
+ * The library's apps of one listener, and the port they listen on. An app cannot change its certificate: a reload
+ * makes another on the same port, and the connections of the one before live on in it. Source: signal-wire.md.
  */
-import { findFreePort } from './free-port.ts';
-import { readTlsFiles, type TlsFiles } from './tls-files.ts';
-import { closeListenSocket, createApp, createTlsApp, listenAtOnce } from './uws.ts';
-import type { ListenSocket, TemplatedApp } from './uws.ts';
+import { findFreePort } from '../base/free-port.ts';
+import { closeListenSocket, listenAtOnce, type ListenSocket, type TemplatedApp } from '../base/uws.ts';
+import type { SignalGatewaySettings } from './settings.ts';
+import { readTlsFiles } from './tls-files.ts';
+import { createWebSocketApp, type WebSocketAppHouse } from './web-socket-app.ts';
 
-export interface ListeningSettings {
-  readonly host: string;
-  /** 0: a free one. */
-  readonly port: number;
-  readonly tls: TlsFiles | null;
-}
+export type ListeningSettings = Pick<SignalGatewaySettings, 'host' | 'port' | 'tls'>;
 
 export class ListeningApps {
   readonly #settings: ListeningSettings;
-  readonly #furnish: (app: TemplatedApp) => void;
+  readonly #house: WebSocketAppHouse;
   readonly #replaced: TemplatedApp[] = [];
   #app: TemplatedApp;
   #tlsFiles: string | null;
   #listening: ListenSocket | null = null;
 
-  /** `furnish` puts the handlers into an app, each time one is made. Throws when TLS is asked for and its files are not in order. */
-  constructor(settings: ListeningSettings, furnish: (app: TemplatedApp) => void) {
+  /** Throws when TLS is asked for and its files are not in order. */
+  constructor(settings: ListeningSettings, house: WebSocketAppHouse) {
     this.#settings = settings;
-    this.#furnish = furnish;
+    this.#house = house;
     this.#tlsFiles = readTlsFiles(settings.tls);
-    this.#app = this.#createApp();
+    this.#app = createWebSocketApp(settings.tls, house);
   }
 
   /** The real one; 0 while it does not listen. */
@@ -50,7 +46,7 @@ export class ListeningApps {
   reloadTls(): void {
     const files = readTlsFiles(this.#settings.tls);
     if (files === this.#tlsFiles) return;
-    const next = this.#createApp();
+    const next = createWebSocketApp(this.#settings.tls, this.#house);
     if (this.#listening !== null) this.#moveListening(this.#listening, next);
     this.#tlsFiles = files;
     this.#replaced.push(this.#app);
@@ -67,14 +63,6 @@ export class ListeningApps {
   close(): void {
     this.stopListening();
     for (const app of [...this.#replaced, this.#app]) app.close();
-  }
-
-  #createApp(): TemplatedApp {
-    const { tls } = this.#settings;
-    const app =
-      tls === null ? createApp() : createTlsApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
-    this.#furnish(app);
-    return app;
   }
 
   /** All in one turn: the port is nobody's for no longer than it takes. */
