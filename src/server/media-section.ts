@@ -12,12 +12,7 @@ export const mediaSection = section({
     null,
     'By what people reach the media listener, in the links of viewer tickets; nothing: where it listens.',
   ),
-  bridge_keys: setting(
-    bearerKeyList(),
-    [],
-    'Development keys that make a bridge of any application.',
-    true,
-  ),
+  bridge_keys: setting(bearerKeyList(), [], 'Development keys that make a bridge of any application.', true),
   legs_max: setting(
     wholeNumber(1, 1_000_000),
     4000,
