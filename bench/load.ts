@@ -37,7 +37,7 @@ const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--
 
 /** Whatever hangs, the benchmark ends, and its processes with it. */
 const minutesPerRunMax = 12;
-const smokeMinutesMax = 2.5;
+const smokeMinutesMax = 4;
 
 function readPlan(): { plan: Plan; names: string[]; jsonFile: string | undefined } {
   const { values, positionals } = parseArgs({
