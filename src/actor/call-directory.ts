@@ -104,14 +104,16 @@ export class CallDirectory {
     return (this.#book.calls.find(sessionId)?.bridge ?? null) !== null;
   }
 
+  /** The session that the same application asked for, for the same device and room; null: none lives. */
+  findIssued(order: CallOrder): CallSession | null {
+    return this.sessionsOf(order.deviceId).find((session) => isOfSameCall(session, order)) ?? null;
+  }
+
   issue(order: CallOrder): IssueResult {
     return this.#news.after(() => {
-      const { appId, deviceId, room } = order;
-      const known = this.#book
-        .liveOf(deviceId)
-        .find(({ session }) => session.appId === appId && session.room.roomId === room.roomId);
+      const known = this.#book.liveOf(order.deviceId).find(({ session }) => isOfSameCall(session, order));
       if (known !== undefined) return this.#book.issueAgain(known, order);
-      if (!this.#makeRoom(deviceId)) return { kind: 'full' };
+      if (!this.#makeRoom(order.deviceId)) return { kind: 'full' };
       const session = this.#book.issue(order);
       this.#tell((follower) => follower.issued(session));
       return { kind: 'issued', session };
@@ -230,4 +232,9 @@ function tellLegs(call: LiveCall, { sessionId, state, reason }: CallChange, by: 
     if (leg !== null && leg !== by) leg.tell({ kind: 'state', sessionId, state, reason });
     if (state === 'ended') leg?.close('ended');
   }
+}
+
+/** Of two of one device. */
+function isOfSameCall(one: CallOrder, other: CallOrder): boolean {
+  return one.appId === other.appId && one.room.roomId === other.room.roomId;
 }

@@ -1,4 +1,5 @@
 /** Who may call, and which devices exist. Source: decisions.md, Registry and Permissions; running.md, Data. */
+import { createHash } from 'node:crypto';
 import type { AccessKeyId, ApplicationId, BridgeId, DeviceId, ProductId } from './ids.ts';
 
 export const permissions = [
@@ -73,4 +74,14 @@ export function holdsPermission(credential: Credential, permission: Permission):
 
 export function isExpired(device: Device, nowS: number): boolean {
   return device.expiresAt !== null && nowS >= device.expiresAt;
+}
+
+/** Whether a device may come in: it is there, enabled and unexpired. */
+export function isInService(device: Device | null, nowS: number): boolean {
+  return device !== null && !device.disabled && !isExpired(device, nowS);
+}
+
+/** What is kept of a bridge's bearer key: 64 lowercase hex digits of the SHA-256 of its UTF-8 text. */
+export function hashBridgeKey(key: string): string {
+  return createHash('sha256').update(key, 'utf8').digest('hex');
 }

@@ -1,7 +1,8 @@
 /** GET /v1/device/msgvoip-call-status. Source: API doc, Endpoint 3. */
 import { codeTexts, refusal } from '../domain/codes.ts';
 import { queryCallStatus, type CallStatusHouse } from '../operations/query-call-status.ts';
-import { decodeCallStatusQuery, encodeCallStatus } from '../rest/call-status.ts';
+import { encodeCallStatus } from '../rest/call-status.ts';
+import { decodeDeviceQuery } from '../rest/device-id.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
 export function callStatusRoute(house: CallStatusHouse): Route {
@@ -16,7 +17,7 @@ export function callStatusRoute(house: CallStatusHouse): Route {
     unverifiedCode: 50000,
     takesRequestId: false,
     handle(call) {
-      const deviceId = decodeCallStatusQuery(call.query);
+      const deviceId = decodeDeviceQuery(call.query);
       if (!deviceId.ok) return refuse(refusal(40003, deviceId.error));
       const answer = queryCallStatus(house, call.credential.appId, deviceId.value);
       return answer instanceof Promise ? answer.then(reply) : reply(answer);

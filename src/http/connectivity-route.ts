@@ -1,7 +1,8 @@
 /** GET /v1/device/connectivity. Source: API doc, Endpoint 1. */
 import { codeTexts, refusal } from '../domain/codes.ts';
 import { queryConnectivity, type ConnectivityHouse } from '../operations/query-connectivity.ts';
-import { decodeConnectivityQuery, encodeConnectivityRecord } from '../rest/connectivity.ts';
+import { encodeConnectivityRecord } from '../rest/connectivity.ts';
+import { decodeDeviceQuery } from '../rest/device-id.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
 export function connectivityRoute(house: ConnectivityHouse): Route {
@@ -15,7 +16,7 @@ export function connectivityRoute(house: ConnectivityHouse): Route {
     statusFromCode: false,
     takesRequestId: false,
     handle(call) {
-      const deviceId = decodeConnectivityQuery(call.query);
+      const deviceId = decodeDeviceQuery(call.query);
       if (!deviceId.ok) return refuse(refusal(40003, deviceId.error));
       const answer = queryConnectivity(house, call.credential.appId, deviceId.value);
       return answer instanceof Promise ? answer.then(reply) : reply(answer);

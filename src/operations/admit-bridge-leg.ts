@@ -3,8 +3,9 @@ import type { CallDirectory } from '../actor/call-directory.ts';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
 import type { LegRefusal } from '../domain/call.ts';
 import type { SessionId } from '../domain/ids.ts';
+import { hashBridgeKey } from '../domain/registry.ts';
 import type { BridgeAdmission } from '../ports/call-desk.ts';
-import { hashBridgeKey, mayServe, type BridgeKeys } from './bridge-keys.ts';
+import { mayServe, type BridgeKeys } from './bridge-keys.ts';
 
 interface BridgeLegHouse {
   readonly bridgeKeys: BridgeKeys;

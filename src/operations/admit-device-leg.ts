@@ -8,8 +8,7 @@ import { fail, succeed, type Outcome } from '../base/outcome.ts';
 import { checkCallToken } from '../call-token/call-token.ts';
 import type { TokenKeys } from '../call-token/token-keys.ts';
 import type { TokenRefusal } from '../domain/call.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import { isExpired } from '../domain/registry.ts';
+import { isInService } from '../domain/registry.ts';
 import type { DeviceAdmission } from '../ports/call-desk.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 
@@ -33,11 +32,7 @@ export async function admitDeviceLeg(
   const hasConnected = session !== null && session.connectedTokens.includes(tokenId);
   if (nowS >= expiresAtS && !hasConnected) return fail('expired');
   if (session === null) return fail('session_ended');
-  if (session.deviceId !== deviceId || !isWelcome(house.registry, deviceId, nowS)) return fail('device');
+  const isTheirs = session.deviceId === deviceId && isInService(house.registry.peekDevice(deviceId), nowS);
+  if (!isTheirs) return fail('device');
   return succeed({ sessionId, deviceId, tokenId, media: session.media });
-}
-
-function isWelcome(registry: RegistryReader, deviceId: DeviceId, nowS: number): boolean {
-  const device = registry.peekDevice(deviceId);
-  return device !== null && !device.disabled && !isExpired(device, nowS);
 }

@@ -3,9 +3,10 @@
  * the settings, which are good for all. Known by their SHA-256 alone, so that looking one up tells nothing by its time.
  * Source: calls-and-media.md, Legs.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { assert } from '../base/assert.ts';
 import { parseBridgeId, type ApplicationId, type BridgeId } from '../domain/ids.ts';
+import { hashBridgeKey } from '../domain/registry.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 
 export interface BridgeRights {
@@ -40,11 +41,6 @@ export class BridgeKeys {
     const index = matches.indexOf(true);
     return index === -1 ? null : developmentId(index + 1);
   }
-}
-
-/** 64 lowercase hex digits of the SHA-256 of the key's UTF-8 text. */
-export function hashBridgeKey(key: string): string {
-  return createHash('sha256').update(key, 'utf8').digest('hex');
 }
 
 export function mayServe({ appIds }: Pick<BridgeRights, 'appIds'>, appId: ApplicationId): boolean {

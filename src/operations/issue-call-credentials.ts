@@ -67,11 +67,8 @@ function findObstacle(house: CallCredentialsHouse, order: CallOrder): Why | null
 const noTokenRoom = 'device_id must not be so full of control characters that a token has no room for it';
 
 function findsBridge({ directory, bridges }: CallCredentialsHouse, order: CallOrder): boolean {
-  const { appId, deviceId, room } = order;
-  const known = directory
-    .sessionsOf(deviceId)
-    .find((session) => session.appId === appId && session.room.roomId === room.roomId);
-  return (known !== undefined && directory.hasBridge(known.sessionId)) || bridges.hasIdleFor(appId);
+  const known = directory.findIssued(order);
+  return (known !== null && directory.hasBridge(known.sessionId)) || bridges.hasIdleFor(order.appId);
 }
 
 async function issue(house: CallCredentialsHouse, order: CallOrder): Promise<Answer> {

@@ -4,7 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { DeviceId } from '../domain/ids.ts';
-import { isExpired } from '../domain/registry.ts';
+import { isInService } from '../domain/registry.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 
 /** What an unknown device's proof is checked against: the same work, and never right. */
@@ -19,5 +19,5 @@ export function proveDevice(
 ): boolean {
   const device = registry.peekDevice(login.deviceId);
   const proven = timingSafeEqual(computeMac(device?.secret ?? nobodysSecret), login.mac);
-  return proven && device !== null && !device.disabled && !isExpired(device, nowS);
+  return proven && isInService(device, nowS);
 }

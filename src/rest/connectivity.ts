@@ -1,14 +1,5 @@
-/** GET /v1/device/connectivity: query in, `data` out. Source: API doc, Endpoint 1 and Connectivity record. */
-import type { Outcome } from '../base/outcome.ts';
+/** GET /v1/device/connectivity: its `data`. Source: API doc, Endpoint 1 and Connectivity record. */
 import type { ConnectionTimes, ConnectivityRecord } from '../domain/connectivity.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import { decodeDeviceId } from './device-id.ts';
-import { parseQuery } from './query.ts';
-
-export function decodeConnectivityQuery(rawQuery: string): Outcome<DeviceId, string> {
-  const query = parseQuery(rawQuery);
-  return query.ok ? decodeDeviceId(query.value.get('device_id')) : query;
-}
 
 /** JSON text: written by hand because this answer is the hottest, and three shapes are all there is to it. */
 export function encodeConnectivityRecord(record: ConnectivityRecord): string {

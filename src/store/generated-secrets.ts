@@ -1,6 +1,7 @@
 /** Secrets and key ids that are made here. Random bytes of the system, in characters that need no quoting anywhere. */
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { AccessKeyId } from '../domain/ids.ts';
+import { hashBridgeKey } from '../domain/registry.ts';
 
 const secretBytes = 32;
 const accessKeyIdBytes = 10;
@@ -18,5 +19,5 @@ export function generateAccessKeyId(): AccessKeyId {
 /** What a bridge shows, to be told once, and what is kept of it. */
 export function generateBridgeKey(): { readonly key: string; readonly keySha256: string } {
   const key = generateSecret();
-  return { key, keySha256: hash('sha256', key) };
+  return { key, keySha256: hashBridgeKey(key) };
 }

@@ -12,8 +12,9 @@ import { descriptorsReserved, mediaPiecesMax } from '../../src/domain/limits.ts'
 import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media-legs/settings.ts';
 import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { callMedia } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeCallDesk, testMedia } from '../support/fake-call-desk.ts';
+import { FakeCallDesk } from '../support/fake-call-desk.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import {
   answerTo,
@@ -137,7 +138,7 @@ test('a bridge is let in by its key, is offered a call, takes it, is told what t
   bridge.send('{"type":"accept"}');
   await desk.until(() => opened.answers.length === 1);
   const room = { msgAppId: 'a', modelId: 'm', roomId: 'r', sessionKey: 'k', sessionToken: 't', payload: '' };
-  opened.leg.tell({ kind: 'start', room, media: testMedia, request: null });
+  opened.leg.tell({ kind: 'start', room, media: callMedia, request: null });
   assert.deepEqual(await bridge.nextMessage(), {
     type: 'start',
     request: null,

@@ -27,6 +27,18 @@ export const callMedia: CallMedia = {
   audioChannels: 1,
 };
 
+export const audioOnlyMedia: CallMedia = {
+  noVideo: true,
+  upVideo: 'none',
+  downVideo: 'none',
+  rotation: 0,
+  screen: null,
+  resolution: 'auto',
+  downAudio: 'alaw',
+  audioRate: 8000,
+  audioChannels: 1,
+};
+
 export const callRoom: CallRoom = {
   msgAppId: 'wx0123456789abcdef',
   modelId: 'model_1',

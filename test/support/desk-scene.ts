@@ -6,7 +6,7 @@ import type { Outcome } from '../../src/base/outcome.ts';
 import type { CallOrder, LegRefusal } from '../../src/domain/call.ts';
 import type { BridgeId, SessionId, TokenId } from '../../src/domain/ids.ts';
 import type { Bridge } from '../../src/domain/registry.ts';
-import { hashBridgeKey } from '../../src/operations/bridge-keys.ts';
+import { hashBridgeKey } from '../../src/domain/registry.ts';
 import { Desk } from '../../src/operations/call-desk.ts';
 import { ViewerTickets } from '../../src/operations/viewer-tickets.ts';
 import type { OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/ports/call-desk.ts';

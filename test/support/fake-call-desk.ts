@@ -4,7 +4,7 @@
  */
 import { EventEmitter, once } from 'node:events';
 import { fail, succeed, type Outcome } from '../../src/base/outcome.ts';
-import type { AliveSign, CallMedia, CallReport, LegRefusal } from '../../src/domain/call.ts';
+import type { AliveSign, CallReport, LegRefusal } from '../../src/domain/call.ts';
 import {
   generateSessionId,
   generateTokenId,
@@ -22,18 +22,7 @@ import type {
   ViewerAdmission,
 } from '../../src/ports/call-desk.ts';
 import type { CallLeg } from '../../src/ports/call-leg.ts';
-
-export const testMedia: CallMedia = {
-  noVideo: false,
-  upVideo: 'h264',
-  downVideo: 'mjpeg',
-  rotation: 0,
-  screen: { width: 160, height: 100 },
-  resolution: 'fit_screen',
-  downAudio: 'alaw',
-  audioRate: 8000,
-  audioChannels: 1,
-};
+import { callMedia } from './call-scene.ts';
 
 /** A leg as the house sees it, and what it said. */
 export class FakeOpenLeg implements OpenBridgeLeg {
@@ -94,7 +83,7 @@ export class FakeCallDesk implements CallDesk {
   constructor() {
     const deviceId = 'TESTDEVICE01' as DeviceId;
     const { sessionId } = this;
-    this.devices.set('good-token', { sessionId, deviceId, tokenId: generateTokenId(), media: testMedia });
+    this.devices.set('good-token', { sessionId, deviceId, tokenId: generateTokenId(), media: callMedia });
     this.bridges.set('good-key', {
       bridgeId: 'bridge-1' as BridgeId,
       keySha256: 'f'.repeat(64),

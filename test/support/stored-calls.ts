@@ -2,6 +2,7 @@
 import type { CallSession } from '../../src/domain/call.ts';
 import type { EventDraft } from '../../src/domain/events.ts';
 import type { ApplicationId, DeviceId, SessionId, TokenId } from '../../src/domain/ids.ts';
+import { audioOnlyMedia } from './call-scene.ts';
 
 export const videoCall: CallSession = {
   sessionId: '0190b1c2-7d3e-7000-8000-000000000001' as SessionId,
@@ -48,17 +49,7 @@ export const audioCall: CallSession = {
     sessionToken: '\ufeff\0\u{1f600}',
     payload: '',
   },
-  media: {
-    noVideo: true,
-    upVideo: 'none',
-    downVideo: 'none',
-    rotation: 0,
-    screen: null,
-    resolution: 'auto',
-    downAudio: 'alaw',
-    audioRate: 8000,
-    audioChannels: 1,
-  },
+  media: audioOnlyMedia,
   state: 'attempting',
   ringsFromMs: 1_800_000_005_001,
   hasSeenDevice: true,

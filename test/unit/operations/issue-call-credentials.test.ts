@@ -10,6 +10,7 @@ import {
   issueCallCredentials,
   type CallCredentialsHouse,
 } from '../../../src/operations/issue-call-credentials.ts';
+import { callMedia } from '../../support/call-scene.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import {
   FakeCallLeg,
@@ -31,19 +32,7 @@ const room: CallRoom = {
   payload: 'planted-payload',
 };
 
-const media: CallMedia = {
-  noVideo: false,
-  upVideo: 'h264',
-  downVideo: 'mjpeg',
-  rotation: 0,
-  screen: { width: 160, height: 100 },
-  resolution: 'fit_screen',
-  downAudio: 'alaw',
-  audioRate: 8000,
-  audioChannels: 1,
-};
-
-const otherMedia: CallMedia = { ...media, audioRate: 16_000 };
+const otherMedia: CallMedia = { ...callMedia, audioRate: 16_000 };
 const secret = 'planted signing key of 32 bytes!';
 const keys = new TokenKeys([{ kid: 'k1', secret: Buffer.from(secret) }]);
 
@@ -77,7 +66,7 @@ class Scene {
   }
 
   order(changes: Partial<CallOrder> = {}): CallOrder {
-    return { appId: testApp, deviceId: testDevice, room, media, callingTimeoutS: 30, ...changes };
+    return { appId: testApp, deviceId: testDevice, room, media: callMedia, callingTimeoutS: 30, ...changes };
   }
 
   ask(changes?: Partial<CallOrder>): Promise<Answer> {
@@ -126,7 +115,7 @@ test('a session is issued as it was ordered, and its peer id and its token speak
   const [session] = scene.sessions();
   assert.deepEqual(
     [session?.room, session?.media, session?.callingTimeoutS, session?.state],
-    [room, media, 45, 'issued'],
+    [room, callMedia, 45, 'issued'],
   );
   assert.equal(
     peerId,

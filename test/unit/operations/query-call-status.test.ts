@@ -5,6 +5,7 @@ import type { CallReport, LiveCallState } from '../../../src/domain/call.ts';
 import type { SessionId, TokenId } from '../../../src/domain/ids.ts';
 import { callCommitMsMax } from '../../../src/domain/limits.ts';
 import { queryCallStatus, type CallStatusHouse } from '../../../src/operations/query-call-status.ts';
+import { audioOnlyMedia } from '../../support/call-scene.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import {
   FakeCallLeg,
@@ -38,17 +39,7 @@ class Scene {
       appId: testApp,
       deviceId: testDevice,
       room: { msgAppId: 'wx', modelId: 'm', roomId, sessionKey: 'k', sessionToken: 't', payload: '' },
-      media: {
-        noVideo: true,
-        upVideo: 'none',
-        downVideo: 'none',
-        rotation: 0,
-        screen: null,
-        resolution: 'auto',
-        downAudio: 'alaw',
-        audioRate: 8000,
-        audioChannels: 1,
-      },
+      media: audioOnlyMedia,
       callingTimeoutS: 30,
     });
     assert.ok('session' in issued);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeCallStatusQuery, encodeCallStatus } from '../../../src/rest/call-status.ts';
+import { encodeCallStatus } from '../../../src/rest/call-status.ts';
+import { decodeDeviceQuery } from '../../../src/rest/device-id.ts';
 
 const good = [
   ['device_id=D', 'D'],
@@ -9,7 +10,7 @@ const good = [
 ] as const;
 for (const [query, deviceId] of good)
   test(`the call status of ${JSON.stringify(deviceId)} is asked by ${query}`, () => {
-    assert.deepEqual(decodeCallStatusQuery(query), { ok: true, value: deviceId });
+    assert.deepEqual(decodeDeviceQuery(query), { ok: true, value: deviceId });
   });
 
 const bad = [
@@ -23,7 +24,7 @@ const bad = [
 ] as const;
 for (const [query, message] of bad)
   test(`the query ${JSON.stringify(query.slice(0, 30))} is refused: ${message}`, () => {
-    assert.deepEqual(decodeCallStatusQuery(query), { ok: false, error: message });
+    assert.deepEqual(decodeDeviceQuery(query), { ok: false, error: message });
   });
 
 test('a call status is one word', () => {

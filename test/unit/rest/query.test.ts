@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseQuery } from '../../../src/rest/query.ts';
-import { decodeConnectivityQuery, encodeConnectivityRecord } from '../../../src/rest/connectivity.ts';
+import { encodeConnectivityRecord } from '../../../src/rest/connectivity.ts';
+import { decodeDeviceQuery } from '../../../src/rest/device-id.ts';
 import type { DeviceId } from '../../../src/domain/ids.ts';
 
 const good: [string, string, [string, string][]][] = [
@@ -52,7 +53,7 @@ for (const [name, raw] of bad) {
 }
 
 test('a device id is 1 to 255 bytes of UTF-8, not characters', () => {
-  const decode = (id: string): boolean => decodeConnectivityQuery(`device_id=${encodeURIComponent(id)}`).ok;
+  const decode = (id: string): boolean => decodeDeviceQuery(`device_id=${encodeURIComponent(id)}`).ok;
   assert.equal(decode('x'), true);
   assert.equal(decode('x'.repeat(255)), true);
   assert.equal(decode('x'.repeat(256)), false);
@@ -61,7 +62,7 @@ test('a device id is 1 to 255 bytes of UTF-8, not characters', () => {
   assert.equal(decode('😀'.repeat(63)), true);
   assert.equal(decode('😀'.repeat(64)), false);
   assert.equal(decode(''), false);
-  assert.equal(decodeConnectivityQuery('').ok, false);
+  assert.equal(decodeDeviceQuery('').ok, false);
 });
 
 test('a connectivity record is JSON whatever the device id holds', () => {
