@@ -60,7 +60,7 @@ function addWatch(calls: Command): void {
   const command = calls
     .command('watch')
     .description(
-      'Print a link that shows what the device of a call is shown. It opens once, within a minute.',
+      'Print a link that will show what the device of a call is shown; this release carries no pictures yet. It opens once, within a minute.',
     )
     .argument('<session>', 'the session')
     .action((of: string, _options: object, self: Command) => watchCall(contextOf(self), of));
