@@ -133,10 +133,11 @@ export interface VideoRequest extends Size {
 /** Said to a leg; the media legs turn it into a text message of the wire. */
 export type LegMessage =
   /** To a bridge: will you take this call? Answered by `accept` within 2 s. */
-  | { readonly kind: 'assign'; readonly sessionId: SessionId }
+  | { readonly kind: 'assign'; readonly sessionId: SessionId; readonly media: CallMedia }
   /** To the bridge that has the call. `request`: null for audio-only. */
   | {
       readonly kind: 'start';
+      readonly sessionId: SessionId;
       readonly room: CallRoom;
       readonly request: VideoRequest | null;
       readonly media: CallMedia;
@@ -176,6 +177,8 @@ export const legRefusals = [
   'unknown_session',
   'ticket',
   'viewers',
+  'load',
+  'engine',
   'busy',
   'unavailable',
 ] as const;

@@ -124,6 +124,36 @@ export const viewerTicketMsMax = 60_000;
 export const viewerTicketsMax = 1000;
 export const viewersPerSessionMax = 2;
 
+/** The media path. Finished JPEGs, or decoded pictures, that wait for a leg that does not keep up; the oldest goes. */
+export const picturesWaitingMax = 2;
+/** Coded frames that wait for a leg or a decoder, or as many bytes; beyond it all go, up to the next key frame. */
+export const codedFramesWaitingMax = 30;
+export const codedBytesWaitingMax = 1024 * 1024;
+/** Audio that waits for a leg, by its timestamps, and packets at most; the oldest goes. Source: calls-and-media.md, Legs. */
+export const audioWaitingMsMax = 500;
+export const audioPacketsWaitingMax = 100;
+/** A key frame is not asked for again sooner. */
+export const keyFrameAskMsMin = 500;
+/** Sides of a source frame; settings may ask for less. Source: calls-and-media.md, Resolution. */
+export const sourceSideMax = 4096;
+
+/** The link between the server and its media process. A message of it, and what may wait to be sent; beyond it the link is cut. */
+export const linkMessageBytesMax = 256 * 1024;
+export const linkBacklogBytesMax = 8 * 1024 * 1024;
+/** Each end shows so often that it lives, and is given up when nothing came for so long. */
+export const linkBeatMs = 1000;
+export const linkSilenceMsMax = 5000;
+/** A leg's signs of life cross the link no oftener than this. */
+export const legAliveMsMin = 1000;
+/** Questions of the media process that are not answered yet; beyond it a leg is answered 503. */
+export const linkQuestionsMax = 10_000;
+/** A media process that was started has this long until it listens, and to end when it is told to. */
+export const mediaStartMsMax = 20_000;
+export const mediaStopMsMax = 5000;
+/** Waits between a media process's end and the start of the next: none at first, then doubling from the least to the most. */
+export const mediaRestartMsMin = 250;
+export const mediaRestartMsMax = 5000;
+
 /** GET /v1/events and the outcome of a wakeup. */
 export const longPollSecondsMax = 30;
 /** Readers of one kind at once, waiting or not, on this node and of one application; full is 42901. */

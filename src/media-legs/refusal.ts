@@ -61,6 +61,8 @@ export function refusalOf(reason: LegRefusal): HttpRefusal {
       return { status: 404, sentence: sentences[reason] };
     case 'viewers':
       return { status: 409, sentence: sentences[reason] };
+    case 'load':
+    case 'engine':
     case 'busy':
     case 'unavailable':
       return {
@@ -89,6 +91,9 @@ const sentences: Readonly<Record<LegRefusal, string>> = {
   unknown_session: 'this bridge has no such session',
   ticket: 'the ticket is unknown, used or expired: ask for another one',
   viewers: 'as many people watch this session as may',
+  load: 'no worker has time left for the pictures of one more call: end one, or give the media process more processors',
+  engine:
+    'the pictures of this call would have to be made anew, and this machine has no decoder: see docs/media.md',
   busy: 'too many are connected at the moment, or the server is about to stop: come again',
   unavailable: 'whether you may come in cannot be told at the moment: come again',
 };

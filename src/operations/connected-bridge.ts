@@ -56,7 +56,8 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
   }
 
   ask(sessionId: SessionId): void {
-    this.tell({ kind: 'assign', sessionId });
+    const session = this.#house.directory.find(sessionId);
+    if (session !== null) this.tell({ kind: 'assign', sessionId, media: session.media });
   }
 
   /** False: the call is over by now, and it stands as before. */

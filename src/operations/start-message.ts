@@ -3,8 +3,8 @@ import type { CallMedia, CallSession, LegMessage, VideoRequest } from '../domain
 import { requestedSize } from '../video/auto-resolution.ts';
 
 /** `maxFps`: frames per second, of the setting. The room's secrets are in it. */
-export function startMessage({ room, media }: CallSession, maxFps: number): LegMessage {
-  return { kind: 'start', room, request: videoRequest(media, maxFps), media };
+export function startMessage({ sessionId, room, media }: CallSession, maxFps: number): LegMessage {
+  return { kind: 'start', sessionId, room, request: videoRequest(media, maxFps), media };
 }
 
 /** The scaled modes work on what `auto` asks for. Null: no picture goes to the device. */

@@ -1,7 +1,8 @@
 /** Every counter that has one label: its name, what it counts, and the labels that are there before the first is counted. */
-import type { Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import { callEndReasons, legRefusals } from '../domain/call.ts';
 import { eventTypes } from '../domain/events.ts';
+import { mediaFrameResults } from '../domain/picture.ts';
 import { signalEndReasons, signalRefusals } from '../domain/signal.ts';
 import { sleepEndReasons, sleepRefusals } from '../domain/sleep.ts';
 import {
@@ -89,5 +90,16 @@ export function registerTallies(registry: Registry) {
       'result',
       ['accepted', ...legRefusals],
     ),
+    mediaFrames: tally(
+      'reveille_media_frames_total',
+      'Frames of calls by what became of them.',
+      'result',
+      mediaFrameResults,
+    ),
+    mediaRebuilds: new Counter({
+      name: 'reveille_media_rebuilds_total',
+      help: 'Scalers and encoders made because the size of a source changed, the first ones included.',
+      registers: [registry],
+    }),
   };
 }

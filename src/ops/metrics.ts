@@ -5,6 +5,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { CallEndReason, LegRefusal } from '../domain/call.ts';
 import type { EventType } from '../domain/events.ts';
+import type { MediaFrameResult } from '../domain/picture.ts';
 import type { SignalEndReason, SignalRefusal } from '../domain/signal.ts';
 import type { SleepEndReason, SleepRefusal } from '../domain/sleep.ts';
 import type {
@@ -37,6 +38,7 @@ export class Metrics implements Telemetry {
   readonly #http = new HttpDurations();
   readonly #wakeupWrites = new DurationSeries();
   readonly #wakeupsToOnline = new DurationSeries(wakingBoundsS);
+  readonly #mediaFrameTimes = new DurationSeries();
   readonly #tallies: MetricTallies;
 
   constructor(sources: MetricSources) {
@@ -65,6 +67,11 @@ export class Metrics implements Telemetry {
         'reveille_wakeup_to_online_seconds',
         'From the accepted write of a wakeup to the signal login that completed it.',
         this.#wakeupsToOnline,
+      ),
+      exposeSeries(
+        'reveille_media_frame_seconds',
+        'From the coming of a frame at the bridge leg to its picture being finished.',
+        this.#mediaFrameTimes,
       ),
     ].join('\n');
   }
@@ -135,6 +142,18 @@ export class Metrics implements Telemetry {
 
   mediaLogin(result: 'accepted' | LegRefusal): void {
     this.#tallies.mediaLogins.add(result);
+  }
+
+  mediaFrames(result: MediaFrameResult, count: number): void {
+    this.#tallies.mediaFrames.add(result, count);
+  }
+
+  mediaRebuilds(count: number): void {
+    this.#tallies.mediaRebuilds.inc(count);
+  }
+
+  mediaFrameTime(seconds: number): void {
+    this.#mediaFrameTimes.observe(seconds);
   }
 }
 

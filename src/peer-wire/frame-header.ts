@@ -5,10 +5,9 @@
  */
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
 import { mediaFrameHeaderBytes } from '../domain/limits.ts';
+import { videoFrameFormats, type VideoFrameFormat } from '../domain/picture.ts';
 
 /** In the order of their numbers on the wire, from 1. */
-const videoFormats = ['h264', 'h265', 'mjpeg', 'i420'] as const;
-export type VideoFrameFormat = (typeof videoFormats)[number];
 const audioFormats = ['alaw', 'amr', 'opus', 'pcm'] as const;
 export type AudioFrameFormat = (typeof audioFormats)[number];
 
@@ -49,7 +48,7 @@ export function decodeFrameHeader(message: Uint8Array): Outcome<FrameHeader, str
 }
 
 function decodeVideo(view: DataView, isKeyFrame: boolean): Outcome<VideoFrameHeader, string> {
-  const format = videoFormats[view.getUint8(1) - 1];
+  const format = videoFrameFormats[view.getUint8(1) - 1];
   if (format === undefined)
     return fail('the format of video, byte 1, is 1 for H.264, 2 for H.265, 3 for MJPEG or 4 for I420');
   const width = view.getUint16(4);
@@ -73,7 +72,7 @@ export function encodeFrameHeader(header: FrameHeader): Buffer {
   const bytes = Buffer.alloc(mediaFrameHeaderBytes);
   bytes.writeUInt8(kindNumbers[header.kind], 0);
   if (header.kind === 'video') {
-    bytes.writeUInt8(videoFormats.indexOf(header.format) + 1, 1);
+    bytes.writeUInt8(videoFrameFormats.indexOf(header.format) + 1, 1);
     bytes.writeUInt16BE(header.isKeyFrame ? keyFrameFlag : 0, 2);
     bytes.writeUInt16BE(header.width, 4);
     bytes.writeUInt16BE(header.height, 6);

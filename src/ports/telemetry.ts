@@ -1,6 +1,7 @@
 /** What the house counts. Names and labels are those of running.md; the ops room turns them into metrics. */
 import type { CallEndReason, LegRefusal } from '../domain/call.ts';
 import type { EventType } from '../domain/events.ts';
+import type { MediaFrameResult } from '../domain/picture.ts';
 import type { SignalEndReason, SignalRefusal } from '../domain/signal.ts';
 import type { SleepEndReason, SleepRefusal } from '../domain/sleep.ts';
 
@@ -48,4 +49,10 @@ export interface Telemetry {
   bridgeAnswer(result: BridgeAnswerLabel): void;
   /** A leg asked to be let in at the media listener. */
   mediaLogin(result: 'accepted' | LegRefusal): void;
+  /** Frames of calls by what became of them; called for every frame. */
+  mediaFrames(result: MediaFrameResult, count: number): void;
+  /** Scalers and encoders made because a size changed, the first ones included. */
+  mediaRebuilds(count: number): void;
+  /** From a frame's coming at the bridge leg to its picture being finished. */
+  mediaFrameTime(seconds: number): void;
 }

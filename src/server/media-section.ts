@@ -1,7 +1,15 @@
-/** The settings of the media listener. Source: calls-and-media.md; what it leaves open is chosen here. */
+/** The settings of the media process and its listener. Source: calls-and-media.md; what it leaves open is chosen here. */
 import { deviceListenerSettings, pairedTlsFiles } from './device-listener-settings.ts';
 import { section, setting } from './settings-section.ts';
-import { bearerKeyList, listenAddress, optionalText, wholeNumber } from './settings-values.ts';
+import { sourceSideMax } from '../domain/limits.ts';
+import {
+  bearerKeyList,
+  listenAddress,
+  numberBetween,
+  oneOf,
+  optionalText,
+  wholeNumber,
+} from './settings-values.ts';
 
 const { tls_cert_file, tls_key_file } = deviceListenerSettings;
 
@@ -23,7 +31,48 @@ export const mediaSection = section({
     1000,
     'Connections that have not been let in yet, at once.',
   ),
-  max_fps: setting(wholeNumber(1, 60), 15, 'Frames per second that a bridge asks the phone for.'),
+  max_fps: setting(
+    wholeNumber(1, 60),
+    15,
+    'Frames per second that a bridge asks the phone for, and that pictures are made of at most.',
+  ),
+  process: setting(
+    oneOf('child', 'elsewhere'),
+    'child',
+    'Who carries media: a process that the server starts and watches, or one that connects to media.link_listen.',
+  ),
+  link_listen: setting(
+    listenAddress.nullable(),
+    null,
+    'Where a media process elsewhere connects, with media.process elsewhere; needs media.link_key_file.',
+  ),
+  link_server: setting(
+    listenAddress.nullable(),
+    null,
+    'Of serve --only media: the media.link_listen of its server.',
+  ),
+  link_key_file: setting(
+    optionalText('the path of a file'),
+    null,
+    'At least 32 bytes that a server and its media process elsewhere share; they encrypt the link, too.',
+  ),
+  workers: setting(
+    wholeNumber(0, 256),
+    0,
+    'Threads that decode, scale and encode; 0: one less than there are processors.',
+  ),
+  load_max: setting(
+    numberBetween(0.05, 1),
+    0.85,
+    "Share of the workers' time that calls may take; a call beyond it is refused.",
+  ),
+  quality: setting(wholeNumber(1, 100), 80, 'Of JPEGs, on the scale of libjpeg.'),
+  frame_width_max: setting(
+    wholeNumber(16, sourceSideMax),
+    1920,
+    'Pixels of the long side of a source frame; a larger one is dropped before it is decoded.',
+  ),
+  frame_height_max: setting(wholeNumber(16, sourceSideMax), 1080, 'The same of its short side.'),
   tls_cert_file,
   tls_key_file,
 }).superRefine(pairedTlsFiles);

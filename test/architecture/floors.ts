@@ -4,12 +4,12 @@ import { resolveImport, type SourceFile } from './source-tree.ts';
 const floors: readonly (readonly string[])[] = [
   ['base'],
   ['domain'],
-  ['tgv1', 'rest', 'sleep-wire', 'signal-wire', 'peer-wire', 'call-token', 'video'],
-  ['device', 'ports', 'client'],
-  ['actor', 'store', 'workers', 'webhooks'],
-  ['operations'],
+  ['tgv1', 'rest', 'sleep-wire', 'signal-wire', 'peer-wire', 'call-token', 'link-wire', 'video'],
+  ['device', 'ports', 'client', 'codec'],
+  ['actor', 'store', 'workers', 'webhooks', 'media-link'],
+  ['operations', 'relay'],
   ['http', 'sleep-gateway', 'signal-gateway', 'media-legs', 'ops'],
-  ['server'],
+  ['server', 'media-server'],
   ['cli'],
 ];
 
@@ -38,12 +38,18 @@ function importViolation(path: string, specifier: string): string[] {
 /** Packages that have their one door, or rooms of their own. */
 const doors: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^src\/base\/uws\.ts$/,
+  'node-av': /^src\/codec\//,
   ws: /^src\/(?:media-legs\/web-socket\.ts$|cli\/)/,
 };
 
 function packageViolation(path: string, specifier: string): string[] {
-  const door = doors[specifier];
+  const door = doors[packageOf(specifier)];
   return door === undefined || door.test(path) ? [] : [`${path} imports ${specifier}, which it may not`];
+}
+
+function packageOf(specifier: string): string {
+  const [first = '', second = ''] = specifier.split('/');
+  return first.startsWith('@') ? `${first}/${second}` : first;
 }
 
 function isBelow(target: string, path: string): boolean {

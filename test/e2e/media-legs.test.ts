@@ -133,12 +133,12 @@ test('a bridge is let in by its key, is offered a call, takes it, is told what t
   const bridge = await connectBridge();
   const opened = await desk.leg();
   assert.deepEqual([opened.kind, desk.asked], ['bridge', ['good-key']]);
-  opened.leg.tell({ kind: 'assign', sessionId: desk.sessionId });
+  opened.leg.tell({ kind: 'assign', sessionId: desk.sessionId, media: callMedia });
   assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: desk.sessionId });
   bridge.send('{"type":"accept"}');
   await desk.until(() => opened.answers.length === 1);
   const room = { msgAppId: 'a', modelId: 'm', roomId: 'r', sessionKey: 'k', sessionToken: 't', payload: '' };
-  opened.leg.tell({ kind: 'start', room, media: callMedia, request: null });
+  opened.leg.tell({ kind: 'start', sessionId: desk.sessionId, room, media: callMedia, request: null });
   assert.deepEqual(await bridge.nextMessage(), {
     type: 'start',
     request: null,
@@ -166,7 +166,7 @@ test('what comes in one piece with the upgrade is heard when the leg is let in',
 
 test('what the house tells a leg while it lets it in arrives behind the upgrade', async () => {
   await listen();
-  desk.onOpening = (leg) => leg.tell({ kind: 'assign', sessionId: desk.sessionId });
+  desk.onOpening = (leg) => leg.tell({ kind: 'assign', sessionId: desk.sessionId, media: callMedia });
   const bridge = await connectBridge(`${bridgePath}?session=${desk.sessionId}`);
   assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: desk.sessionId });
 });

@@ -294,6 +294,15 @@ export class FakeTelemetry implements Telemetry {
   mediaLogin(result: string): void {
     this.#add(`media login ${result}`);
   }
+  mediaFrames(result: string, count: number): void {
+    for (let i = 0; i < count; i++) this.#add(`media frame ${result}`);
+  }
+  mediaRebuilds(count: number): void {
+    for (let i = 0; i < count; i++) this.#add('media rebuild');
+  }
+  mediaFrameTime(): void {
+    this.#add('media frame time');
+  }
 
   #add(name: string): void {
     this.counts.set(name, this.count(name) + 1);

@@ -1,3 +1,4 @@
+import { callMedia } from '../../support/call-scene.ts';
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import type { LegCloseReason, LegMessage } from '../../../src/domain/call.ts';
@@ -30,7 +31,7 @@ class FakeFrameSocket implements FrameSocket {
 }
 
 const sessionId = generateSessionId();
-const assign: LegMessage = { kind: 'assign', sessionId };
+const assign: LegMessage = { kind: 'assign', sessionId, media: callMedia };
 const assignText = `{"type":"assign","session":"${sessionId}"}`;
 const accept = Buffer.from('{"type":"accept"}');
 const nonsense = Buffer.from('nonsense');

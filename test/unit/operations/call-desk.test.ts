@@ -50,20 +50,20 @@ test('an assigned bridge is asked for its session, and told its room and what to
   open.answerAssignment(true);
   const request = { width: 320, height: 240, rotation: 0, maxFps: 15 };
   assert.deepEqual(leg.told, [
-    { kind: 'assign', sessionId: call },
-    { kind: 'start', room: callRoom, request, media: callMedia },
+    { kind: 'assign', sessionId: call, media: callMedia },
+    { kind: 'start', sessionId: call, room: callRoom, request, media: callMedia },
   ]);
 });
 
 test('a bridge is told the room and the media of the latest request', async () => {
   const scene = new DeskScene();
   const bridge = await scene.openBridge();
-  await scene.newCall();
+  const { call } = await scene.newCall();
   const room = { ...callRoom, sessionToken: 'a newer one' };
   const media = { ...callMedia, downVideo: 'none' } as const;
   scene.issue(callOrder({ room, media }));
   bridge.open.answerAssignment(true);
-  assert.deepEqual(bridge.leg.told.at(-1), { kind: 'start', room, request: null, media });
+  assert.deepEqual(bridge.leg.told.at(-1), { kind: 'start', sessionId: call, room, request: null, media });
 });
 
 test('a bridge that refuses stays idle, and the next one is asked', async () => {
@@ -122,7 +122,7 @@ test('a bridge that is lost while its call is establishing is followed by an idl
   const { call } = await scene.newCall();
   first.open.answerAssignment(true);
   first.open.gone();
-  assert.deepEqual(second.leg.told.at(-1), { kind: 'assign', sessionId: call });
+  assert.deepEqual(second.leg.told.at(-1), { kind: 'assign', sessionId: call, media: callMedia });
 });
 
 test('a report of an idle bridge is stray, and a frame of one renews nothing', async () => {
@@ -243,7 +243,7 @@ for (const { name, change } of revocations) {
     change(scene);
     scene.desk.registryChanged();
     assert.deepEqual([busy.leg.closes, idle.leg.closes, other.leg.closes], [['revoked'], ['revoked'], []]);
-    assert.deepEqual(other.leg.told, [{ kind: 'assign', sessionId: call }]);
+    assert.deepEqual(other.leg.told, [{ kind: 'assign', sessionId: call, media: callMedia }]);
     assert.deepEqual(scene.desk.counts(), { device: 0, bridge: 0, idle_bridge: 1, viewer: 0 });
   });
 }

@@ -30,10 +30,10 @@ const media: CallMedia = {
 };
 
 const messages: readonly (readonly [string, LegMessage, string])[] = [
-  ['assign', { kind: 'assign', sessionId }, `{"type":"assign","session":"${sessionId}"}`],
+  ['assign', { kind: 'assign', sessionId, media }, `{"type":"assign","session":"${sessionId}"}`],
   [
     'start',
-    { kind: 'start', room, media, request: { width: 320, height: 240, rotation: 2, maxFps: 15 } },
+    { kind: 'start', sessionId, room, media, request: { width: 320, height: 240, rotation: 2, maxFps: 15 } },
     '{"type":"start","request":{"width":320,"height":240,"rotation":2,"max_fps":15},' +
       '"audio":{"format":"opus","rate":16000,"channels":2},"payload":"{\\"from\\":\\"backend\\"}",' +
       '"room":{"app_id":"wx-app","model_id":"model-1","room_id":"room-ä\\"1",' +
@@ -41,7 +41,13 @@ const messages: readonly (readonly [string, LegMessage, string])[] = [
   ],
   [
     'start of an audio-only call',
-    { kind: 'start', room: { ...room, payload: '' }, media: { ...media, noVideo: true }, request: null },
+    {
+      kind: 'start',
+      sessionId,
+      room: { ...room, payload: '' },
+      media: { ...media, noVideo: true },
+      request: null,
+    },
     '{"type":"start","request":null,"audio":{"format":"opus","rate":16000,"channels":2},"payload":"",' +
       '"room":{"app_id":"wx-app","model_id":"model-1","room_id":"room-ä\\"1",' +
       '"session_key":"the-key","session_token":"the-token"}}',

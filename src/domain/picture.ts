@@ -1,0 +1,110 @@
+/**
+ * Video of a call as the house speaks of it: frames that come in, pictures that go out, and what becomes of each.
+ * Source: calls-and-media.md, Legs and Resolution.
+ */
+import type { ResolutionMode, Size } from './call.ts';
+
+/** In the order of their numbers on the wire, from 1. */
+export const videoFrameFormats = ['h264', 'h265', 'mjpeg', 'i420'] as const;
+export type VideoFrameFormat = (typeof videoFrameFormats)[number];
+
+/** A frame on its way to be decoded. */
+export interface SourceFrame {
+  readonly format: VideoFrameFormat;
+  /** As its header says. */
+  readonly isKeyFrame: boolean;
+  /** Pixels, as its header says; 0: not said. The payload's own size counts. */
+  readonly width: number;
+  readonly height: number;
+  /** An Annex B access unit, one JPEG, or planes of Y, U and V without padding. Whoever takes the frame owns it. */
+  readonly payload: Uint8Array<ArrayBuffer>;
+}
+
+/** What is to be made of a decoded frame. `screen`: null only under `auto`. */
+export interface PictureShape {
+  readonly mode: ResolutionMode;
+  readonly screen: Size | null;
+}
+
+/** A finished JPEG. */
+export interface Picture {
+  readonly size: Size;
+  readonly jpeg: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Why no picture came of a frame. `undecodable`: corrupt; `too_large`: beyond the largest size; `no_key_frame`: it
+ * needs one that is missing; `too_small`: a side of the picture would be 0; `rebuild_failed`: scaler or encoder could not
+ * be made; `engine`: the worker that had it is gone.
+ */
+export const frameDrops = [
+  'undecodable',
+  'too_large',
+  'no_key_frame',
+  'too_small',
+  'rebuild_failed',
+  'engine',
+] as const;
+export type FrameDrop = (typeof frameDrops)[number];
+
+/** What came of one frame. */
+export interface FrameResult {
+  /** The decoded size; null: it was not decoded. */
+  readonly source: Size | null;
+  /** In the order of the shapes asked for; a drop where this one failed. Empty where none was asked for, or none is decoded. */
+  readonly pictures: readonly (Picture | FrameDrop)[];
+  /** Why the frame was not decoded at all; null: it was. */
+  readonly drop: FrameDrop | null;
+  /** The source can only go on from a key frame. */
+  readonly keyFrameWanted: boolean;
+  /** Scalers and encoders made for it. */
+  readonly rebuilds: number;
+  /** Milliseconds the worker spent on it. */
+  readonly workMs: number;
+}
+
+/**
+ * What became of the frames of calls, as they are counted. `encoded`: pictures that went out; `passed`: video sent on
+ * untouched; `audio`: packets sent on; then why a frame went nowhere: `slow_leg`: its receiver did not keep up; `paced`:
+ * above the frame rate; `unsupported`: nobody can make of it what the device takes.
+ */
+export const mediaFrameResults = [
+  'encoded',
+  'passed',
+  'audio',
+  ...frameDrops,
+  'slow_leg',
+  'paced',
+  'unsupported',
+] as const;
+export type MediaFrameResult = (typeof mediaFrameResults)[number];
+
+/** Why a call cannot be carried: the workers have no time left for it, or there is no decoder on this machine. */
+export type CarriageRefusal = 'load' | 'engine';
+
+/** One direction of a picture, as operators look at it. Rates are of the last seconds. */
+export interface StreamView {
+  readonly format: VideoFrameFormat;
+  /** Null: not known yet. */
+  readonly size: Size | null;
+  readonly framesPerSecond: number;
+  readonly bytesPerSecond: number;
+}
+
+/** A running session in the media process. */
+export interface MediaView {
+  readonly mode: ResolutionMode;
+  readonly hasDevice: boolean;
+  readonly hasBridge: boolean;
+  readonly viewers: number;
+  /** What the bridge sends, and what the device is sent; null: nothing has come. */
+  readonly source: StreamView | null;
+  readonly output: StreamView | null;
+  /** Frames and packets of both directions, since the session is there. */
+  readonly frames: Readonly<Record<MediaFrameResult, number>>;
+  readonly rebuilds: number;
+  readonly keyFramesAsked: number;
+  /** Milliseconds from a frame's coming to its picture, and of the worker alone; of the last frames; null: none yet. */
+  readonly frameMs: { readonly p50: number; readonly p99: number } | null;
+  readonly workMs: { readonly p50: number; readonly p99: number } | null;
+}
