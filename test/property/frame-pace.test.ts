@@ -1,0 +1,88 @@
+/** Whatever the timestamps of a source, as long as they go forwards, no more frames go on than the rate allows. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { FramePace } from '../../src/video/frame-pace.ts';
+
+function steps(step: fc.Arbitrary<number>): fc.Arbitrary<number[]> {
+  return fc.array(step, { maxLength: 300, size: 'max' });
+}
+
+/** A source of about one rate with jitter, of pauses now and then, or of no rate at all. */
+const stream = fc.record({
+  maxFps: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constant(15)),
+  startMs: fc.nat(0xffffffff),
+  stepsMs: fc.oneof(
+    steps(fc.integer({ min: 20, max: 46 })),
+    steps(fc.oneof({ arbitrary: fc.nat(40), weight: 20 }, { arbitrary: fc.nat(100_000), weight: 1 })),
+    steps(fc.nat(200)),
+  ),
+});
+
+/** When frames went on, in milliseconds from the first frame. */
+function admittedAt(
+  pace: { admits(timestampMs: number): boolean },
+  startMs: number,
+  stepsMs: readonly number[],
+): number[] {
+  const admitted: number[] = [];
+  let at = 0;
+  for (const stepMs of [0, ...stepsMs]) {
+    at += stepMs;
+    if (pace.admits((startMs + at) % 2 ** 32)) admitted.push(at);
+  }
+  return admitted;
+}
+
+/** By how many frames they are more than intervals in the time from one to another; the most there is. */
+function excess(admitted: readonly number[], maxFps: number): number {
+  let [least, most] = [Infinity, 0];
+  for (const [index, at] of admitted.entries()) {
+    const ahead = index - (at * maxFps) / 1000;
+    least = Math.min(least, ahead);
+    most = Math.max(most, ahead - least + 1);
+  }
+  return most;
+}
+
+const rounding = 1e-6;
+
+test('within any time no more frames go on than there are intervals in it, and two', () => {
+  fc.assert(
+    fc.property(stream, ({ maxFps, startMs, stepsMs }) => {
+      const admitted = admittedAt(new FramePace(maxFps), startMs, stepsMs);
+      assert.ok(excess(admitted, maxFps) <= 2 + rounding);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a frame goes on at the latest two intervals after the last one did', () => {
+  fc.assert(
+    fc.property(stream, ({ maxFps, startMs, stepsMs }) => {
+      const admitted = new Set(admittedAt(new FramePace(maxFps), startMs, stepsMs));
+      let [at, last] = [0, 0];
+      for (const stepMs of stepsMs) {
+        at += stepMs;
+        if (admitted.has(at)) last = at;
+        else assert.ok(at - last < 2000 / maxFps, `none from ${last} to ${at} ms`);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a pace that lets one in ten through beyond the rate is found', () => {
+  const leaky = (maxFps: number): { admits(timestampMs: number): boolean } => {
+    const pace = new FramePace(maxFps);
+    let asked = 0;
+    return { admits: (at) => pace.admits(at) || (asked += 1) % 10 === 0 };
+  };
+  const found = fc.check(
+    fc.property(stream, ({ maxFps, startMs, stepsMs }) => {
+      assert.ok(excess(admittedAt(leaky(maxFps), startMs, stepsMs), maxFps) <= 2 + rounding);
+    }),
+    { numRuns: 500 },
+  );
+  assert.equal(found.failed, true);
+});
