@@ -42,6 +42,11 @@ export class TokenKeys {
     return first;
   }
 
+  /** For another process that checks: they are secrets. */
+  export(): TokenKey[] {
+    return this.#live.map(({ kid, key }) => ({ kid, secret: key.export() }));
+  }
+
   /** Null: no such key is live, or not any more. */
   find(kid: string): LiveTokenKey | null {
     return this.#live.find((live) => live.kid === kid) ?? null;

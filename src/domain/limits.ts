@@ -129,13 +129,31 @@ export const picturesWaitingMax = 2;
 /** Coded frames that wait for a leg or a decoder, or as many bytes; beyond it all go, up to the next key frame. */
 export const codedFramesWaitingMax = 30;
 export const codedBytesWaitingMax = 1024 * 1024;
-/** Audio that waits for a leg, by its timestamps, and packets at most; the oldest goes. Source: calls-and-media.md, Legs. */
+/**
+ * Audio that waits for a leg, by its timestamps, and packets and bytes at most; the oldest goes, the newest stays. The bytes
+ * are those of 500 ms in the widest format. Source: calls-and-media.md, Legs.
+ */
 export const audioWaitingMsMax = 500;
 export const audioPacketsWaitingMax = 100;
+export const audioBytesWaitingMax = 96_000;
+/** The last frames of a session whose times are kept, for the view of operators. */
+export const frameTimesKeptMax = 256;
 /** A key frame is not asked for again sooner. */
 export const keyFrameAskMsMin = 500;
 /** Sides of a source frame; settings may ask for less. Source: calls-and-media.md, Resolution. */
 export const sourceSideMax = 4096;
+
+/** Sessions of one transcoding worker, however small their load; another is refused. */
+export const transcodersPerWorkerMax = 256;
+/** Over how long the load of workers and sessions is measured. */
+export const loadWindowMs = 5000;
+/** A worker that has frames and answers none of them for so long hangs in native code: its process has to be ended. */
+export const workerSilenceMsMax = 10_000;
+/** The end of the workers waits so long for what they still do. */
+export const workersStopMsMax = 3000;
+
+/** Shapes of pictures that a session's transcoder keeps a scaler and an encoder for; the one not used for longest goes. */
+export const pictureShapesKeptMax = 4;
 
 /** The link between the server and its media process. A message of it, and what may wait to be sent; beyond it the link is cut. */
 export const linkMessageBytesMax = 256 * 1024;
@@ -147,6 +165,23 @@ export const linkSilenceMsMax = 5000;
 export const legAliveMsMin = 1000;
 /** Questions of the media process that are not answered yet; beyond it a leg is answered 503. */
 export const linkQuestionsMax = 10_000;
+/** Who was let in and has not come yet: after so long, or beyond so many the first of them, is forgotten. */
+export const linkGrantMsMax = 10_000;
+export const linkGrantsMax = 10_000;
+/** Legs that one media process has open; beyond it one is closed as soon as it is opened. */
+export const linkLegsMax = 1_000_000;
+/** Sessions that operators ask to see at once, and for how long one is waited for; beyond either there is nothing to see. */
+export const linkViewsMax = 100;
+export const linkViewMsMax = 1000;
+/** What is counted crosses this often, and at once when so many logins or times have come together. */
+export const linkTallyMs = 250;
+export const linkTallyItemsMax = 1024;
+/** Lines of the media process's log that cross in a second, and the text of one; beyond it they are lost, and counted. */
+export const linkLogLinesMax = 100;
+export const linkLogCharactersMax = 16 * 1024;
+/** Connections to the port of the link, the link included, and how long one has for its handshake. */
+export const linkConnectionsMax = 16;
+export const linkHandshakeMsMax = 10_000;
 /** A media process that was started has this long until it listens, and to end when it is told to. */
 export const mediaStartMsMax = 20_000;
 export const mediaStopMsMax = 5000;

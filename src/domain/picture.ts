@@ -66,7 +66,8 @@ export interface FrameResult {
 /**
  * What became of the frames of calls, as they are counted. `encoded`: pictures that went out; `passed`: video sent on
  * untouched; `audio`: packets sent on; then why a frame went nowhere: `slow_leg`: its receiver did not keep up; `paced`:
- * above the frame rate; `unsupported`: nobody can make of it what the device takes.
+ * above the frame rate; `unsupported`: nobody can make of it what the device takes; `no_receiver`: nobody was there to
+ * have it.
  */
 export const mediaFrameResults = [
   'encoded',
@@ -76,6 +77,7 @@ export const mediaFrameResults = [
   'slow_leg',
   'paced',
   'unsupported',
+  'no_receiver',
 ] as const;
 export type MediaFrameResult = (typeof mediaFrameResults)[number];
 

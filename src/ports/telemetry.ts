@@ -56,3 +56,9 @@ export interface Telemetry {
   /** From a frame's coming at the bridge leg to its picture being finished. */
   mediaFrameTime(seconds: number): void;
 }
+
+/** What the media process counts. */
+export type MediaTelemetry = Pick<
+  Telemetry,
+  'mediaLogin' | 'mediaFrames' | 'mediaRebuilds' | 'mediaFrameTime'
+>;

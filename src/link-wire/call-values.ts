@@ -1,0 +1,99 @@
+/** What is said of calls and their legs on the link: the shapes of the domain's values, checked when they are read. */
+import { z } from 'zod';
+import {
+  audioChannelCounts,
+  audioRates,
+  callEndReasons,
+  callStates,
+  downlinkAudioFormats,
+  downlinkVideoFormats,
+  resolutionModes,
+  uplinkVideoFormats,
+  videoRotations,
+} from '../domain/call.ts';
+import type { ApplicationId, BridgeId, DeviceId, SessionId, TokenId } from '../domain/ids.ts';
+import { callPayloadBytesMax, callTextBytesMax, screenSideMax } from '../domain/limits.ts';
+
+/** Of ids and whatever else is short. */
+const wordCharactersMax = 1024;
+
+function word<Branded extends string>() {
+  return z
+    .string()
+    .max(wordCharactersMax)
+    .transform((text) => text as Branded);
+}
+
+export const sessionId = word<SessionId>();
+
+const side = z.int().min(1).max(screenSideMax);
+const size = z.strictObject({ width: side, height: side });
+
+const callMedia = z.strictObject({
+  noVideo: z.boolean(),
+  upVideo: z.enum(uplinkVideoFormats),
+  downVideo: z.enum(downlinkVideoFormats),
+  rotation: z.literal(videoRotations),
+  screen: size.nullable(),
+  resolution: z.enum(resolutionModes),
+  downAudio: z.enum(downlinkAudioFormats),
+  audioRate: z.literal(audioRates),
+  audioChannels: z.literal(audioChannelCounts),
+});
+
+const roomText = z.string().max(callTextBytesMax);
+const callRoom = z.strictObject({
+  msgAppId: roomText,
+  modelId: roomText,
+  roomId: roomText,
+  sessionKey: roomText,
+  sessionToken: roomText,
+  payload: z.string().max(callPayloadBytesMax),
+});
+
+const videoRequest = size.extend({ rotation: z.literal(videoRotations), maxFps: z.int().min(1) });
+
+export const legMessage = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('assign'), sessionId, media: callMedia }),
+  z.strictObject({
+    kind: z.literal('start'),
+    sessionId,
+    room: callRoom,
+    request: videoRequest.nullable(),
+    media: callMedia,
+  }),
+  z.strictObject({
+    kind: z.literal('state'),
+    sessionId,
+    state: z.enum(callStates),
+    reason: z.enum(callEndReasons).nullable(),
+  }),
+]);
+
+export const callReport = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('progress'), state: z.enum(['ringing', 'attempting', 'connected']) }),
+  z.strictObject({ kind: z.literal('end'), reason: z.enum(callEndReasons) }),
+]);
+
+const deviceAdmission = z.strictObject({
+  sessionId,
+  deviceId: word<DeviceId>(),
+  tokenId: word<TokenId>(),
+  media: callMedia,
+});
+
+const bridgeAdmission = z.strictObject({
+  bridgeId: word<BridgeId>(),
+  keySha256: z.string().length(64),
+  appIds: z.array(word<ApplicationId>()).readonly().nullable(),
+  sessionId: sessionId.nullable(),
+});
+
+const viewerAdmission = z.strictObject({ sessionId });
+
+/** Who was let in, and to what. */
+export const admittedLeg = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('device'), admission: deviceAdmission }),
+  z.strictObject({ kind: z.literal('bridge'), admission: bridgeAdmission }),
+  z.strictObject({ kind: z.literal('viewer'), admission: viewerAdmission }),
+]);

@@ -1,0 +1,85 @@
+/**
+ * The link breaks at its Nth message, for every N of a run that says everything: no leg stays open at either end, nobody
+ * waits for ever, and each end is told once.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Outcome } from '../../src/base/outcome.ts';
+import type { LegRefusal } from '../../src/domain/call.ts';
+import type { CallLeg } from '../../src/ports/call-leg.ts';
+import { progress } from '../support/call-scene.ts';
+import { bridgeKey, DeskScene } from '../support/desk-scene.ts';
+import { FakeCallLeg } from '../support/fakes.ts';
+import { LinkedDesk } from '../support/linked-desk.ts';
+
+interface Come<Open> {
+  readonly leg: FakeCallLeg;
+  readonly open: Open | null;
+}
+
+/** Null where the link was broken by then. */
+async function come<Admission, Open>(
+  link: LinkedDesk,
+  asked: Promise<Outcome<Admission, LegRefusal>>,
+  openAt: (admission: Admission, leg: CallLeg) => Open | null,
+): Promise<Come<Open>> {
+  const admission = await asked;
+  const leg = new FakeCallLeg();
+  const open = admission.ok ? openAt(admission.value, leg) : null;
+  await link.settle();
+  return { leg, open };
+}
+
+/** A call with everybody in it, another bridge that waits, views, tallies and lines; its legs are open at its end. */
+async function runCall(scene: DeskScene, link: LinkedDesk): Promise<Come<unknown>[]> {
+  await link.ready();
+  const { desk, log, telemetry } = link.media;
+  const { call, token } = await scene.newCall();
+  const openBridge = desk.openBridgeLeg.bind(desk);
+  const waiting = await come(link, desk.admitBridge(bridgeKey, null), openBridge);
+  waiting.open?.answerAssignment(true);
+  await link.settle();
+  const idle = await come(link, desk.admitBridge(bridgeKey, null), openBridge);
+  const device = await come(link, desk.admitDevice(token), desk.openDeviceLeg.bind(desk));
+  const viewer = await come(link, desk.admitViewer(scene.ticket(call)), desk.openViewer.bind(desk));
+  device.open?.report(progress('attempting'));
+  waiting.open?.report(progress('connected'));
+  device.open?.alive('media');
+  telemetry.mediaFrames('encoded', 1);
+  log.info({}, 'a line');
+  await link.settle();
+  const seen = link.server.view(call);
+  link.server.updateKeys();
+  await link.pass(2000);
+  assert.equal(await seen, null);
+  const passing = await come(link, desk.admitViewer(scene.ticket(call)), desk.openViewer.bind(desk));
+  passing.open?.gone();
+  await link.settle();
+  return [waiting, idle, device, viewer];
+}
+
+const nobody = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
+
+test('a link that breaks at any message leaves no leg open', async () => {
+  const scene = new DeskScene();
+  const whole = new LinkedDesk(scene);
+  const open = await runCall(scene, whole);
+  assert.deepEqual(scene.desk.counts(), { device: 1, bridge: 1, idle_bridge: 1, viewer: 1 });
+  assert.deepEqual([open.length, whole.serverEnds, whole.mediaEnds], [4, [], []]);
+  const { writes } = whole.pair;
+  assert.ok(writes > 30, `a run says little: ${writes} messages`);
+  for (let breaksAt = 1; breaksAt <= writes; breaksAt += 1) await runBroken(breaksAt);
+});
+
+async function runBroken(breaksAt: number): Promise<void> {
+  const scene = new DeskScene();
+  const link = new LinkedDesk(scene, { breaksAt });
+  const legs = await runCall(scene, link);
+  const at = `broken at message ${breaksAt}`;
+  assert.deepEqual(scene.desk.counts(), nobody, at);
+  for (const { leg, open } of legs)
+    assert.equal(leg.closes.length, open === null ? 0 : 1, `${at}: a leg was closed ${leg.closes.join()}`);
+  assert.deepEqual([link.serverEnds.length, link.mediaEnds.length], [1, 1], at);
+  scene.clock.advance(3000);
+  assert.equal(scene.clock.pendingTimers, 1, `${at}: only the wheel turns`);
+}
