@@ -1,18 +1,18 @@
 /**
- * Who is let in: what a request asks for is put to the desk, which takes its time, and its answer becomes a leg or a
- * refusal. Every refusal closes its connection. Source: calls-and-media.md, Legs.
+ * Who is let in: what a request asks for is put to the desk, which takes its time, then whether it can be carried to the
+ * relay; the answer becomes a leg or a refusal. Every refusal closes its connection. Source: calls-and-media.md, Legs.
  */
 import type { Clock } from '../base/clock.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import { settlesWithin } from '../base/settles-within.ts';
 import type { LegRefusal } from '../domain/call.ts';
 import { legAdmissionMsMax } from '../domain/limits.ts';
-import type { CallDesk, OpenViewer } from '../ports/call-desk.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import { DownlinkLeg } from './downlink-leg.ts';
+import type { BridgeAdmission, CallDesk, DeviceAdmission, ViewerAdmission } from '../ports/call-desk.ts';
+import type { MediaTelemetry } from '../ports/telemetry.ts';
+import { BridgeLeg } from './bridge-leg.ts';
+import { DownlinkLeg, type DownlinkDoors } from './downlink-leg.ts';
 import type { LegHall } from './leg-hall.ts';
-import { readLegRequest, type LegRequest } from './leg-request.ts';
+import { readLegRequest, type LegRequest, type WatchedPicture } from './leg-request.ts';
 import { bridgeSide, deviceSide, type LegSide } from './leg-side.ts';
 import { refusalOf, type HttpRefusal } from './refusal.ts';
 import { SocketLeg } from './socket-leg.ts';
@@ -21,7 +21,7 @@ import type { Visit } from './visit.ts';
 export interface DoorwayHouse {
   readonly clock: Clock;
   readonly desk: CallDesk;
-  readonly telemetry: Telemetry;
+  readonly telemetry: MediaTelemetry;
   readonly hall: LegHall;
   /** Requests that the desk may be asked about at once. */
   readonly checksMax: number;
@@ -51,25 +51,19 @@ export class Doorway {
     switch (asked.kind) {
       case 'device':
         return this.#admit(visit, desk.admitDevice(asked.token), (admission) =>
-          this.#upgrade(visit, (leg) => {
-            const opened = desk.openDeviceLeg(admission, leg);
-            return opened === null ? null : deviceSide(opened);
-          }),
+          this.#letDeviceIn(visit, admission),
         );
       case 'bridge':
         return this.#admit(visit, desk.admitBridge(asked.bridgeKey, asked.sessionId), (admission) =>
-          this.#upgrade(visit, (leg) => {
-            const opened = desk.openBridgeLeg(admission, leg);
-            return opened === null ? null : bridgeSide(opened);
-          }),
+          this.#letBridgeIn(visit, admission),
         );
       case 'downlink':
         return this.#admit(visit, desk.admitDevice(asked.token), (admission) =>
-          this.#stream(visit, 'session_ended', (leg) => desk.openDeviceLeg(admission, leg)),
+          this.#letDownlinkIn(visit, admission),
         );
       case 'viewer':
         return this.#admit(visit, desk.admitViewer(asked.ticket), (admission) =>
-          this.#stream(visit, 'viewers', (leg) => desk.openViewer(admission, leg)),
+          this.#letViewerIn(visit, admission, asked.picture),
         );
     }
   }
@@ -98,20 +92,65 @@ export class Doorway {
     return fail('unavailable');
   }
 
-  #upgrade(visit: Visit, open: (leg: CallLeg) => LegSide | null): void {
+  #letDeviceIn(visit: Visit, admission: DeviceAdmission): void {
+    const { desk, hall } = this.#house;
+    const { sessionId, media } = admission;
+    if (!this.#canCarry(visit, admission)) return;
+    this.#upgrade(visit, (leg) => {
+      const opened = desk.openDeviceLeg(admission, leg);
+      if (opened === null) return null;
+      leg.carry((out) => hall.relay.joinDevice(sessionId, media, out));
+      return deviceSide(opened);
+    });
+  }
+
+  /** Before the leg that is there is replaced. False: it is turned away. */
+  #canCarry(visit: Visit, { sessionId, media }: DeviceAdmission): boolean {
+    const refusal = this.#house.hall.relay.refusalOf(sessionId, media);
+    if (refusal !== null) this.#turnAway(visit, refusal);
+    return refusal === null;
+  }
+
+  #letBridgeIn(visit: Visit, admission: BridgeAdmission): void {
+    const { desk, hall } = this.#house;
+    this.#upgrade(visit, (leg) => {
+      const opened = desk.openBridgeLeg(admission, new BridgeLeg(leg, hall));
+      return opened === null ? null : bridgeSide(opened);
+    });
+  }
+
+  #letDownlinkIn(visit: Visit, admission: DeviceAdmission): void {
+    const { desk, hall } = this.#house;
+    const { sessionId, media } = admission;
+    if (!this.#canCarry(visit, admission)) return;
+    this.#stream(visit, 'session_ended', {
+      open: (leg) => desk.openDeviceLeg(admission, leg),
+      join: (out) => hall.relay.joinDevice(sessionId, media, out),
+    });
+  }
+
+  #letViewerIn(visit: Visit, admission: ViewerAdmission, picture: WatchedPicture): void {
+    const { desk, hall } = this.#house;
+    this.#stream(visit, 'viewers', {
+      open: (leg) => desk.openViewer(admission, leg),
+      join: (out) => hall.relay.watch(admission.sessionId, picture, out),
+    });
+  }
+
+  #upgrade(visit: Visit, open: (leg: SocketLeg) => LegSide | null): void {
     const { hall, telemetry } = this.#house;
     visit.upgrade((socket) => {
       const leg = new SocketLeg(socket, hall);
-      telemetry.mediaLogin(leg.enter(open) ? 'accepted' : 'session_ended');
+      telemetry.mediaLogin(leg.enter(open) ?? 'accepted');
       return leg;
     });
   }
 
   /** `otherwise`: what it means when the house will not have the leg any more. */
-  #stream(visit: Visit, otherwise: LegRefusal, open: (leg: CallLeg) => OpenViewer | null): void {
-    const leg = new DownlinkLeg(visit, this.#house.hall);
-    if (leg.enter(open)) this.#house.telemetry.mediaLogin('accepted');
-    else this.#turnAway(visit, otherwise);
+  #stream(visit: Visit, otherwise: LegRefusal, doors: DownlinkDoors): void {
+    const refusal = new DownlinkLeg(visit, this.#house.hall).enter(doors);
+    if (refusal === null) this.#house.telemetry.mediaLogin('accepted');
+    else this.#turnAway(visit, refusal === 'late' ? otherwise : refusal);
   }
 
   /** A request that asks for nothing of ours is no login, and is not counted. */

@@ -2,8 +2,13 @@
  * A leg that only takes: a device without WebSocket, or a person who watches. It is an HTTP answer that goes on until
  * the call ends; what the call does between is not told to it. Source: calls-and-media.md, Legs.
  */
-import type { CallLeg } from '../ports/call-leg.ts';
+import type { Cancel } from '../base/clock.ts';
+import type { Outcome } from '../base/outcome.ts';
+import { legLingerMsMax } from '../domain/limits.ts';
+import type { CarriageRefusal } from '../domain/picture.ts';
 import type { OpenViewer } from '../ports/call-desk.ts';
+import type { CallLeg } from '../ports/call-leg.ts';
+import type { JoinedLeg, PictureOutput } from '../relay/output.ts';
 import type { Guest, LegHall } from './leg-hall.ts';
 import type { Visit } from './visit.ts';
 
@@ -11,44 +16,81 @@ const boundary = 'reveille-picture';
 const contentType = `multipart/x-mixed-replace; boundary=${boundary}`;
 const closing = `--${boundary}--\r\n`;
 
-export class DownlinkLeg implements CallLeg, Guest {
+/** `open` tells the house, `join` the relay: each whether it will have the leg. */
+export interface DownlinkDoors {
+  readonly open: (leg: CallLeg) => OpenViewer | null;
+  readonly join: (out: DownlinkLeg) => Outcome<JoinedLeg, CarriageRefusal>;
+}
+
+export class DownlinkLeg implements CallLeg, PictureOutput, Guest {
+  readonly takes = 'pictures';
   readonly #visit: Visit;
   readonly #hall: LegHall;
+  #opened: OpenViewer | null = null;
+  #joined: JoinedLeg | null = null;
   #isClosed = false;
+  #stopLingering: Cancel = () => undefined;
 
   constructor(visit: Visit, hall: LegHall) {
     this.#visit = visit;
     this.#hall = hall;
   }
 
-  /** `open` tells the house. False: it was too late, or there are too many; nothing was answered. */
-  enter(open: (leg: CallLeg) => OpenViewer | null): boolean {
-    const opened = open(this);
-    if (opened === null || this.#isClosed) return false;
+  /** Null: it is in. Else nothing was answered; `late`: the house will not have it any more, or has too many. */
+  enter({ open, join }: DownlinkDoors): 'late' | CarriageRefusal | null {
+    this.#opened = open(this);
+    if (this.#opened === null || this.#isClosed) return 'late';
+    const joined = join(this);
+    if (!joined.ok) {
+      this.#isClosed = true;
+      this.#opened.gone();
+      return joined.error;
+    }
+    this.#joined = joined.value;
     this.#hall.guests.add(this);
-    this.#visit.stream(contentType, () => {
-      if (this.#leave()) opened.gone();
-    });
-    return true;
+    this.#begin();
+    return null;
   }
 
   tell(): void {}
 
+  sendPicture(jpeg: Uint8Array, sent: () => void): void {
+    this.#begin();
+    const head = `--${boundary}\r\nContent-Type: image/jpeg\r\nContent-Length: ${jpeg.length}\r\n\r\n`;
+    this.#visit.write([head, jpeg, '\r\n'], sent);
+  }
+
   /** HTTP has nothing to ask it; TCP asks. */
   beat(): void {}
 
+  /** Who does not read what is left is cut. */
   close(): void {
-    if (this.#leave()) this.#visit.end(closing);
+    if (!this.#leave() || this.#opened === null) return;
+    this.#hall.leaving.add(this);
+    this.#stopLingering = this.#hall.clock.after(legLingerMsMax, () => this.#visit.cut());
+    this.#visit.end(closing);
   }
 
   drop(): void {
     if (this.#leave()) this.#visit.cut();
   }
 
+  /** The relay may have a picture for it before `enter` has come to its end. */
+  #begin(): void {
+    this.#visit.stream(contentType, () => this.#gone());
+  }
+
+  #gone(): void {
+    this.#hall.leaving.delete(this);
+    this.#stopLingering();
+    if (this.#leave()) this.#opened?.gone();
+  }
+
   /** False: it has left before. */
   #leave(): boolean {
     if (this.#isClosed) return false;
     this.#isClosed = true;
+    this.#joined?.leave();
     this.#hall.guests.delete(this);
     return true;
   }

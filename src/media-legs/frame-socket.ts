@@ -19,6 +19,8 @@ export interface FrameSocket {
   /** Bytes that have come, those of a message that is not whole included. */
   readonly bytesRead: number;
   send(text: string): void;
+  /** One binary message of the two. `sent`: the system has it, or never will; it is called once, and never within the call. */
+  sendFrame(header: Uint8Array, payload: Uint8Array, sent: () => void): void;
   ping(): void;
   /** A close frame; the connection ends when the peer answers it, or has not for a while. */
   close(code: number, reason: string): void;

@@ -1,4 +1,7 @@
 /** What the legs of the listener share: one object, made by the listener. */
+import type { Clock } from '../base/clock.ts';
+import type { CarriageRefusal } from '../domain/picture.ts';
+import type { Relay } from '../relay/relay.ts';
 
 /** A leg that is there, for who keeps the listener. */
 export interface Guest {
@@ -8,9 +11,16 @@ export interface Guest {
   drop(): void;
 }
 
+/** What the legs ask of the relay. */
+export type LegRelay = Pick<Relay, 'refusalOf' | 'joinDevice' | 'joinBridge' | 'watch'>;
+
 export interface LegHall {
+  readonly clock: Clock;
+  readonly relay: LegRelay;
   /** Each leg is in it from its coming to its end. */
   readonly guests: Set<Guest>;
   /** Those that were told to go, until their connections are closed. */
   readonly leaving: Set<Guest>;
+  /** A call was not put to an idle bridge. */
+  reportDeclined(refusal: CarriageRefusal): void;
 }

@@ -6,7 +6,14 @@ import type { IncomingMessage } from 'node:http';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
 import type { LegRefusal } from '../domain/call.ts';
 import { callTokenBytesMax } from '../domain/limits.ts';
-import { badWebSocketKey, methodNotAllowed, notFound, upgradeRequired, type HttpRefusal } from './refusal.ts';
+import {
+  badPicture,
+  badWebSocketKey,
+  methodNotAllowed,
+  notFound,
+  upgradeRequired,
+  type HttpRefusal,
+} from './refusal.ts';
 
 export type LegRequest =
   | { readonly kind: 'device'; readonly token: string }
@@ -18,7 +25,10 @@ export type LegRequest =
     }
   /** A device without WebSocket. */
   | { readonly kind: 'downlink'; readonly token: string }
-  | { readonly kind: 'viewer'; readonly ticket: string };
+  | { readonly kind: 'viewer'; readonly ticket: string; readonly picture: WatchedPicture };
+
+/** What the bridge sends, or what the device is sent. */
+export type WatchedPicture = 'source' | 'output';
 
 type RequestOutcome = Outcome<LegRequest, HttpRefusal | LegRefusal>;
 
@@ -65,9 +75,17 @@ function readBridge(request: IncomingMessage, parameters: URLSearchParams): Requ
 function readDownlink(request: IncomingMessage, parameters: URLSearchParams): RequestOutcome {
   const ticket = readOnce(parameters, 'ticket');
   if (!ticket.ok) return ticket;
-  if (ticket.value !== null) return succeed({ kind: 'viewer', ticket: ticket.value });
+  if (ticket.value !== null) return readViewer(ticket.value, parameters);
   const token = bearerOf(request);
   return token === null ? fail('malformed') : succeed({ kind: 'downlink', token });
+}
+
+function readViewer(ticket: string, parameters: URLSearchParams): RequestOutcome {
+  const picture = readOnce(parameters, 'picture');
+  if (!picture.ok) return picture;
+  const watched = picture.value ?? 'output';
+  if (watched !== 'source' && watched !== 'output') return fail(badPicture);
+  return succeed({ kind: 'viewer', ticket, picture: watched });
 }
 
 /** Null: it is not there. */

@@ -8,23 +8,26 @@ import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
 import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../domain/limits.ts';
+import type { CarriageRefusal } from '../domain/picture.ts';
 import type { CallDesk } from '../ports/call-desk.ts';
 import type { Log } from '../ports/log.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import type { MediaTelemetry } from '../ports/telemetry.ts';
 import { Doorway } from './doorway.ts';
-import type { LegHall } from './leg-hall.ts';
+import type { LegHall, LegRelay } from './leg-hall.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
 import type { MediaLegsSettings } from './settings.ts';
 import { readCertificate } from './tls-files.ts';
 
 /** A leg is asked at one beat, and has to have answered at the next. */
 const beatMs = legSilenceMsMax / 2;
-const silenceReportMs = 1000;
+/** What the log is told of again and again, it is told no oftener. */
+const reportMsMin = 1000;
 
 export interface MediaListenerHouse {
   readonly clock: Clock;
   readonly desk: CallDesk;
-  readonly telemetry: Telemetry;
+  readonly relay: LegRelay;
+  readonly telemetry: MediaTelemetry;
   readonly log: Log;
   /** Descriptors that other listeners hold. */
   otherSockets(): number;
@@ -34,7 +37,7 @@ export class MediaListener {
   readonly #settings: MediaLegsSettings;
   readonly #house: MediaListenerHouse;
   readonly #server: MediaServer;
-  readonly #hall: LegHall = { guests: new Set(), leaving: new Set() };
+  readonly #hall: LegHall;
   /** Descriptors that legs, those who want to be ones, and the other listeners may hold together. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #connections = new Set<Socket>();
@@ -42,12 +45,19 @@ export class MediaListener {
   #isOpen = true;
   #stopBeating: Cancel = () => undefined;
   #isBeatDue = false;
-  #silenceReportedMs = -Infinity;
+  readonly #reportedMs = { silence: -Infinity, declined: -Infinity };
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: MediaLegsSettings, house: MediaListenerHouse) {
     this.#settings = settings;
     this.#house = house;
+    this.#hall = {
+      clock: house.clock,
+      relay: house.relay,
+      guests: new Set(),
+      leaving: new Set(),
+      reportDeclined: (refusal) => this.#reportDeclined(refusal),
+    };
     const doorway = new Doorway({
       ...house,
       hall: this.#hall,
@@ -139,9 +149,18 @@ export class MediaListener {
   }
 
   #reportSilence(): void {
+    if (this.#mayReport('silence')) this.#house.log.error({}, 'legs of calls cannot be judged in time');
+  }
+
+  #reportDeclined(refusal: CarriageRefusal): void {
+    if (!this.#mayReport('declined')) return;
+    this.#house.log.warn({ refusal }, 'bridges are not offered calls whose pictures cannot be made');
+  }
+
+  #mayReport(what: 'silence' | 'declined'): boolean {
     const nowMs = this.#house.clock.monotonicMs();
-    if (nowMs - this.#silenceReportedMs < silenceReportMs) return;
-    this.#silenceReportedMs = nowMs;
-    this.#house.log.error({}, 'legs of calls cannot be judged in time');
+    if (nowMs - this.#reportedMs[what] < reportMsMin) return false;
+    this.#reportedMs[what] = nowMs;
+    return true;
   }
 }

@@ -31,6 +31,7 @@ export const badWebSocketKey: HttpRefusal = {
   status: 400,
   sentence: 'the upgrade needs a Sec-WebSocket-Key of 24 characters',
 };
+export const badPicture: HttpRefusal = { status: 400, sentence: 'picture is source or output' };
 
 export const noRequest: HttpRefusal = { status: 400, sentence: 'this is no request of HTTP/1.1' };
 export const requestTooLarge: HttpRefusal = {

@@ -1,44 +1,74 @@
 /**
- * A leg on a WebSocket: its frames, its texts, its pings, its end. What its texts mean is its side's, and what follows
- * from them the house's. Lifecycle: opening -> open -> closed. Source: calls-and-media.md, Legs.
+ * A leg on a WebSocket: its frames, its texts, its pings, its end. What its texts mean is its side's, what follows from
+ * them the house's, and where its frames go the relay's. Lifecycle: opening -> open -> closed. Source:
+ * calls-and-media.md, Legs.
  */
-import type { LegCloseReason, LegMessage } from '../domain/call.ts';
-import { legBacklogBytesMax, legFaultsMax, mediaTextBytesMax } from '../domain/limits.ts';
-import { faultCloses, legCloses, type LegClose } from '../peer-wire/close-code.ts';
+import type { Outcome } from '../base/outcome.ts';
+import type { LegCloseReason, LegMessage, LegRefusal } from '../domain/call.ts';
+import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../domain/limits.ts';
+import type { CarriageRefusal } from '../domain/picture.ts';
+import { faultCloses, fullClose, legCloses, type LegClose } from '../peer-wire/close-code.ts';
 import { decodeFrameHeader } from '../peer-wire/frame-header.ts';
 import { encodeLegError, encodeLegMessage } from '../peer-wire/leg-text.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
+import type { JoinedLeg } from '../relay/output.ts';
+import { payloadOf } from './frame-payload.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 import type { Guest, LegHall } from './leg-hall.ts';
+import { LegOutbox } from './leg-outbox.ts';
 import type { LegSide } from './leg-side.ts';
+import { refusalOf } from './refusal.ts';
 
 type Stage = 'opening' | 'open' | 'closed';
 
 export class SocketLeg implements CallLeg, SocketOwner, Guest {
   readonly #socket: FrameSocket;
+  readonly #outbox: LegOutbox;
   readonly #hall: LegHall;
   #stage: Stage = 'opening';
   /** While it is open. */
   #side: LegSide | null = null;
+  /** Null: its frames go nowhere, as those of a bridge without a call. */
+  #joined: JoinedLeg | null = null;
+  /** Why nobody carries its frames; null: somebody does, or they are not to be carried yet. */
+  #refusal: CarriageRefusal | null = null;
   #faults = 0;
-  /** Of the socket, at the last beat. */
-  #bytesRead = -1;
+  /** How much had come in and gone out at the last beat. */
+  #progress = -1;
 
   constructor(socket: FrameSocket, hall: LegHall) {
     this.#socket = socket;
+    this.#outbox = new LegOutbox(socket);
     this.#hall = hall;
   }
 
-  /** `open` tells the house, which may speak to the leg at once. False: it was too late, and the leg is closed as `ended`. */
-  enter(open: (leg: CallLeg) => LegSide | null): boolean {
+  /**
+   * `open` tells the house, which may speak to the leg at once. Null: it is in. `session_ended`: it was too late, and
+   * the leg is closed as `ended`. Else nobody can carry its frames, and it is closed for that.
+   */
+  enter(open: (leg: SocketLeg) => LegSide | null): LegRefusal | null {
     this.#hall.guests.add(this);
     const side = open(this);
-    if (side === null) this.close('ended');
-    else if (this.#stage === 'opening') {
-      this.#stage = 'open';
-      this.#side = side;
+    if (side === null) {
+      this.close('ended');
+      return 'session_ended';
     }
-    return side !== null;
+    if (this.#stage !== 'opening') return null;
+    this.#stage = 'open';
+    this.#side = side;
+    if (this.#refusal !== null) this.#turnOut(side, this.#refusal);
+    return this.#refusal;
+  }
+
+  /** Its frames go to and fro from now on. False: nobody can carry them, and it is closed for that; or it is closed. */
+  carry(join: (out: LegOutbox) => Outcome<JoinedLeg, CarriageRefusal>): boolean {
+    if (this.#stage === 'closed') return false;
+    this.#joined?.leave();
+    const joined = join(this.#outbox);
+    this.#joined = joined.ok ? joined.value : null;
+    this.#refusal = joined.ok ? null : joined.error;
+    if (this.#side !== null && !joined.ok) this.#turnOut(this.#side, joined.error);
+    return joined.ok;
   }
 
   received(bytes: Buffer, isBinary: boolean): void {
@@ -48,13 +78,13 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
       this.#expel(side, faultCloses.tooLarge);
       return;
     }
-    const fault = isBinary ? takeFrame(side, bytes) : side.hear(bytes);
+    const fault = isBinary ? this.#takeFrame(side, bytes) : side.hear(bytes);
     if (fault !== null) this.#complain(side, fault);
   }
 
   pinged(): void {
     if (this.#side === null) return;
-    if (this.#isDeaf) this.#socket.terminate();
+    if (this.#outbox.isDeaf) this.#socket.terminate();
     else this.#side.leg.alive('ping');
   }
 
@@ -71,19 +101,22 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     side?.leg.gone();
   }
 
-  /** Any byte is a sign of life: behind a large frame the answer to a ping comes late. */
+  /**
+   * Any byte is a sign of life: behind a large frame the answer to a ping comes late. So is a frame that has gone out:
+   * who reads slowly has all those to read before it comes to the ping.
+   */
   beat(): void {
-    const { bytesRead } = this.#socket;
-    if (bytesRead === this.#bytesRead) {
+    const progress = this.#socket.bytesRead + this.#outbox.framesSent;
+    if (progress === this.#progress) {
       this.#socket.terminate();
       return;
     }
-    this.#bytesRead = bytesRead;
+    this.#progress = progress;
     this.#socket.ping();
   }
 
   tell(message: LegMessage): void {
-    this.#say(encodeLegMessage(message));
+    if (this.#stage !== 'closed') this.#outbox.say(encodeLegMessage(message));
   }
 
   close(reason: LegCloseReason): void {
@@ -94,26 +127,31 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     if (this.#leave()) this.#socket.terminate();
   }
 
+  /** Returns what is wrong with it; null: nothing. Where nobody carries it yet, it is a sign of life and no more. */
+  #takeFrame({ leg }: LegSide, message: Buffer): string | null {
+    const header = decodeFrameHeader(message);
+    if (!header.ok) return header.error;
+    leg.alive('media');
+    // The header is a copy: it stays when the payload is moved away from behind it.
+    const headerBytes = new Uint8Array(message.subarray(0, mediaFrameHeaderBytes));
+    this.#joined?.frame(header.value, payloadOf(message), headerBytes);
+    return null;
+  }
+
   #complain(side: LegSide, fault: string): void {
     this.#faults += 1;
-    this.#say(encodeLegError(fault));
+    this.#outbox.say(encodeLegError(fault));
     if (this.#faults >= legFaultsMax) this.#expel(side, faultCloses.malformed);
   }
 
-  /** Closes it for what its peer did; the house does not know yet. */
+  #turnOut(side: LegSide, refusal: CarriageRefusal): void {
+    this.#outbox.say(encodeLegError(refusalOf(refusal).sentence));
+    this.#expel(side, fullClose);
+  }
+
+  /** Closes it from here; the house does not know yet. */
   #expel(side: LegSide, close: LegClose): void {
     if (this.#dismiss(close)) side.leg.gone();
-  }
-
-  /** A leg that takes no more is cut, and its end comes as any other. */
-  #say(text: string): void {
-    if (this.#stage === 'closed') return;
-    if (this.#isDeaf) this.#socket.terminate();
-    else this.#socket.send(text);
-  }
-
-  get #isDeaf(): boolean {
-    return this.#socket.bufferedAmount > legBacklogBytesMax;
   }
 
   #dismiss({ code, reason }: LegClose): boolean {
@@ -128,14 +166,9 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     if (this.#stage === 'closed') return false;
     this.#stage = 'closed';
     this.#side = null;
+    this.#joined?.leave();
+    this.#joined = null;
     this.#hall.guests.delete(this);
     return true;
   }
-}
-
-function takeFrame({ leg }: LegSide, message: Buffer): string | null {
-  const header = decodeFrameHeader(message);
-  if (!header.ok) return header.error;
-  leg.alive('media');
-  return null;
 }

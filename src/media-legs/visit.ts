@@ -87,6 +87,14 @@ export class Visit {
     this.#response.flushHeaders();
   }
 
+  /** A piece of the body. `sent`: the system has it, or never will; it is called once, and never within the call. */
+  write(parts: readonly (string | Uint8Array)[], sent: () => void): void {
+    assert(this.#stage === 'streaming', 'there is a body to write to');
+    const last = parts.length - 1;
+    for (const [i, part] of parts.entries())
+      this.#response.write(part, i === last ? () => sent() : undefined);
+  }
+
   /** Ends the body with `last`, and the connection behind it. */
   end(last: string): void {
     if (this.#stage !== 'streaming') return;

@@ -17,6 +17,11 @@ class LegSocket extends WebSocket implements FrameSocket {
     return this.stream.bytesRead;
   }
 
+  /** The library would make two frames of two pieces, and a simple client may not put them together. */
+  sendFrame(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
+    this.send(Buffer.concat([header, payload]), () => sent());
+  }
+
   /** The library calls it too, with a code alone for what it will not take. */
   override close(code?: number, reason?: string | Buffer): void {
     const { tooLarge } = faultCloses;

@@ -19,3 +19,6 @@ export const faultCloses = {
   tooLarge: { code: 1009, reason: 'too_large' },
   malformed: { code: 4400, reason: 'malformed' },
 } as const satisfies Record<string, LegClose>;
+
+/** That of the legs themselves: nobody is there who could carry the frames. */
+export const fullClose: LegClose = { code: 4503, reason: 'media_full' };

@@ -22,6 +22,11 @@ export function encodeLegError(message: string): string {
   return JSON.stringify({ type: 'error', message });
 }
 
+/** To who sends video: what it sent cannot be gone on from. */
+export function encodeKeyFrameWanted(): string {
+  return '{"type":"key_frame_wanted"}';
+}
+
 function encodeStart(room: CallRoom, request: VideoRequest | null, media: CallMedia): string {
   return JSON.stringify({
     type: 'start',

@@ -11,6 +11,7 @@ import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
 import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeCallDesk, type FakeOpenLeg } from '../support/fake-call-desk.ts';
+import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { downlinkPath, legUpgrade, MediaPeer, plainRequest, readHead } from '../support/media-peer.ts';
 import { RawPeer } from '../support/raw-peer.ts';
@@ -21,11 +22,12 @@ const hostilesOfAKind = 20;
 
 const clock = new DrivenClock();
 const desk = new FakeCallDesk();
+const relay = new FakeRelay();
 const telemetry = new FakeTelemetry();
 const log = new FakeLog();
 const listener = new MediaListener(
   { ...mediaLegsDefaults, port: 0 },
-  { clock, desk, telemetry, log, otherSockets: () => 0 },
+  { clock, desk, relay, telemetry, log, otherSockets: () => 0 },
 );
 let port = 0;
 const timers: NodeJS.Timeout[] = [];
@@ -43,6 +45,8 @@ async function until(isSo: () => boolean): Promise<void> {
 
 const hostileToken = { Authorization: 'Bearer hostile-token' };
 const nonsense = encodeFrame('nonsense');
+const audioHeader = encodeFrameHeader({ kind: 'audio', format: 'alaw', timestampMs: 20 });
+const goodFrame = Buffer.concat([audioHeader, Buffer.alloc(160, 0xd5)]);
 const ping = encodeFrame('x'.repeat(125), { opcode: opcodes.ping });
 const hugeHead = Buffer.from('82ff00000000ffffffff01020304', 'hex');
 
@@ -71,6 +75,14 @@ const kinds: readonly (readonly [string, 'upgraded' | 'plain', (raw: RawPeer, i:
     (raw, i) => {
       const frame = encodeFrame(Buffer.alloc(i, i), { opcode: opcodes.binary });
       raw.send(Buffer.concat(Array(1000).fill(frame)));
+    },
+  ],
+  [
+    'sends frames without end, and does not read',
+    'upgraded',
+    (raw) => {
+      raw.socket.pause();
+      raw.send(Buffer.concat(Array(1000).fill(encodeFrame(goodFrame, { opcode: opcodes.binary }))));
     },
   ],
   [
@@ -168,20 +180,19 @@ test('hostile peers of every kind cost no good leg, no frame, no ping and no wor
   desk.devices.set('hostile-token', { ...admission, tokenId: generateTokenId() });
   const legs: Awaited<ReturnType<typeof goodLeg>>[] = [];
   for (let i = 0; i < goodLegs; i++) legs.push(await goodLeg(i));
-  const audio = encodeFrameHeader({ kind: 'audio', format: 'alaw', timestampMs: 20 });
-  const frame = Buffer.concat([audio, Buffer.alloc(160, 0xd5)]);
   let beats = 0;
   const beat = async (): Promise<void> => {
     beats += 1;
     await Promise.all(
       legs.map(({ peer }) => {
-        peer.send(frame);
+        peer.send(goodFrame);
         peer.send('{"type":"accept"}');
         return peer.ping();
       }),
     );
-    for (const { house } of legs) {
+    for (const [i, { house }] of legs.entries()) {
       assert.equal(house.reports.length, beats);
+      assert.equal(relay.joined[i]?.frames.length, beats);
       assert.deepEqual(house.signs.slice(-2), ['media', 'ping']);
       assert.equal(house.signs.length, 2 * beats);
     }

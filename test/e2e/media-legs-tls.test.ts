@@ -10,6 +10,7 @@ import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeCallDesk } from '../support/fake-call-desk.ts';
+import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { answerTo, downlinkPath, legUpgrade, MediaPeer, plainRequest } from '../support/media-peer.ts';
 import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
@@ -43,7 +44,7 @@ function newListener(): MediaListener {
   const { certFile, keyFile } = certificate;
   return new MediaListener(
     { ...mediaLegsDefaults, port: 0, tls: { certFile, keyFile } },
-    { clock, desk, telemetry, log: new FakeLog(), otherSockets: () => 0 },
+    { clock, desk, relay: new FakeRelay(), telemetry, log: new FakeLog(), otherSockets: () => 0 },
   );
 }
 

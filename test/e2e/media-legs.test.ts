@@ -15,6 +15,7 @@ import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeCallDesk } from '../support/fake-call-desk.ts';
+import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import {
   answerTo,
@@ -33,6 +34,7 @@ import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
 let clock: DrivenClock;
 let desk: FakeCallDesk;
+let relay: FakeRelay;
 let telemetry: FakeTelemetry;
 let log: FakeLog;
 let listener: MediaListener;
@@ -44,6 +46,7 @@ const sockets: RawPeer[] = [];
 beforeEach(() => {
   clock = new DrivenClock();
   desk = new FakeCallDesk();
+  relay = new FakeRelay();
   telemetry = new FakeTelemetry();
   log = new FakeLog();
   otherSockets = 0;
@@ -58,7 +61,7 @@ afterEach(() => {
 async function listen(settings: Partial<MediaLegsSettings> = {}): Promise<void> {
   listener = new MediaListener(
     { ...mediaLegsDefaults, port: 0, ...settings },
-    { clock, desk, telemetry, log, otherSockets: () => otherSockets },
+    { clock, desk, relay, telemetry, log, otherSockets: () => otherSockets },
   );
   await listener.listen();
   port = listener.address.port;
@@ -209,6 +212,13 @@ const noLeg: readonly (readonly [string, string, LegRefusal | null])[] = [
   [legUpgrade({ 'Sec-WebSocket-Key': null }), '400 Bad Request', null],
   [legUpgrade({}, `GET ${bridgePath}?session=a&session=b`), '400 Bad Request', null],
   [plainRequest(`GET ${downlinkPath}?ticket=a&ticket=a`), '400 Bad Request', null],
+  [plainRequest(`GET ${downlinkPath}?ticket=good-ticket&picture=`), '400 Bad Request', null],
+  [plainRequest(`GET ${downlinkPath}?ticket=good-ticket&picture=Source`), '400 Bad Request', null],
+  [
+    plainRequest(`GET ${downlinkPath}?ticket=good-ticket&picture=source&picture=output`),
+    '400 Bad Request',
+    null,
+  ],
   [legUpgrade(unauthorized), '401 Unauthorized', 'malformed'],
   [legUpgrade({ Authorization: 'Bearer' }), '401 Unauthorized', 'malformed'],
   [legUpgrade({ Authorization: 'Bearer a b' }), '401 Unauthorized', 'malformed'],
@@ -251,6 +261,8 @@ for (const [request, status, counted] of noLeg)
 const statuses: Readonly<Partial<Record<LegRefusal, string>>> = {
   unknown_session: '404 Not Found',
   viewers: '409 Conflict',
+  load: '503 Service Unavailable',
+  engine: '503 Service Unavailable',
   busy: '503 Service Unavailable',
   unavailable: '503 Service Unavailable',
 };
@@ -761,7 +773,7 @@ test('a close of the listener leaves no socket, tells of none, and frees the por
 
 test('a port that another server has is not shared', async () => {
   await listen();
-  const house = { clock, desk, telemetry, log, otherSockets: () => 0 };
+  const house = { clock, desk, relay, telemetry, log, otherSockets: () => 0 };
   const second = new MediaListener({ ...mediaLegsDefaults, port }, house);
   await assert.rejects(second.listen(), /in use/);
   second.close();

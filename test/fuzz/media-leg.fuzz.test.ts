@@ -1,13 +1,19 @@
 /**
  * Messages of legs broken at random, texts and frames. Whatever comes, it is read like a slow reader with the page in
- * hand, and nothing throws. The canaries are readers with a fault a person might make; a fuzzer that lets one of them
- * through is not looking. Source: calls-and-media.md, Legs.
+ * hand, a frame that is none goes nowhere, and nothing throws. The canaries are readers and legs with a fault a person
+ * might make; a fuzzer that lets one of them through is not looking. Source: calls-and-media.md, Legs.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { generateSessionId } from '../../src/domain/ids.ts';
+import { deviceSide } from '../../src/media-legs/leg-side.ts';
+import { SocketLeg } from '../../src/media-legs/socket-leg.ts';
 import { parseBridgeText } from '../../src/peer-wire/bridge-text.ts';
 import { parseDeviceText } from '../../src/peer-wire/device-text.ts';
 import { decodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { callMedia } from '../support/call-scene.ts';
+import { FakeOpenLeg } from '../support/fake-call-desk.ts';
+import { FakeFrameSocket, FakeLegHall } from '../support/fake-leg-hall.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
@@ -279,4 +285,85 @@ const canaries: readonly (readonly [string, Reader])[] = [
 for (const [fault, read] of canaries)
   test(`the fuzzer finds a reader that ${fault}`, () => {
     assert.notEqual(fuzz(read), null);
+  });
+
+/** What becomes of a binary message that has come on a leg: what the relay is given, in words, or `bad`. */
+type Carrier = (message: Buffer) => string;
+
+const sessionId = generateSessionId();
+
+const houseCarrier: Carrier = (message) => {
+  const [socket, hall] = [new FakeFrameSocket(), new FakeLegHall()];
+  const leg = new SocketLeg(socket, hall);
+  leg.enter((opening) => deviceSide(new FakeOpenLeg('device', opening, () => undefined)));
+  leg.carry((out) => hall.relay.joinDevice(sessionId, callMedia, out));
+  leg.received(message, true);
+  const [frame, ...more] = hall.relay.joined.flatMap(({ frames }) => frames);
+  assert.deepEqual([more, socket.said.length], [[], frame === undefined ? 1 : 0]);
+  if (frame === undefined) return 'bad';
+  return carriedFrame(frame.headerBytes, frame.payload, message);
+};
+
+function carriedFrame(header: Uint8Array, payload: Uint8Array, message: Buffer): string {
+  const isAlone = payload.buffer !== message.buffer || message.buffer.byteLength === message.length;
+  const [headerText, payloadText] = [header, payload].map((bytes) => Buffer.from(bytes).toString('hex'));
+  return `${headerText} ${payloadText} ${isAlone ? 'alone' : 'beside others'}`;
+}
+
+function pageCarrier(message: Buffer): string {
+  const hex = message.toString('hex');
+  return pageFrame(message) === 'bad' ? 'bad' : `${hex.slice(0, 24)} ${hex.slice(24)} alone`;
+}
+
+/** As the socket hands it out: in memory of its own, or somewhere in what was read off the wire in one piece. */
+function asItCame(chance: Chance, bytes: Buffer): Buffer {
+  const [before, behind] = chance.next() < 0.5 ? [0, 0] : [chance.below(20), chance.below(20)];
+  const memory = new Uint8Array(before + bytes.length + behind).fill(0x5a);
+  memory.set(bytes, before);
+  return Buffer.from(memory.buffer, before, bytes.length);
+}
+
+/** As `fuzz`. */
+function fuzzCarrier(carry: Carrier): string | null {
+  const chance = chanceFrom(seed);
+  for (let round = 0; round < rounds; round++) {
+    const message = asItCame(chance, brokenFrame(chance));
+    const hex = message.toString('hex');
+    const expected = pageCarrier(message);
+    const carried = carry(message);
+    if (carried !== expected)
+      return `seed ${seed}, round ${round}: ${carried} instead of ${expected} for ${hex}`;
+  }
+  return null;
+}
+
+test('no broken frame is carried, and every whole one as it came, in memory of its own', () => {
+  assert.equal(fuzzCarrier(houseCarrier), null);
+});
+
+const carrierCanaries: readonly (readonly [string, Carrier])[] = [
+  [
+    'carries what is broken',
+    (message) => carriedFrame(message.subarray(0, 12), new Uint8Array(message.subarray(12)), message),
+  ],
+  ['carries nothing', () => 'bad'],
+  ['takes all of the memory for the frame', (message) => houseCarrier(Buffer.from(message.buffer))],
+  [
+    'moves what stands beside a frame away with it',
+    (message) =>
+      houseCarrier(message) === 'bad'
+        ? 'bad'
+        : carriedFrame(message.subarray(0, 12), message.subarray(12), message),
+  ],
+  [
+    'has the header in the payload',
+    (message) =>
+      houseCarrier(message) === 'bad'
+        ? 'bad'
+        : carriedFrame(message.subarray(0, 12), Buffer.from(message), message),
+  ],
+];
+for (const [fault, carry] of carrierCanaries)
+  test(`the fuzzer finds a leg that ${fault}`, () => {
+    assert.notEqual(fuzzCarrier(carry), null);
   });

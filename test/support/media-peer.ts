@@ -30,6 +30,8 @@ export class MediaPeer {
   readonly socket: WebSocket;
   /** The close frame as `code reason`; 1006: there was none. */
   readonly closed: Promise<string>;
+  /** Binary messages, in the order of their coming. */
+  readonly frames: Buffer[] = [];
   readonly #texts: string[] = [];
 
   constructor(socket: WebSocket) {
@@ -37,8 +39,9 @@ export class MediaPeer {
     this.closed = new Promise((resolve) => {
       socket.once('close', (code, reason) => resolve(`${code} ${reason.toString()}`.trimEnd()));
     });
-    socket.on('message', (text: Buffer, isBinary: boolean) => {
-      if (!isBinary) this.#texts.push(text.toString('utf8'));
+    socket.on('message', (message: Buffer, isBinary: boolean) => {
+      if (isBinary) this.frames.push(message);
+      else this.#texts.push(message.toString('utf8'));
     });
   }
 
@@ -71,6 +74,15 @@ export class MediaPeer {
       await Promise.race([once(this.socket, 'message'), this.closed]);
     }
     return this.#texts.shift() ?? null;
+  }
+
+  /** Resolves when as many frames have come; rejects when the connection is closed before. */
+  async framesCome(count: number): Promise<void> {
+    while (this.frames.length < count) {
+      if (this.socket.readyState === WebSocket.CLOSED)
+        throw new Error(`closed behind ${this.frames.length} frames`);
+      await Promise.race([once(this.socket, 'message'), this.closed]);
+    }
   }
 
   async nextMessage(): Promise<unknown> {

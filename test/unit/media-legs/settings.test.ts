@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mediaLegsDefaults } from '../../../src/media-legs/settings.ts';
-import { mediaLegsSettings } from '../../../src/server/room-settings.ts';
+import { mediaProcessSettings } from '../../../src/server/room-settings.ts';
 import { loadSettings } from '../../../src/server/settings.ts';
 
 test('the media section says by default what the listener takes for its defaults', () => {
-  assert.deepEqual(mediaLegsSettings(loadSettings({ env: {}, overrides: [] })), mediaLegsDefaults);
+  assert.deepEqual(mediaProcessSettings(loadSettings({ env: {}, overrides: [] })).legs, mediaLegsDefaults);
 });
 
 test("where it listens, what it holds and its certificate are the section's", () => {
@@ -16,7 +16,7 @@ test("where it listens, what it holds and its certificate are the section's", ()
     'media.tls_cert_file=c.pem',
     'media.tls_key_file=k.pem',
   ];
-  assert.deepEqual(mediaLegsSettings(loadSettings({ env: {}, overrides })), {
+  assert.deepEqual(mediaProcessSettings(loadSettings({ env: {}, overrides })).legs, {
     host: '::1',
     port: 9000,
     legsMax: 7,

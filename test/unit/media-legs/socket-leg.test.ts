@@ -1,34 +1,18 @@
-import { callMedia } from '../../support/call-scene.ts';
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import type { LegCloseReason, LegMessage } from '../../../src/domain/call.ts';
+import type { Outcome } from '../../../src/base/outcome.ts';
+import type { LegCloseReason, LegMessage, LegRefusal } from '../../../src/domain/call.ts';
+import type { CarriageRefusal } from '../../../src/domain/picture.ts';
 import { generateSessionId } from '../../../src/domain/ids.ts';
 import { legFaultsMax } from '../../../src/domain/limits.ts';
-import type { FrameSocket } from '../../../src/media-legs/frame-socket.ts';
 import type { Guest } from '../../../src/media-legs/leg-hall.ts';
 import { bridgeSide } from '../../../src/media-legs/leg-side.ts';
 import { SocketLeg } from '../../../src/media-legs/socket-leg.ts';
+import type { JoinedLeg, LegOutput } from '../../../src/relay/output.ts';
+import { callMedia } from '../../support/call-scene.ts';
 import { FakeOpenLeg } from '../../support/fake-call-desk.ts';
-
-class FakeFrameSocket implements FrameSocket {
-  readonly said: string[] = [];
-  bufferedAmount = 0;
-  bytesRead = 0;
-  isCut = false;
-
-  send(text: string): void {
-    if (!this.isCut) this.said.push(text);
-  }
-  ping(): void {
-    this.send('ping');
-  }
-  close(code: number, reason: string): void {
-    this.send(`${code} ${reason}`);
-  }
-  terminate(): void {
-    this.isCut = true;
-  }
-}
+import { FakeFrameSocket, FakeLegHall } from '../../support/fake-leg-hall.ts';
+import type { FakeJoinedLeg } from '../../support/fake-relay.ts';
 
 const sessionId = generateSessionId();
 const assign: LegMessage = { kind: 'assign', sessionId, media: callMedia };
@@ -38,20 +22,32 @@ const nonsense = Buffer.from('nonsense');
 const frame = Buffer.from('01010001028001e000000000ff', 'hex');
 
 let socket: FakeFrameSocket;
+let hall: FakeLegHall;
 let guests: Set<Guest>;
 let leaving: Set<Guest>;
 let leg: SocketLeg;
 let house: FakeOpenLeg;
 beforeEach(() => {
   socket = new FakeFrameSocket();
-  guests = new Set();
-  leaving = new Set();
-  leg = new SocketLeg(socket, { guests, leaving });
+  hall = new FakeLegHall();
+  ({ guests, leaving } = hall);
+  leg = new SocketLeg(socket, hall);
   house = new FakeOpenLeg('bridge', leg, () => undefined);
 });
 
-function enter(): boolean {
+function enter(): LegRefusal | null {
   return leg.enter(() => bridgeSide(house));
+}
+
+function join(out: LegOutput): Outcome<JoinedLeg, CarriageRefusal> {
+  return hall.relay.joinBridge(sessionId, callMedia, out);
+}
+
+function carried(): FakeJoinedLeg {
+  assert.equal(leg.carry(join), true);
+  const joined = hall.relay.joined.at(-1);
+  assert(joined !== undefined);
+  return joined;
 }
 
 /** Everything that can come of a peer and of the house, after which nothing may have changed. */
@@ -123,7 +119,7 @@ test('a leg that is dropped is cut, and tells nobody', () => {
 test('a leg that comes too late is closed as ended', () => {
   assert.equal(
     leg.enter(() => null),
-    false,
+    'session_ended',
   );
   goOn();
   assert.deepEqual([socket.said, guests.size], [['1000 ended'], 0]);
@@ -211,4 +207,146 @@ test('a text of 16 KiB is read, and one more byte is 1009', () => {
   assert.equal(house.goneTimes, 1);
   goOn();
   assert.deepEqual([socket.said, house.goneTimes], [['1009 too_large'], 1]);
+});
+
+test("a frame is the relay's from the time when the leg is carried, and goes nowhere before", () => {
+  enter();
+  leg.received(frame, true);
+  const joined = carried();
+  leg.received(frame, true);
+  assert.deepEqual(house.signs, ['media', 'media']);
+  assert.deepEqual(joined.frames, [
+    {
+      header: {
+        kind: 'video',
+        format: 'h264',
+        isKeyFrame: true,
+        width: 640,
+        height: 480,
+        timestampMs: 0,
+      },
+      payload: Uint8Array.of(0xff),
+      headerBytes: new Uint8Array(frame.subarray(0, 12)),
+    },
+  ]);
+});
+
+test('the header of a frame stays when its payload is moved to another thread', () => {
+  enter();
+  const joined = carried();
+  leg.received(Buffer.from(new Uint8Array(frame).buffer), true);
+  const [{ payload, headerBytes } = assert.fail('no frame')] = joined.frames;
+  structuredClone(payload, { transfer: [payload.buffer] });
+  assert.deepEqual([payload.length, Buffer.from(headerBytes).equals(frame.subarray(0, 12))], [0, true]);
+});
+
+test('what the relay has for the leg goes out as one message, and is over when it has gone', () => {
+  enter();
+  const { frameOutput } = carried();
+  let sentTimes = 0;
+  frameOutput.send(frame.subarray(0, 12), frame.subarray(12), () => (sentTimes += 1));
+  assert.deepEqual([socket.said, sentTimes], [[frame.toString('hex')], 0]);
+  socket.sending[0]?.();
+  assert.equal(sentTimes, 1);
+  frameOutput.askKeyFrame();
+  assert.equal(socket.said.at(-1), '{"type":"key_frame_wanted"}');
+});
+
+const largePayload = Buffer.alloc(1024 * 1024);
+
+test('a frame on its way to a slow reader is not among what it has to read to stay', () => {
+  enter();
+  const { frameOutput } = carried();
+  frameOutput.send(frame.subarray(0, 12), largePayload, () => undefined);
+  socket.bufferedAmount = 12 + largePayload.length + 256 * 1024;
+  leg.tell(assign);
+  leg.pinged();
+  frameOutput.askKeyFrame();
+  assert.deepEqual([socket.isCut, socket.said.length], [false, 3]);
+  socket.bufferedAmount += 1;
+  leg.tell(assign);
+  assert.deepEqual([socket.isCut, socket.said.length], [true, 3]);
+});
+
+test('when the frame has gone out, all that waits is what the leg was told', () => {
+  enter();
+  const { frameOutput } = carried();
+  frameOutput.send(frame.subarray(0, 12), largePayload, () => undefined);
+  socket.sending[0]?.();
+  socket.bufferedAmount = 256 * 1024 + 1;
+  frameOutput.askKeyFrame();
+  assert.equal(socket.isCut, true);
+});
+
+test('a reader whose pong is late is not cut while frames go out to it, and is when they do not', () => {
+  enter();
+  const { frameOutput } = carried();
+  for (let beat = 0; beat < 3; beat++) {
+    leg.beat();
+    frameOutput.send(frame.subarray(0, 12), frame.subarray(12), () => undefined);
+    socket.sending.pop()?.();
+  }
+  frameOutput.send(frame.subarray(0, 12), frame.subarray(12), () => undefined);
+  leg.beat();
+  assert.equal(socket.isCut, false);
+  leg.beat();
+  assert.equal(socket.isCut, true);
+});
+
+const leavings: readonly (readonly [string, () => void])[] = [
+  ['the house closes', () => leg.close('ended')],
+  ['breaks a rule', () => leg.received(Buffer.alloc(16 * 1024 + 1, ' '), false)],
+  ['fails', () => leg.failed()],
+  ['goes', () => leg.gone()],
+  ['is dropped', () => leg.drop()],
+];
+for (const [name, leave] of leavings)
+  test(`a leg that ${name} leaves the relay, once`, () => {
+    enter();
+    const joined = carried();
+    leave();
+    goOn();
+    assert.deepEqual([joined.leftTimes, joined.frames], [1, []]);
+    assert.equal(leg.carry(join), false);
+    assert.equal(hall.relay.joined.length, 1);
+  });
+
+test('a leg that is carried anew has left where it was', () => {
+  enter();
+  const joined = carried();
+  carried();
+  leg.received(frame, true);
+  assert.deepEqual(
+    [joined, carried()].map(({ leftTimes, frames }) => [leftTimes, frames.length]),
+    [
+      [1, 0],
+      [0, 0],
+    ],
+  );
+});
+
+const noRoom: readonly (readonly [CarriageRefusal, RegExp])[] = [
+  ['load', /^no worker has time left/],
+  ['engine', /no decoder/],
+];
+for (const [refusal, sentence] of noRoom)
+  test(`an open leg that cannot be carried for ${refusal} is told why, closed as 4503 media_full, and gone`, () => {
+    assert.equal(enter(), null);
+    hall.relay.joinRefusal = refusal;
+    assert.equal(leg.carry(join), false);
+    goOn();
+    const [text = '', close] = socket.said;
+    assert.match((JSON.parse(text) as { readonly message: string }).message, sentence);
+    assert.deepEqual([close, socket.said.length, house.goneTimes], ['4503 media_full', 2, 1]);
+  });
+
+test('a leg that cannot be carried while it opens is no login, and the house knows it as gone', () => {
+  hall.relay.joinRefusal = 'load';
+  const refusal = leg.enter((opening) => {
+    opening.carry(join);
+    return bridgeSide(house);
+  });
+  goOn();
+  assert.deepEqual([refusal, house.goneTimes, guests.size, leaving.size], ['load', 1, 0, 0]);
+  assert.equal(socket.said.at(-1), '4503 media_full');
 });

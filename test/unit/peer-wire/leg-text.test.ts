@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallMedia, CallRoom, LegMessage } from '../../../src/domain/call.ts';
 import type { SessionId } from '../../../src/domain/ids.ts';
-import { faultCloses, legCloses } from '../../../src/peer-wire/close-code.ts';
-import { encodeLegError, encodeLegMessage } from '../../../src/peer-wire/leg-text.ts';
+import { faultCloses, fullClose, legCloses } from '../../../src/peer-wire/close-code.ts';
+import { encodeKeyFrameWanted, encodeLegError, encodeLegMessage } from '../../../src/peer-wire/leg-text.ts';
 
 const sessionId = '0199b6f2-0000-7000-8000-000000000001' as SessionId;
 
@@ -72,11 +72,23 @@ test('an error says what is wrong, whatever characters it takes', () => {
   assert.equal(encodeLegError('not "so"'), '{"type":"error","message":"not \\"so\\""}');
 });
 
+test('a key frame is asked for in the words of the page', () => {
+  assert.equal(encodeKeyFrameWanted(), '{"type":"key_frame_wanted"}');
+});
+
 test('the close codes of the page, and the words that go with them', () => {
   assert.deepEqual(
-    [...Object.values(legCloses), ...Object.values(faultCloses)].map(
+    [...Object.values(legCloses), ...Object.values(faultCloses), fullClose].map(
       ({ code, reason }) => `${code} ${reason}`,
     ),
-    ['1000 ended', '4401 revoked', '4409 replaced', '4503 draining', '1009 too_large', '4400 malformed'],
+    [
+      '1000 ended',
+      '4401 revoked',
+      '4409 replaced',
+      '4503 draining',
+      '1009 too_large',
+      '4400 malformed',
+      '4503 media_full',
+    ],
   );
 });

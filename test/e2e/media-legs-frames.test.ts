@@ -1,0 +1,427 @@
+/**
+ * Frames and pictures on real sockets, between peers and a relay of test size. Source: calls-and-media.md, Legs.
+ */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import type { CallSide } from '../../src/domain/call.ts';
+import { mediaMessageBytesMax } from '../../src/domain/limits.ts';
+import type { CarriageRefusal } from '../../src/domain/picture.ts';
+import { MediaListener } from '../../src/media-legs/listener.ts';
+import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
+import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { callMedia, callRoom } from '../support/call-scene.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { FakeCallDesk, type FakeOpenLeg } from '../support/fake-call-desk.ts';
+import { FakeRelay, type FakeJoinedLeg } from '../support/fake-relay.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import {
+  answerTo,
+  bridgePath,
+  downlinkPath,
+  legUpgrade,
+  MediaPeer,
+  plainRequest,
+} from '../support/media-peer.ts';
+import { PictureStream, type PictureRequest } from '../support/picture-stream.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
+
+let clock: DrivenClock;
+let desk: FakeCallDesk;
+let relay: FakeRelay;
+let telemetry: FakeTelemetry;
+let log: FakeLog;
+let listener: MediaListener;
+let port: number;
+const peers: { terminate(): void }[] = [];
+
+beforeEach(async () => {
+  clock = new DrivenClock();
+  desk = new FakeCallDesk();
+  relay = new FakeRelay();
+  telemetry = new FakeTelemetry();
+  log = new FakeLog();
+  listener = new MediaListener(
+    { ...mediaLegsDefaults, port: 0 },
+    { clock, desk, relay, telemetry, log, otherSockets: () => 0 },
+  );
+  await listener.listen();
+  ({ port } = listener.address);
+});
+
+afterEach(() => {
+  listener.close();
+  for (const peer of peers.splice(0)) peer.terminate();
+});
+
+interface CarriedLeg {
+  readonly peer: MediaPeer;
+  readonly opened: FakeOpenLeg;
+  readonly joined: FakeJoinedLeg;
+}
+
+/** A leg whose frames the relay carries, be it the device's or the bridge's. */
+async function carriedLeg(side: CallSide = 'device'): Promise<CarriedLeg> {
+  const count = desk.legs.length + 1;
+  const peer = await MediaPeer.connect(
+    port,
+    side === 'bridge' ? { path: bridgePath, bearer: 'good-key' } : {},
+  );
+  peers.push(peer.socket);
+  const opened = await desk.leg(count);
+  if (side === 'bridge') {
+    const { sessionId } = desk;
+    opened.leg.tell({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
+    assert.match((await peer.nextText()) ?? '', /"type":"start"/);
+  }
+  const joined = relay.joined.at(-1);
+  assert(joined?.kind === side);
+  return { peer, opened, joined };
+}
+
+async function watchPictures(request: PictureRequest = {}): Promise<PictureStream> {
+  const stream = await PictureStream.open(port, request);
+  peers.push({ terminate: () => stream.hangUp() });
+  return stream;
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((turned) => setImmediate(turned));
+}
+
+const header = encodeFrameHeader({
+  kind: 'video',
+  format: 'h264',
+  isKeyFrame: false,
+  width: 0,
+  height: 0,
+  timestampMs: 40,
+});
+
+/** Bytes of which no two stretches are alike. */
+function payloadOf(length: number): Buffer {
+  return Buffer.from(Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8) * 17 + (i >> 16)) & 0xff));
+}
+
+/** Its message is as long as one whose length takes 7, 16 or 64 bits, or as long as may be. */
+const payloadLengths = [1, 113, 114, 4096, 65_523, 65_524, 300_000, mediaMessageBytesMax - header.length];
+
+for (const side of ['device', 'bridge'] as const)
+  test(`frames of a ${side} come to the relay as they are, each in memory of its own`, async () => {
+    const { peer, opened, joined } = await carriedLeg(side);
+    const payloads = payloadLengths.flatMap((length) => [payloadOf(length), payloadOf(160)]);
+    for (const payload of payloads) peer.send(Buffer.concat([header, payload]));
+    await relay.until(() => joined.frames.length === payloads.length);
+    for (const [i, { payload, headerBytes }] of joined.frames.entries()) {
+      assert.ok(payloads[i]?.equals(payload));
+      assert.ok(header.equals(headerBytes));
+      structuredClone(payload, { transfer: [payload.buffer] });
+    }
+    assert.ok(
+      joined.frames.every(({ payload, headerBytes }) => payload.length === 0 && header.equals(headerBytes)),
+    );
+    assert.deepEqual(new Set(opened.signs), new Set(['media']));
+  });
+
+test('a frame in fragments is one frame', async () => {
+  const raw = await RawPeer.connect(port);
+  peers.push({ terminate: () => raw.socket.destroy() });
+  raw.send(legUpgrade());
+  await new SignalPeer(raw).readHead();
+  const joined = await relay.leg();
+  const message = Buffer.concat([header, payloadOf(1000)]);
+  for (let at = 0; at < message.length; at += 100) {
+    const [opcode, fin] = [at === 0 ? opcodes.binary : opcodes.continuation, at + 100 >= message.length];
+    raw.send(encodeFrame(message.subarray(at, at + 100), { opcode, fin }));
+    raw.send(encodeFrame('', { opcode: opcodes.ping }));
+  }
+  await relay.until(() => joined.frames.length === 1);
+  assert.ok(payloadOf(1000).equals(joined.frames[0]?.payload ?? Buffer.alloc(0)));
+});
+
+test('frames of a bridge that has no call go nowhere, and are no fault', async () => {
+  const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
+  peers.push(bridge.socket);
+  const opened = await desk.leg();
+  for (let i = 0; i < 200; i++) bridge.send(Buffer.concat([header, payloadOf(160)]));
+  await bridge.ping();
+  assert.deepEqual([opened.signs.length, opened.goneTimes, relay.joined], [201, 0, []]);
+});
+
+test('a message whose header is wrong is a fault, and does not come to the relay', async () => {
+  const { peer, joined } = await carriedLeg();
+  peer.send(Buffer.from([3, ...header.subarray(1), 0xff]));
+  assert.deepEqual(await peer.nextMessage(), {
+    type: 'error',
+    message: 'the kind, byte 0, is 1 for video or 2 for audio',
+  });
+  assert.deepEqual(joined.frames, []);
+});
+
+test('what the relay sends is one message each, unfragmented, whatever its length', async () => {
+  const raw = await RawPeer.connect(port);
+  peers.push({ terminate: () => raw.socket.destroy() });
+  raw.send(legUpgrade());
+  await new SignalPeer(raw).readHead();
+  const { frameOutput } = await relay.leg();
+  const heads = ['820d', '827d', '827e007e', '827e100c', '827effff', '827f0000000000010000'];
+  for (const [i, head] of heads.entries()) {
+    const payload = payloadOf(payloadLengths[i] ?? 0);
+    await new Promise<void>((sent) => frameOutput.send(header, payload, sent));
+    const wire = Buffer.concat([Buffer.from(head, 'hex'), header, payload]);
+    assert.equal(await raw.read(wire.length), wire.toString('latin1'));
+  }
+});
+
+test('a frame is said to be sent once, and never within the sending, be the leg gone', async () => {
+  const { peer, opened, joined } = await carriedLeg();
+  let sentTimes = 0;
+  const send = (): Promise<void> =>
+    new Promise((resolve) => {
+      const before = sentTimes;
+      joined.frameOutput.send(header, payloadOf(10), () => {
+        sentTimes += 1;
+        resolve();
+      });
+      assert.equal(sentTimes, before);
+    });
+  await send();
+  peer.socket.terminate();
+  await desk.until(() => opened.goneTimes === 1);
+  assert.equal(joined.leftTimes, 1);
+  await send();
+  assert.equal(sentTimes, 2);
+});
+
+test('what is said of the call goes beside the frames, and key frames are asked for', async () => {
+  const { peer, opened, joined } = await carriedLeg('bridge');
+  joined.frameOutput.askKeyFrame();
+  opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+  assert.equal(await peer.nextText(), '{"type":"key_frame_wanted"}');
+  assert.match((await peer.nextText()) ?? '', /"state":"ringing"/);
+});
+
+/** More than any kernel keeps for a peer that does not read. */
+const framesBeyondBuffers = 64;
+
+test('a leg that stands still for a while has its frames and its words when it reads again', async () => {
+  const { peer, opened, joined } = await carriedLeg();
+  const [other, payload] = [await carriedLeg(), payloadOf(mediaMessageBytesMax - header.length)];
+  peer.socket.pause();
+  let sent = 0;
+  const sendAll = (): void => {
+    if (sent === framesBeyondBuffers) return;
+    joined.frameOutput.send(header, payload, () => {
+      sent += 1;
+      sendAll();
+    });
+  };
+  sendAll();
+  for (let words = 0; words < 1000; words++) {
+    opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+    if (words % 100 === 0) await other.peer.ping();
+  }
+  assert.ok(sent < framesBeyondBuffers, 'it is not sent what it does not read');
+  assert.deepEqual([opened.goneTimes, joined.leftTimes], [0, 0]);
+  peer.socket.resume();
+  await peer.framesCome(framesBeyondBuffers);
+  for (let words = 0; words < 1000; words++) assert.notEqual(await peer.nextText(), null);
+  assert.ok(peer.frames.every((frame) => frame.length === mediaMessageBytesMax));
+});
+
+test('a slow reader whose pongs come late stays; one that reads nothing for two beats is cut', async () => {
+  const { peer, opened, joined } = await carriedLeg();
+  peer.socket.pause();
+  for (let beat = 0; beat < 3; beat++) {
+    await new Promise<void>((sent) => joined.frameOutput.send(header, payloadOf(100), sent));
+    clock.advance(8000);
+    await new Promise((turned) => setImmediate(turned));
+  }
+  assert.equal(opened.goneTimes, 0);
+  clock.advance(8000);
+  await desk.until(() => opened.goneTimes === 1);
+  assert.equal(joined.leftTimes, 1);
+});
+
+const jpegs = [
+  Buffer.from('x'),
+  Buffer.from('\r\n--reveille-picture\r\nContent-Length: 3\r\n\r\n'),
+  payloadOf(65_536),
+  payloadOf(300_000),
+];
+const watching: readonly (readonly [FakeJoinedLeg['kind'], string, PictureRequest])[] = [
+  ['device', 'a device without WebSocket', {}],
+  [
+    'device',
+    'a device that asks for an upgrade we do not know',
+    { headers: { Connection: 'Upgrade', Upgrade: 'h2c' } },
+  ],
+  ['output', 'a person who watches', { bearer: null, query: '?ticket=good-ticket' }],
+  [
+    'output',
+    'a person who watches the output',
+    { bearer: null, query: '?ticket=good-ticket&picture=output' },
+  ],
+  [
+    'source',
+    'a person who watches the source',
+    { bearer: null, query: '?picture=source&ticket=good-ticket' },
+  ],
+];
+for (const [kind, who, request] of watching)
+  test(`${who} reads every picture as a part of its own, to the end of the call`, async () => {
+    const stream = await watchPictures(request);
+    const joined = await relay.leg();
+    assert.deepEqual([joined.kind, joined.sessionId], [kind, desk.sessionId]);
+    for (const jpeg of jpegs) await new Promise<void>((sent) => joined.pictureOutput.sendPicture(jpeg, sent));
+    (await desk.leg()).leg.close('ended');
+    await stream.closed;
+    assert.deepEqual(stream.pictures, jpegs);
+    assert.deepEqual([stream.isWhole, joined.leftTimes, listener.legCount], [true, 1, 0]);
+    await until(() => listener.socketCount === 0);
+    assert.equal(clock.pendingTimers, 1, 'the beat');
+  });
+
+test('who speaks HTTP/1.0 reads the parts as they are', async () => {
+  const raw = await RawPeer.connect(port);
+  peers.push({ terminate: () => raw.socket.destroy() });
+  const request = plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' });
+  raw.send(request.replace('HTTP/1.1', 'HTTP/1.0'));
+  assert.match(await new SignalPeer(raw).readHead(), / 200 OK\r\n/);
+  const { pictureOutput } = await relay.leg();
+  pictureOutput.sendPicture(Buffer.from('JPEG'), () => undefined);
+  const part = '--reveille-picture\r\nContent-Type: image/jpeg\r\nContent-Length: 4\r\n\r\nJPEG\r\n';
+  assert.equal(await raw.read(part.length), part);
+});
+
+test('a picture that the relay has for whoever joins stands behind the head of the answer', async () => {
+  relay.onJoining = ({ pictureOutput }) => pictureOutput.sendPicture(Buffer.from('first'), () => undefined);
+  const stream = await watchPictures();
+  await stream.picturesCome(1);
+  assert.deepEqual(stream.pictures, [Buffer.from('first')]);
+});
+
+/** Sends pictures one behind the other until as many have gone as no kernel keeps, or the leg has; says how many have. */
+function flood(joined: FakeJoinedLeg): { readonly sent: number } {
+  const jpeg = payloadOf(1024 * 1024);
+  const flow = { sent: 0 };
+  const next = (): void => {
+    if (flow.sent < framesBeyondBuffers && joined.leftTimes === 0)
+      joined.pictureOutput.sendPicture(jpeg, () => {
+        flow.sent += 1;
+        next();
+      });
+  };
+  next();
+  return flow;
+}
+
+for (const request of [{}, { headers: { Connection: 'Upgrade', Upgrade: 'h2c' } }])
+  test(`a slow reader holds up the next picture until it has read, ${JSON.stringify(request)}`, async () => {
+    const stream = await watchPictures(request);
+    stream.answer.pause();
+    const flow = flood(await relay.leg());
+    const other = await carriedLeg();
+    for (let pings = 0; pings < 50; pings++) await other.peer.ping();
+    assert.ok(flow.sent < framesBeyondBuffers);
+    stream.answer.resume();
+    await stream.picturesCome(framesBeyondBuffers);
+    await until(() => flow.sent === framesBeyondBuffers);
+  });
+
+test('who does not read the rest when the call ends is cut after 5 s', async () => {
+  const stream = await watchPictures();
+  stream.answer.pause();
+  flood(await relay.leg());
+  const opened = await desk.leg();
+  opened.leg.close('ended');
+  clock.advance(4999);
+  await new Promise((turned) => setImmediate(turned));
+  assert.deepEqual([listener.socketCount, listener.legCount], [1, 0]);
+  clock.advance(1);
+  await until(() => listener.socketCount === 0);
+  assert.equal(opened.goneTimes, 0);
+});
+
+test('who hangs up has left the relay', async () => {
+  const stream = await watchPictures();
+  const [joined, opened] = [await relay.leg(), await desk.leg()];
+  stream.hangUp();
+  await desk.until(() => opened.goneTimes === 1);
+  assert.equal(joined.leftTimes, 1);
+});
+
+const carriedRequests: readonly (readonly [string, string])[] = [
+  ['a device', legUpgrade()],
+  ['a device without WebSocket', plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' })],
+  ['a person who watches', plainRequest(`GET ${downlinkPath}?ticket=good-ticket`)],
+];
+const refusals: readonly (readonly [CarriageRefusal, RegExp])[] = [
+  ['load', /no worker has time left/],
+  ['engine', /no decoder/],
+];
+for (const [refusal, sentence] of refusals)
+  for (const [who, request] of carriedRequests)
+    test(`${who} whose pictures cannot be made for ${refusal} is answered 503, counted, and no leg`, async () => {
+      relay.refusal = refusal;
+      relay.joinRefusal = refusal;
+      const answer = await answerTo(port, request);
+      assert.deepEqual([answer.status, answer.headers.get('retry-after')], ['503 Service Unavailable', '2']);
+      assert.match(answer.body, sentence);
+      assert.deepEqual([...telemetry.counts], [[`media login ${refusal}`, 1]]);
+      assert.deepEqual([listener.legCount, desk.legs.filter(({ goneTimes }) => goneTimes === 0)], [0, []]);
+    });
+
+test('a device that finds the last place taken when it is in is told so, and closed as media_full', async () => {
+  relay.joinRefusal = 'load';
+  const device = await MediaPeer.connect(port);
+  assert.match((await device.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
+  assert.equal(await device.closed, '4503 media_full');
+  assert.equal((await desk.leg()).goneTimes, 1);
+  assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
+});
+
+test('a device without WebSocket that finds the last place taken is answered 503, and the house knows', async () => {
+  relay.joinRefusal = 'load';
+  const request = plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' });
+  assert.equal((await answerTo(port, request)).status, '503 Service Unavailable');
+  assert.equal((await desk.leg()).goneTimes, 1);
+});
+
+test('a bridge that comes for a session which cannot be carried is closed as media_full', async () => {
+  relay.refusal = 'load';
+  const { sessionId } = desk;
+  desk.onOpening = (leg) =>
+    leg.tell({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
+  const bridge = await MediaPeer.connect(port, {
+    path: `${bridgePath}?session=${sessionId}`,
+    bearer: 'good-key',
+  });
+  assert.match((await bridge.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
+  assert.equal(await bridge.closed, '4503 media_full');
+  assert.equal((await desk.leg()).goneTimes, 1);
+  assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
+});
+
+test('calls that cannot be carried are not put to idle bridges, which the log says once a second', async () => {
+  const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
+  peers.push(bridge.socket);
+  const opened = await desk.leg();
+  relay.refusal = 'engine';
+  const assign = { kind: 'assign', sessionId: desk.sessionId, media: callMedia } as const;
+  opened.leg.tell(assign);
+  opened.leg.tell(assign);
+  clock.advance(1000);
+  opened.leg.tell(assign);
+  relay.refusal = null;
+  opened.leg.tell(assign);
+  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: desk.sessionId });
+  assert.deepEqual(opened.answers, [false, false, false]);
+  assert.deepEqual(
+    log.lines.map(({ level, fields }) => [level, fields]),
+    [
+      ['warn', { refusal: 'engine' }],
+      ['warn', { refusal: 'engine' }],
+    ],
+  );
+});

@@ -1,0 +1,49 @@
+/** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's hall. */
+import type { CarriageRefusal } from '../../src/domain/picture.ts';
+import type { FrameSocket } from '../../src/media-legs/frame-socket.ts';
+import type { Guest, LegHall } from '../../src/media-legs/leg-hall.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeRelay } from './fake-relay.ts';
+
+export class FakeFrameSocket implements FrameSocket {
+  /** Texts, frames as hex, `ping`, and closes as `code reason`. */
+  readonly said: string[] = [];
+  /** To be called when a frame has gone out, oldest first. */
+  readonly sending: (() => void)[] = [];
+  bufferedAmount = 0;
+  bytesRead = 0;
+  isCut = false;
+
+  send(text: string): void {
+    if (!this.isCut) this.said.push(text);
+  }
+
+  sendFrame(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
+    this.send(Buffer.concat([header, payload]).toString('hex'));
+    this.sending.push(sent);
+  }
+
+  ping(): void {
+    this.send('ping');
+  }
+
+  close(code: number, reason: string): void {
+    this.send(`${code} ${reason}`);
+  }
+
+  terminate(): void {
+    this.isCut = true;
+  }
+}
+
+export class FakeLegHall implements LegHall {
+  readonly clock = new DrivenClock();
+  readonly relay = new FakeRelay();
+  readonly guests = new Set<Guest>();
+  readonly leaving = new Set<Guest>();
+  readonly declined: CarriageRefusal[] = [];
+
+  reportDeclined(refusal: CarriageRefusal): void {
+    this.declined.push(refusal);
+  }
+}

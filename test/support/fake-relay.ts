@@ -1,0 +1,119 @@
+/** A relay that carries nothing: it keeps what legs bring, and is spoken through by a test. */
+import { EventEmitter, once } from 'node:events';
+import { fail, succeed, type Outcome } from '../../src/base/outcome.ts';
+import type { CallMedia } from '../../src/domain/call.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
+import type { CarriageRefusal } from '../../src/domain/picture.ts';
+import type { LegRelay } from '../../src/media-legs/leg-hall.ts';
+import type { FrameHeader } from '../../src/peer-wire/frame-header.ts';
+import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/relay/output.ts';
+
+interface CarriedFrame {
+  readonly header: FrameHeader;
+  readonly payload: Uint8Array<ArrayBuffer>;
+  readonly headerBytes: Uint8Array;
+}
+
+/** A leg as the relay sees it, and what it brought. */
+export class FakeJoinedLeg implements JoinedLeg {
+  readonly kind: 'device' | 'bridge' | 'source' | 'output';
+  readonly sessionId: SessionId;
+  /** Of a viewer null. */
+  readonly media: CallMedia | null;
+  readonly frames: CarriedFrame[] = [];
+  leftTimes = 0;
+  readonly #out: DeviceOutput | LegOutput | PictureOutput;
+  readonly #happened: () => void;
+
+  constructor(
+    kind: FakeJoinedLeg['kind'],
+    sessionId: SessionId,
+    media: CallMedia | null,
+    out: DeviceOutput | LegOutput | PictureOutput,
+    happened: () => void,
+  ) {
+    this.kind = kind;
+    this.sessionId = sessionId;
+    this.media = media;
+    this.#out = out;
+    this.#happened = happened;
+  }
+
+  get frameOutput(): LegOutput {
+    if (!('send' in this.#out)) throw new Error('it takes pictures');
+    return this.#out;
+  }
+
+  get pictureOutput(): PictureOutput {
+    if (!('sendPicture' in this.#out)) throw new Error('it takes frames');
+    return this.#out;
+  }
+
+  frame(header: FrameHeader, payload: Uint8Array<ArrayBuffer>, headerBytes: Uint8Array): void {
+    this.frames.push({ header, payload, headerBytes });
+    this.#happened();
+  }
+
+  leave(): void {
+    this.leftTimes += 1;
+    this.#happened();
+  }
+}
+
+export class FakeRelay implements LegRelay {
+  readonly joined: FakeJoinedLeg[] = [];
+  /** What it says of a call before anybody joins. */
+  refusal: CarriageRefusal | null = null;
+  /** What it says when somebody does. */
+  joinRefusal: CarriageRefusal | null = null;
+  /** Told of everybody who joins, before he knows. */
+  onJoining: (joining: FakeJoinedLeg) => void = () => undefined;
+  readonly #happenings = new EventEmitter().setMaxListeners(0);
+
+  refusalOf(): CarriageRefusal | null {
+    return this.refusal;
+  }
+
+  joinDevice(sessionId: SessionId, media: CallMedia, out: DeviceOutput): Outcome<JoinedLeg, CarriageRefusal> {
+    return this.#join('device', sessionId, media, out);
+  }
+
+  joinBridge(sessionId: SessionId, media: CallMedia, out: LegOutput): Outcome<JoinedLeg, CarriageRefusal> {
+    return this.#join('bridge', sessionId, media, out);
+  }
+
+  watch(
+    sessionId: SessionId,
+    what: 'output' | 'source',
+    out: PictureOutput,
+  ): Outcome<JoinedLeg, CarriageRefusal> {
+    return this.#join(what, sessionId, null, out);
+  }
+
+  /** The one that joined as the so-manieth, who is there or comes. */
+  async leg(count = 1): Promise<FakeJoinedLeg> {
+    await this.until(() => this.joined.length >= count);
+    const leg = this.joined[count - 1];
+    if (leg === undefined) throw new Error('no leg');
+    return leg;
+  }
+
+  /** Resolves when it is so, looked at whenever something happens here. */
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await once(this.#happenings, 'happened');
+  }
+
+  #join(
+    kind: FakeJoinedLeg['kind'],
+    sessionId: SessionId,
+    media: CallMedia | null,
+    out: DeviceOutput | LegOutput | PictureOutput,
+  ): Outcome<JoinedLeg, CarriageRefusal> {
+    if (this.joinRefusal !== null) return fail(this.joinRefusal);
+    const leg = new FakeJoinedLeg(kind, sessionId, media, out, () => this.#happenings.emit('happened'));
+    this.joined.push(leg);
+    this.onJoining(leg);
+    this.#happenings.emit('happened');
+    return succeed(leg);
+  }
+}

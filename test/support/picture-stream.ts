@@ -1,0 +1,91 @@
+/**
+ * A reader of multipart/x-mixed-replace over HTTP, as a device or a browser has one: it goes by the boundary that the
+ * answer names and by the length that each part names, and takes nothing for granted.
+ */
+import { EventEmitter, once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { downlinkPath } from './media-peer.ts';
+
+export interface PictureRequest {
+  /** Of `?ticket=…`; null: none. */
+  readonly query?: string;
+  readonly bearer?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class PictureStream {
+  readonly answer: IncomingMessage;
+  readonly pictures: Buffer[] = [];
+  /** Whether the last boundary has come, behind which there is nothing. */
+  isWhole = false;
+  /** Resolves when nothing comes any more, whatever the reason. */
+  readonly closed: Promise<unknown>;
+  readonly #boundary: string;
+  readonly #happenings = new EventEmitter();
+  #unread = Buffer.alloc(0);
+
+  private constructor(answer: IncomingMessage) {
+    this.answer = answer;
+    this.#boundary =
+      /^multipart\/x-mixed-replace; boundary=(\S+)$/.exec(answer.headers['content-type'] ?? '')?.[1] ?? '';
+    if (this.#boundary === '')
+      throw new Error(`no pictures: ${answer.statusCode} ${answer.headers['content-type']}`);
+    this.closed = new Promise((resolve) => answer.once('close', resolve));
+    answer.on('error', () => undefined);
+    answer.on('data', (chunk: Buffer) => {
+      this.#unread = Buffer.concat([this.#unread, chunk]);
+      while (this.#readPart());
+      this.#happenings.emit('read');
+    });
+  }
+
+  /** Rejects where the answer is no stream of pictures. */
+  static async open(port: number, request: PictureRequest = {}): Promise<PictureStream> {
+    const { query = '', bearer = 'good-token', headers = {} } = request;
+    const authorization = bearer === null ? {} : { Authorization: `Bearer ${bearer}` };
+    const asking = get({ port, path: `${downlinkPath}${query}`, headers: { ...authorization, ...headers } });
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+    return new PictureStream(answer);
+  }
+
+  /** Resolves when as many pictures have come; rejects when the answer ends before. */
+  async picturesCome(count: number): Promise<void> {
+    while (this.pictures.length < count) {
+      if (this.answer.closed) throw new Error(`closed behind ${this.pictures.length} pictures`);
+      await Promise.race([once(this.#happenings, 'read'), this.closed]);
+    }
+  }
+
+  hangUp(): void {
+    this.answer.destroy();
+  }
+
+  /** False: there is no whole one. */
+  #readPart(): boolean {
+    const { isWhole } = this;
+    if (isWhole && this.#unread.length > 0) throw new Error('something comes behind the last boundary');
+    const delimiter = `--${this.#boundary}`;
+    const headEnd = this.#unread.indexOf('\r\n\r\n');
+    if (this.#unread.toString('latin1') === `${delimiter}--\r\n`) {
+      this.isWhole = true;
+      this.#unread = Buffer.alloc(0);
+    }
+    if (headEnd === -1) return false;
+    const [first, ...fields] = this.#unread.toString('latin1', 0, headEnd).split('\r\n');
+    const length = Number(/^Content-Length: (\d+)$/.exec(fields[1] ?? '')?.[1]);
+    if (
+      first !== delimiter ||
+      fields[0] !== 'Content-Type: image/jpeg' ||
+      fields.length !== 2 ||
+      Number.isNaN(length)
+    )
+      throw new Error(`no part: ${first} ${fields.join(' ')}`);
+    const end = headEnd + 4 + length;
+    if (this.#unread.length < end + 2) return false;
+    if (this.#unread.toString('latin1', end, end + 2) !== '\r\n')
+      throw new Error('a part is longer than it says');
+    this.pictures.push(this.#unread.subarray(headEnd + 4, end));
+    this.#unread = this.#unread.subarray(end + 2);
+    return true;
+  }
+}
