@@ -23,6 +23,8 @@ export interface Transcoder {
 }
 
 export interface Transcoders {
+  /** The version of the decoders' library; null: this machine has none. */
+  readonly engine: string | null;
   /** By measured load: who does not fit is refused, not starved. `engine`: this machine has no decoder. */
   open(need: TranscodingNeed): Outcome<Transcoder, CarriageRefusal>;
   /** Whether `open` would take it, nothing reserved; null: it would. */

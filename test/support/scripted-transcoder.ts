@@ -1,0 +1,81 @@
+/**
+ * The task file of transcoding threads whose frames say what becomes of them: how long the work is said to have taken, and
+ * whether it is held until the test's gate orders `go`, `throw` or `die`. Its pictures are of the size of the frame and
+ * hold `session.frames`, counted since the thread began; its rebuilds are the turns of the thread's event loop that
+ * followed frames. One frame at a time, as behind native code.
+ */
+import { BroadcastChannel } from 'node:worker_threads';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { fail, succeed, type Outcome } from '../../src/base/outcome.ts';
+import type { NativeCensus } from '../../src/codec/native-census.ts';
+import type { FrameResult } from '../../src/domain/picture.ts';
+import type { FrameTask } from '../../src/workers/transcoder-task.ts';
+import { noEngineVariable, type FrameScript } from './frame-script.ts';
+import { gateFailsVariable, gateOrders, gateReports } from './gate.ts';
+import type { GateOrder } from './gate.ts';
+
+if (process.env[gateFailsVariable] !== undefined) throw new Error('this worker cannot be loaded');
+
+const framesBySession = new Map<number, number>();
+const reports = new BroadcastChannel(gateReports);
+let loopTurns = 0;
+let turn: Promise<unknown> = Promise.resolve();
+
+function inTurn<Value>(work: () => Value | Promise<Value>): Promise<Value> {
+  const done = turn.then(work);
+  turn = done.catch(() => {});
+  return done;
+}
+
+function orderOfTest(): Promise<GateOrder> {
+  return new Promise((resolve) => {
+    const orders = new BroadcastChannel(gateOrders);
+    orders.onmessage = ({ data }: { data: GateOrder }) => {
+      orders.close();
+      resolve(data);
+    };
+    reports.postMessage('held');
+  });
+}
+
+export function startEngine(): Outcome<string, string> {
+  return process.env[noEngineVariable] === undefined ? succeed('scripted') : fail('there is no engine here');
+}
+
+export function takeFrame({ session, frame }: FrameTask): Promise<unknown> {
+  return inTurn(async () => {
+    const script: FrameScript = JSON.parse(new TextDecoder().decode(frame.payload));
+    const frames = (framesBySession.get(session) ?? 0) + 1;
+    framesBySession.set(session, frames);
+    setImmediate(() => {
+      loopTurns += 1;
+    });
+    const order = script.isHeld === true ? await orderOfTest() : 'go';
+    if (order === 'die') process.exit(1);
+    if (order === 'throw') throw new Error('this worker was told to throw');
+    const size = { width: frame.width, height: frame.height };
+    const jpeg = new TextEncoder().encode(`${session}.${frames}`);
+    const result: FrameResult = {
+      source: size,
+      pictures: [{ size, jpeg }],
+      drop: null,
+      keyFrameWanted: false,
+      rebuilds: loopTurns,
+      workMs: script.workMs ?? 0,
+    };
+    return move({ [transferableSymbol]: [jpeg.buffer], [valueSymbol]: result });
+  });
+}
+
+export function closeSession(session: number): Promise<unknown> {
+  return inTurn(() => framesBySession.delete(session));
+}
+
+export function closeAll(): Promise<void> {
+  return inTurn(() => framesBySession.clear());
+}
+
+/** Of each session a packet. */
+export function countNatives(): Promise<NativeCensus> {
+  return inTurn(() => ({ packets: framesBySession.size, frames: 0, codecContexts: 0, graphs: 0, inputs: 0 }));
+}

@@ -1,0 +1,81 @@
+/** Lanes on scripted threads: a gate holds their frames, the clock is driven, and what was logged and told is kept. */
+import assert from 'node:assert/strict';
+import type { FrameResult } from '../../src/domain/picture.ts';
+import type { Transcoder } from '../../src/ports/transcoders.ts';
+import { TranscoderLanes, type TranscoderLanesOptions } from '../../src/workers/transcoder-lanes.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeLog } from './fakes.ts';
+import { Gate } from './gate.ts';
+import { scriptedFrame, type FrameScript } from './frame-script.ts';
+
+/** By the first estimate, a tenth of a thread's time. */
+export const tenth = { request: { width: 640, height: 480 }, maxFps: 1000 / 13 };
+
+const shapes = [{ mode: 'fit_screen', screen: { width: 320, height: 240 } }] as const;
+
+export class TranscoderScene {
+  readonly clock = new DrivenClock();
+  readonly log = new FakeLog();
+  readonly gate = new Gate();
+  /** What the owner was told. */
+  readonly wedged: string[] = [];
+  #lanes: TranscoderLanes | null = null;
+
+  get lanes(): TranscoderLanes {
+    return this.#lanes ?? assert.fail('the lanes are open');
+  }
+
+  async open(overrides: Partial<TranscoderLanesOptions> = {}): Promise<void> {
+    this.#lanes = await TranscoderLanes.open({
+      threads: 1,
+      loadMax: 0.85,
+      quality: 80,
+      sourceMax: { width: 1920, height: 1080 },
+      clock: this.clock,
+      log: this.log,
+      onWedged: (sentence) => this.wedged.push(sentence),
+      workerFile: new URL('scripted-transcoder.ts', import.meta.url),
+      ...overrides,
+    });
+  }
+
+  session(need = tenth): Transcoder {
+    const opened = this.lanes.open(need);
+    return opened.ok ? opened.value : assert.fail(opened.error);
+  }
+
+  sessions(count: number): Transcoder[] {
+    return Array.from({ length: count }, () => this.session());
+  }
+
+  /** Each of them two frames a second of the clock, of `workMs` each. */
+  async send(transcoders: readonly Transcoder[], seconds: number, workMs: number): Promise<void> {
+    for (let half = 0; half < seconds * 2; half++) {
+      await Promise.all(transcoders.map((transcoder) => take(transcoder, { workMs })));
+      this.clock.advance(500);
+    }
+  }
+
+  errors(): string[] {
+    return this.log.lines.filter(({ level }) => level === 'error').map(({ message }) => message);
+  }
+
+  async close(): Promise<void> {
+    await this.#lanes?.close();
+    this.gate.close();
+  }
+}
+
+export function take(transcoder: Transcoder, script: FrameScript = {}): Promise<FrameResult> {
+  return transcoder.take(scriptedFrame(script), shapes);
+}
+
+export function hold(transcoder: Transcoder): Promise<FrameResult> {
+  return take(transcoder, { isHeld: true });
+}
+
+/** `session.frames` of the only picture, or the drop. */
+export function told({ pictures, drop }: FrameResult): string | null {
+  const [picture] = pictures;
+  return picture === undefined || typeof picture === 'string' ? drop : Buffer.from(picture.jpeg).toString();
+}
