@@ -1,0 +1,52 @@
+/** A frame of video as it came from a leg, with what the relay has to know of it. */
+import type { Size } from '../domain/call.ts';
+import type { VideoFrameHeader } from '../peer-wire/frame-header.ts';
+import { describeFrame } from '../video/source-frame.ts';
+import type { OutgoingVideo } from './outlet.ts';
+import type { WaitingVideo } from './video-queue.ts';
+
+export interface SourceVideo extends WaitingVideo {
+  readonly header: VideoFrameHeader;
+  readonly headerBytes: Uint8Array;
+  readonly payload: Uint8Array<ArrayBuffer>;
+  /** Null: as of the frames before it, as far as can be told. */
+  readonly size: Size | null;
+  /** Among the frames of its direction, ascending. */
+  readonly place: number;
+  /** Monotonic. */
+  readonly cameAtMs: number;
+}
+
+/**
+ * A key frame is one that its header calls so, or whose payload is one: what is passed on need not be readable here,
+ * and a sender that sets no flags is understood.
+ */
+export function readSource(
+  header: VideoFrameHeader,
+  payload: Uint8Array<ArrayBuffer>,
+  headerBytes: Uint8Array,
+  place: number,
+  cameAtMs: number,
+): SourceVideo {
+  const { format, isKeyFrame, width, height } = header;
+  const described = describeFrame({ format, isKeyFrame, width, height, payload });
+  const isKey = isKeyFrame || described.isKey;
+  const size = described.size ?? (isKey && width > 0 && height > 0 ? { width, height } : null);
+  return { header, headerBytes, payload, format, isKey, size, place, cameAtMs };
+}
+
+/** To be sent on as it is. */
+export function passedOn(source: SourceVideo, isCounted: boolean): OutgoingVideo {
+  const { format, isKey, payload, headerBytes, size, place } = source;
+  return {
+    kind: 'video',
+    format,
+    isKey,
+    payload,
+    header: headerBytes,
+    size,
+    place,
+    done: 'passed',
+    isCounted,
+  };
+}

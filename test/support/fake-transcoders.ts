@@ -1,0 +1,102 @@
+/**
+ * Transcoders without an engine: a frame lies with its transcoder until the test answers it, and its payload is moved
+ * away, as it would be. A picture is text that says of which payload it was made, and how.
+ */
+import assert from 'node:assert/strict';
+import { fail, succeed, type Outcome } from '../../src/base/outcome.ts';
+import type {
+  CarriageRefusal,
+  FrameResult,
+  Picture,
+  PictureShape,
+  SourceFrame,
+} from '../../src/domain/picture.ts';
+import type { Transcoder, Transcoders, TranscodingNeed } from '../../src/ports/transcoders.ts';
+
+export interface TakenFrame {
+  readonly frame: SourceFrame;
+  readonly shapes: readonly PictureShape[];
+}
+
+export class FakeTranscoder implements Transcoder {
+  readonly taken: TakenFrame[] = [];
+  isClosed = false;
+  #answer: ((result: FrameResult) => void) | null = null;
+
+  get isWorking(): boolean {
+    return this.#answer !== null;
+  }
+
+  take(frame: SourceFrame, shapes: readonly PictureShape[]): Promise<FrameResult> {
+    assert.ok(!this.isClosed, 'nothing is asked of a transcoder that is closed');
+    assert.ok(!this.isWorking, 'one frame at a time');
+    const payload = structuredClone(frame.payload, { transfer: [frame.payload.buffer] });
+    this.taken.push({ frame: { ...frame, payload }, shapes });
+    return new Promise((resolve) => (this.#answer = resolve));
+  }
+
+  close(): void {
+    assert.ok(!this.isClosed, 'a transcoder is closed once');
+    this.isClosed = true;
+  }
+
+  /** The frame that it has: decoded, with every picture that was asked for, but for what is said here. */
+  async answer(result: Partial<FrameResult> = {}): Promise<void> {
+    const [answer, taken] = [this.#answer, this.taken.at(-1)];
+    assert.ok(answer !== null && taken !== undefined, 'no frame is being worked on');
+    this.#answer = null;
+    const pictures = taken.shapes.map((shape) => fakePicture(taken.frame, shape));
+    const done: FrameResult = {
+      source: { width: 640, height: 480 },
+      pictures: typeof result.drop === 'string' ? [] : pictures,
+      drop: null,
+      keyFrameWanted: false,
+      rebuilds: 0,
+      workMs: 2,
+    };
+    answer({ ...done, ...result });
+    await afterThat();
+  }
+}
+
+export class FakeTranscoders implements Transcoders {
+  readonly engine: string | null = 'fake';
+  readonly opened: FakeTranscoder[] = [];
+  readonly needs: TranscodingNeed[] = [];
+  /** Null: who comes is taken. */
+  refusal: CarriageRefusal | null = null;
+
+  get live(): readonly FakeTranscoder[] {
+    return this.opened.filter(({ isClosed }) => !isClosed);
+  }
+
+  open(need: TranscodingNeed): Outcome<Transcoder, CarriageRefusal> {
+    this.needs.push(need);
+    if (this.refusal !== null) return fail(this.refusal);
+    const transcoder = new FakeTranscoder();
+    this.opened.push(transcoder);
+    return succeed(transcoder);
+  }
+
+  refusalOf(): CarriageRefusal | null {
+    return this.refusal;
+  }
+
+  loads(): readonly number[] {
+    return [0];
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** What waits for an answer has gone on from it. */
+export function afterThat(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+function fakePicture({ payload }: SourceFrame, { mode, screen }: PictureShape): Picture {
+  const jpeg = new TextEncoder().encode(`${mode} of ${Buffer.from(payload).toString()}`);
+  return { size: screen ?? { width: 640, height: 480 }, jpeg };
+}

@@ -1,0 +1,178 @@
+/** A relay on a driven clock and fake transcoders, with legs that read when they are told to. */
+import assert from 'node:assert/strict';
+import type { Outcome } from '../../src/base/outcome.ts';
+import type { CallMedia } from '../../src/domain/call.ts';
+import { generateSessionId, type SessionId } from '../../src/domain/ids.ts';
+import type { CarriageRefusal, MediaFrameResult, VideoFrameFormat } from '../../src/domain/picture.ts';
+import { decodeFrameHeader, encodeFrameHeader, type FrameHeader } from '../../src/peer-wire/frame-header.ts';
+import type { JoinedLeg, LegOutput, PictureOutput } from '../../src/relay/output.ts';
+import { Relay } from '../../src/relay/relay.ts';
+import { callMedia } from './call-scene.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeTranscoders, type FakeTranscoder } from './fake-transcoders.ts';
+import { FakeTelemetry } from './fakes.ts';
+
+/** 160×100, fitted. */
+export const fitMedia = callMedia;
+export const fillMedia: CallMedia = { ...callMedia, resolution: 'fill_screen' };
+export const autoMedia: CallMedia = { ...callMedia, resolution: 'auto' };
+export const h264Media: CallMedia = { ...callMedia, resolution: 'auto', downVideo: 'h264' };
+
+export interface SentMessage {
+  /** Null: a picture, which has none. */
+  readonly header: FrameHeader | null;
+  readonly headerHex: string;
+  readonly text: string;
+}
+
+/** It takes a message, and the next one when it is told to `read`. */
+export class FakeOutput implements LegOutput, PictureOutput {
+  readonly messages: SentMessage[] = [];
+  keyFramesAsked = 0;
+  #sent: (() => void) | null = null;
+
+  get texts(): readonly string[] {
+    return this.messages.map(({ text }) => text);
+  }
+
+  send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
+    this.#take(header, payload, sent);
+  }
+
+  sendPicture(jpeg: Uint8Array, sent: () => void): void {
+    this.#take(null, jpeg, sent);
+  }
+
+  askKeyFrame(): void {
+    this.keyFramesAsked += 1;
+  }
+
+  /** The message that is on its way. False: none is. */
+  read(): boolean {
+    const sent = this.#sent;
+    this.#sent = null;
+    sent?.();
+    return sent !== null;
+  }
+
+  readAll(): readonly string[] {
+    const before = this.messages.length;
+    while (this.read());
+    return this.texts.slice(before);
+  }
+
+  #take(header: Uint8Array | null, payload: Uint8Array, sent: () => void): void {
+    assert.equal(this.#sent, null, 'one message is on its way at a time');
+    this.#sent = sent;
+    const text = Buffer.from(payload).toString();
+    if (header === null) {
+      this.messages.push({ header, headerHex: '', text });
+      return;
+    }
+    const decoded = decodeFrameHeader(Buffer.concat([header, payload]));
+    assert.ok(decoded.ok, 'its header is one');
+    this.messages.push({ header: decoded.value, headerHex: Buffer.from(header).toString('hex'), text });
+  }
+}
+
+export class FakeLeg extends FakeOutput {
+  readonly leg: JoinedLeg;
+  readonly #clock: DrivenClock;
+
+  constructor(clock: DrivenClock, join: (out: FakeOutput) => Outcome<JoinedLeg, CarriageRefusal>) {
+    super();
+    this.#clock = clock;
+    const joined = join(this);
+    assert.ok(joined.ok, 'it is let in');
+    this.leg = joined.value;
+  }
+
+  /** The payload is `text`; the timestamp, if none is given, the clock's. */
+  video(format: VideoFrameFormat, text: string, isKeyFrame = false, timestampMs = this.#nowMs): void {
+    this.#send({ kind: 'video', format, isKeyFrame, width: 640, height: 480, timestampMs }, text);
+  }
+
+  audio(text: string, timestampMs = this.#nowMs): void {
+    this.#send({ kind: 'audio', format: 'alaw', timestampMs }, text);
+  }
+
+  leave(): void {
+    this.leg.leave();
+  }
+
+  get #nowMs(): number {
+    return Math.floor(this.#clock.monotonicMs());
+  }
+
+  #send(header: FrameHeader, text: string): void {
+    this.leg.frame(header, new TextEncoder().encode(text), encodeFrameHeader(header));
+  }
+}
+
+export class RelayScene {
+  readonly clock = new DrivenClock();
+  readonly transcoders = new FakeTranscoders();
+  readonly telemetry = new FakeTelemetry();
+  readonly sessionId: SessionId = generateSessionId();
+  readonly relay: Relay;
+  readonly media: CallMedia;
+
+  constructor(media: CallMedia = fitMedia, maxFps = 15) {
+    const { clock, transcoders, telemetry } = this;
+    this.media = media;
+    this.relay = new Relay({ clock, transcoders, telemetry, maxFps });
+  }
+
+  /** The one that is open. */
+  get transcoder(): FakeTranscoder {
+    const [transcoder, another] = this.transcoders.live;
+    assert.ok(transcoder !== undefined && another === undefined, 'the session has one transcoder');
+    return transcoder;
+  }
+
+  device(takes: 'frames' | 'pictures' = 'frames'): FakeLeg {
+    return this.#leg((out) =>
+      this.relay.joinDevice(
+        this.sessionId,
+        this.media,
+        takes === 'frames'
+          ? {
+              takes,
+              send: (header, payload, sent) => out.send(header, payload, sent),
+              askKeyFrame: () => out.askKeyFrame(),
+            }
+          : { takes, sendPicture: (jpeg, sent) => out.sendPicture(jpeg, sent) },
+      ),
+    );
+  }
+
+  bridge(): FakeLeg {
+    const legOutput = (out: FakeOutput): LegOutput => ({
+      send: (header, payload, sent) => out.send(header, payload, sent),
+      askKeyFrame: () => out.askKeyFrame(),
+    });
+    return this.#leg((out) => this.relay.joinBridge(this.sessionId, this.media, legOutput(out)));
+  }
+
+  viewer(what: 'output' | 'source'): FakeLeg {
+    return this.#leg((out) =>
+      this.relay.watch(this.sessionId, what, {
+        sendPicture: (jpeg, sent) => out.sendPicture(jpeg, sent),
+      }),
+    );
+  }
+
+  /** What was counted. */
+  get counts(): Partial<Record<MediaFrameResult, number>> {
+    const prefix = 'media frame ';
+    return Object.fromEntries(
+      Array.from(this.telemetry.counts)
+        .filter(([name]) => name.startsWith(prefix) && name !== 'media frame time')
+        .map(([name, count]) => [name.slice(prefix.length), count]),
+    );
+  }
+
+  #leg(join: (out: FakeOutput) => Outcome<JoinedLeg, CarriageRefusal>): FakeLeg {
+    return new FakeLeg(this.clock, join);
+  }
+}
