@@ -123,6 +123,9 @@ export const legAdmissionMsMax = 5000;
 export const viewerTicketMsMax = 60_000;
 export const viewerTicketsMax = 1000;
 export const viewersPerSessionMax = 2;
+/** Keys by which open pages ask how their session goes: how long one is good, and how many there are; the oldest goes. */
+export const watchKeyMsMax = 30 * 60_000;
+export const watchKeysMax = 256;
 
 /** The media path. Finished JPEGs, or decoded pictures, that wait for a leg that does not keep up; the oldest goes. */
 export const picturesWaitingMax = 2;
@@ -185,6 +188,8 @@ export const linkHandshakeMsMax = 10_000;
 /** A media process that was started has this long until it listens, and to end when it is told to. */
 export const mediaStartMsMax = 20_000;
 export const mediaStopMsMax = 5000;
+/** Within that time, its legs have this long to go when they are told to; then they are cut. */
+export const mediaDrainMsMax = 2000;
 /** Waits between a media process's end and the start of the next: none at first, then doubling from the least to the most. */
 export const mediaRestartMsMin = 250;
 export const mediaRestartMsMax = 5000;

@@ -34,10 +34,12 @@ test('the index lists every record by its title, and nothing else', () => {
 });
 
 test('every package and override has its reason in 0006, and every reason its package', () => {
-  const { dependencies, devDependencies, overrides } = JSON.parse(read('package.json', root)) as Record<
-    'dependencies' | 'devDependencies' | 'overrides',
+  const stated = JSON.parse(read('package.json', root)) as Record<
+    'dependencies' | 'optionalDependencies' | 'devDependencies' | 'overrides',
     Record<string, string>
   >;
+  const { devDependencies, overrides } = stated;
+  const dependencies = { ...stated.dependencies, ...stated.optionalDependencies };
   const tables = packageTables(read('0006-dependencies.md'));
   assert.deepEqual(
     tables.map((table) => new Set(table)),

@@ -1,0 +1,28 @@
+/**
+ * Takes the wanted part of a source picture, scales it once and gives it the colours of a JPEG: full range, BT.601,
+ * 4:2:0. A chain of filters does it, since libswscale alone crops only what was copied before.
+ * Source: calls-and-media.md, Resolution.
+ */
+import type { PicturePlan } from '../video/picture-plan.ts';
+import type { Engine } from './engine.ts';
+import { FilterChain, type FilterStep, type PictureTraits } from './filter-chain.ts';
+
+/** Throws what the engine throws. */
+export function buildScaler(
+  engine: Engine,
+  source: PictureTraits,
+  { crop, output }: PicturePlan,
+): FilterChain {
+  const isWhole = crop.width === source.width && crop.height === source.height;
+  const isScaled = crop.width !== output.width || crop.height !== output.height;
+  // Without it a scaled grey turns green by one step; unscaled it is right, and twice as fast.
+  const flags = isScaled ? 'bicubic+accurate_rnd' : 'bicubic';
+  const cropping: FilterStep = ['crop', `${crop.width}:${crop.height}:${crop.x}:${crop.y}:exact=1`];
+  return FilterChain.build(engine, source, [
+    // What a camera wrote beside the pixels, its place among it, is none of the device's business.
+    ['sidedata', 'mode=delete'],
+    ...(isWhole ? [] : [cropping]),
+    ['scale', `${output.width}:${output.height}:flags=${flags}:out_range=full:out_color_matrix=bt601`],
+    ['format', 'pix_fmts=yuvj420p'],
+  ]);
+}

@@ -1,0 +1,117 @@
+/** Source frames for tests: the moving picture in every format that a bridge sends, made by the engine itself. */
+import assert from 'node:assert/strict';
+import type { Engine } from '../../src/codec/engine.ts';
+import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
+import { freeCodecContext, freePacket, makeCodecContext, makePacket } from '../../src/codec/native-census.ts';
+import { PlanarSource } from '../../src/codec/planar-source.ts';
+import { H264Encoder } from '../../src/codec/video-encoder.ts';
+import type { Size } from '../../src/domain/call.ts';
+import type { Picture, PictureShape, SourceFrame, VideoFrameFormat } from '../../src/domain/picture.ts';
+import { movingPicture } from './moving-picture.ts';
+
+export const ownSize: PictureShape = { mode: 'auto', screen: null };
+export const fitScreen: PictureShape = { mode: 'fit_screen', screen: { width: 160, height: 100 } };
+export const fillScreen: PictureShape = { mode: 'fill_screen', screen: { width: 160, height: 100 } };
+
+export function makeTranscoder(engine: Engine): FrameTranscoder {
+  return new FrameTranscoder(engine, { quality: 90, sourceMax: { width: 1920, height: 1080 } });
+}
+
+/** The header says nothing of the size, unless it is told. */
+export function sourceFrame(
+  format: VideoFrameFormat,
+  payload: Uint8Array,
+  { width, height }: Size = { width: 0, height: 0 },
+): SourceFrame {
+  return { format, isKeyFrame: false, width, height, payload: new Uint8Array(payload) };
+}
+
+export function planarFrame(size: Size, index = 0): SourceFrame {
+  return sourceFrame('i420', movingPicture(size, index), size);
+}
+
+/** `count` frames of H.264; those of `keys` are key frames, the first among them. */
+export function h264Film(
+  engine: Engine,
+  size: Size,
+  count: number,
+  keys: readonly number[] = [0],
+): SourceFrame[] {
+  return encodeFilm(
+    engine,
+    size,
+    Array.from({ length: count }, (_, index) => movingPicture(size, index)),
+    keys,
+  );
+}
+
+export function encodeFilm(
+  engine: Engine,
+  size: Size,
+  pictures: readonly Uint8Array<ArrayBuffer>[],
+  keys: readonly number[] = [0],
+): SourceFrame[] {
+  const encoder = new H264Encoder(engine, { size, framesPerSecond: 15, bitsPerSecond: 600_000 });
+  try {
+    return pictures.map((picture, index) => {
+      const coded = encoder.encode(picture, keys.includes(index));
+      assert(coded !== null, 'the encoder has no delay');
+      assert.equal(coded.isKey, keys.includes(index));
+      return sourceFrame('h264', coded.bytes);
+    });
+  } finally {
+    encoder.close();
+  }
+}
+
+/** `count` frames of H.265; the first and every `keyEvery`th are key frames. */
+export function h265Film(engine: Engine, size: Size, count: number, keyEvery: number): SourceFrame[] {
+  const { av, constants } = engine;
+  const codec = av.Codec.findEncoderByName(constants.FF_ENCODER_LIBX265);
+  assert(codec !== null);
+  const context = makeCodecContext(engine, codec);
+  const planes = new PlanarSource(engine);
+  const packet = makePacket(engine);
+  try {
+    Object.assign(context, { ...size, pixelFormat: constants.AV_PIX_FMT_YUV420P, threadCount: 1 });
+    context.timeBase = new av.Rational(1, 15);
+    context.setOption('preset', 'ultrafast');
+    context.setOption('tune', 'zerolatency');
+    const keys = `keyint=${keyEvery}:min-keyint=${keyEvery}:scenecut=0:repeat-headers=1`;
+    context.setOption('x265-params', `${keys}:bframes=0:pools=none:frame-threads=1:log-level=none`);
+    assert.equal(context.open2Sync(codec, null), 0);
+    return Array.from({ length: count }, (_, index) => {
+      const planar = planarFrame(size, index);
+      assert.equal(planes.take(planar), 'decoded');
+      planes.frame.pts = BigInt(index);
+      assert.equal(context.sendFrameSync(planes.frame), 0);
+      assert.equal(context.receivePacketSync(packet), 0);
+      assert(packet.data !== null);
+      return sourceFrame('h265', packet.data);
+    });
+  } finally {
+    freeCodecContext(context);
+    freePacket(packet);
+    planes.close();
+  }
+}
+
+export function jpegFilm(engine: Engine, size: Size, count: number): SourceFrame[] {
+  const transcoder = makeTranscoder(engine);
+  try {
+    return Array.from({ length: count }, (_, index) =>
+      sourceFrame('mjpeg', onlyPicture(transcoder, planarFrame(size, index), ownSize).jpeg),
+    );
+  } finally {
+    transcoder.close();
+  }
+}
+
+/** Asserts that the frame was decoded and that its one picture was made. */
+export function onlyPicture(transcoder: FrameTranscoder, frame: SourceFrame, shape: PictureShape): Picture {
+  const { drop, pictures } = transcoder.take(frame, [shape]);
+  assert.equal(drop, null);
+  const [picture] = pictures;
+  assert(typeof picture === 'object', `a picture, not ${JSON.stringify(picture)}`);
+  return picture;
+}

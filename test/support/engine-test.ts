@@ -1,0 +1,22 @@
+/** Tests that decode and encode for real. Only where node-av has no binary may they be skipped, and they say why. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openEngine, type Engine } from '../../src/codec/engine.ts';
+
+const opened = await openEngine();
+
+/** Where the lock file brings a binary along, its absence is a fault and no reason to skip. */
+const isExpected = process.platform === 'linux' && process.arch === 'x64' && hasGlibc();
+
+function hasGlibc(): boolean {
+  const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
+  return report.header?.glibcVersionRuntime !== undefined;
+}
+
+export function engineTest(name: string, run: (engine: Engine) => void | Promise<void>): void {
+  const skip = !opened.ok && !isExpected ? opened.error : false;
+  void test(name, { skip }, async () => {
+    assert(opened.ok, opened.ok ? '' : opened.error);
+    await run(opened.value);
+  });
+}
