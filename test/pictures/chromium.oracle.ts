@@ -1,0 +1,90 @@
+/** What a browser makes of our pictures, one by one and as a stream. Source: calls-and-media.md, Legs. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { Chromium } from '../support/chromium.ts';
+import { PictureServer } from '../support/picture-server.ts';
+import { decodeByDjpeg, meanDifference } from '../support/pixel-map.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { ofLandscape, ofPortrait } from './expectations.ts';
+import { FilmShelf } from './films.ts';
+import { ourPictures } from './our-pictures.ts';
+import { makeSource, type Recipe } from './sources.ts';
+
+const differenceMax = 3;
+const directory = temporaryDirectory({ after });
+const shelf = new FilmShelf(directory);
+const landscape = { film: 'photographs', format: 'h264', width: 640, height: 480 } as const;
+const portrait = { film: 'photographs', format: 'mjpeg', width: 240, height: 320 } as const;
+const browser = await Chromium.launch({ after });
+
+/** The last picture of each. */
+async function lastPictures(
+  recipe: Recipe,
+  expectations: typeof ofLandscape,
+): Promise<[Uint8Array, ...Uint8Array[]]> {
+  const jpegs = await ourPictures(await makeSource(directory, shelf, recipe), expectations);
+  const [first = new Uint8Array(), ...others] = jpegs.map((pictures) => pictures.at(-1) ?? new Uint8Array());
+  return [first, ...others];
+}
+
+interface Seen {
+  readonly size: string;
+  /** Base64 of red, green, blue and opacity of each pixel. */
+  readonly pixels: string;
+}
+
+/** What an element shows, in the page. */
+const look = `(image) => {
+  const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
+  const context = canvas.getContext('2d');
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+  let pixels = '';
+  for (let at = 0; at < data.length; at += 8192)
+    pixels += String.fromCharCode(...data.subarray(at, at + 8192));
+  return { size: canvas.width + 'x' + canvas.height, pixels: btoa(pixels) };
+}`;
+
+async function assertShows(seen: Seen, jpeg: Uint8Array): Promise<void> {
+  const { width, height, samples } = await decodeByDjpeg(jpeg);
+  assert.equal(seen.size, `${width}x${height}`);
+  const opaque = Buffer.from(seen.pixels, 'base64').filter((_, index) => index % 4 !== 3);
+  const difference = meanDifference(opaque, samples);
+  assert.ok(difference < differenceMax, `it differs from djpeg by ${difference}`);
+}
+
+for (const [recipe, expectations] of [
+  [landscape, ofLandscape],
+  [portrait, ofPortrait],
+] as const)
+  test(`Chromium shows pictures of ${recipe.format} as djpeg does, in their size`, async () => {
+    await browser.open('about:blank');
+    for (const jpeg of await lastPictures(recipe, expectations)) {
+      const url = `data:image/jpeg;base64,${Buffer.from(jpeg).toString('base64')}`;
+      const seen = await browser.evaluate<Seen>(`(async () => {
+        const image = new Image();
+        image.src = ${JSON.stringify(url)};
+        await image.decode();
+        return (${look})(image);
+      })()`);
+      await assertShows(seen, jpeg);
+    }
+  });
+
+test('Chromium shows each picture of a stream, whatever its size, when the next one begins or the stream ends', async (t) => {
+  const server = await PictureServer.listen(t);
+  const [first, ...others] = await lastPictures(landscape, ofLandscape);
+  await browser.open(server.origin);
+  await server.show(first);
+
+  let shown = first;
+  for (const next of [...others, null]) {
+    if (next === null) await server.end();
+    else await server.show(next);
+    const { width } = await decodeByDjpeg(shown);
+    await browser.until(`document.images[0].naturalWidth === ${width}`);
+    await assertShows(await browser.evaluate<Seen>(`(${look})(document.images[0])`), shown);
+    if (next !== null) shown = next;
+  }
+  assert.deepEqual(browser.problems, []);
+});

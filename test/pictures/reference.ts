@@ -1,0 +1,63 @@
+/** FFmpeg's own scaling of a source: what our pictures are held against. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Size } from '../../src/domain/call.ts';
+import type { PictureShape } from '../../src/domain/picture.ts';
+import { runTool } from '../support/debian-tools.ts';
+import { splitPlanes, type Planes } from '../support/planes.ts';
+import type { Matrix, Range, Source } from './sources.ts';
+
+/** A picture asked for, and what it has to be made of and be: worked out by hand. */
+export interface Expectation {
+  readonly shape: PictureShape;
+  readonly crop: Size & { readonly x: number; readonly y: number };
+  readonly output: Size;
+}
+
+/** How the source's samples are understood; a canary understands them wrongly. */
+export interface Understanding {
+  readonly range: Range;
+  readonly matrix: Matrix;
+}
+
+/**
+ * The chain of filters that makes full-range BT.601 pictures of it. Without accurate rounding BT.709 would come out up to
+ * one step too dark, which a reference must not.
+ */
+export function referenceFilter(
+  { crop: { width, height, x, y }, output }: Expectation,
+  { range, matrix }: Understanding,
+): string {
+  const into = `in_range=${range}:in_color_matrix=${matrix}`;
+  const scale = `scale=${output.width}:${output.height}:flags=bicubic+accurate_rnd`;
+  return `crop=${width}:${height}:${x}:${y}:exact=1,${scale}:${into}:out_range=pc:out_color_matrix=bt601,format=yuvj420p`;
+}
+
+/** Pictures of every frame, for each expectation. */
+export async function referencePlanes(
+  directory: string,
+  source: Source,
+  expectations: readonly Expectation[],
+): Promise<Planes[][]> {
+  const outputs = expectations.map((expectation, index) => {
+    const path = join(directory, `reference-${index}.yuv`);
+    const filter = ['-map', '0:v', '-vf', referenceFilter(expectation, source)];
+    return { path, size: expectation.output, args: [...filter, ...rawVideo, path] };
+  });
+  const args = outputs.flatMap(({ args }) => args);
+  await runTool('ffmpeg', ['-nostdin', '-v', 'error', '-y', ...source.input, ...args]);
+  return outputs.map(({ path, size }) => {
+    const planes = splitPlanes(readFileSync(path), size);
+    rmSync(path);
+    return planes;
+  });
+}
+
+/** What FFmpeg decodes of JPEGs of one size. */
+export async function decodeJpegs(jpegs: readonly Uint8Array[], size: Size): Promise<Planes[]> {
+  const input = ['-f', 'mjpeg', '-i', 'pipe:0'];
+  const args = ['-v', 'error', ...input, '-pix_fmt', 'yuvj420p', ...rawVideo, 'pipe:1'];
+  return splitPlanes(await runTool('ffmpeg', args, Buffer.concat(jpegs)), size);
+}
+
+const rawVideo = ['-fps_mode', 'passthrough', '-f', 'rawvideo'];

@@ -1,0 +1,133 @@
+/** A headless Chromium with one page, for tests of what people look at. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { missingTool } from './debian-tools.ts';
+import { DevtoolsPipe } from './devtools-pipe.ts';
+import type { Ending } from './temporary-store.ts';
+
+/** Why a test with a browser is left out here; false: it is not. */
+export const noChromium = missingTool('chromium') ?? false;
+
+const flags = [
+  '--headless=new',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--no-first-run',
+  '--no-proxy-server',
+  '--force-color-profile=srgb',
+  '--window-size=1280,800',
+  '--remote-debugging-pipe',
+];
+
+interface Evaluated {
+  readonly result: { readonly value?: unknown };
+  readonly exceptionDetails?: {
+    readonly text: string;
+    readonly exception?: { readonly description?: string };
+  };
+}
+
+export class Chromium {
+  /** What pages threw, and what the browser complained of, a refused resource for one. */
+  readonly problems: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #profile: string;
+  readonly #exited: Promise<unknown>;
+  readonly #pipe: DevtoolsPipe;
+  #sessionId: string | undefined;
+
+  private constructor() {
+    this.#profile = mkdtempSync(join(tmpdir(), 'reveille-chromium-'));
+    const args = [...flags, `--user-data-dir=${this.#profile}`, 'about:blank'];
+    // A process group of its own, to end with everything it started.
+    this.#child = spawn('chromium', args, {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    this.#exited = once(this.#child, 'exit');
+    this.#exited.catch(() => undefined);
+    this.#pipe = new DevtoolsPipe(this.#child.stdio[3] as Writable, this.#child.stdio[4] as Readable);
+  }
+
+  /** Closed when the test ends. Rejects with what to install where there is no Chromium. */
+  static async launch(t: Ending): Promise<Chromium> {
+    if (noChromium !== false) throw new Error(noChromium);
+    const browser = new Chromium();
+    t.after(() => browser.close());
+    await browser.#attach();
+    return browser;
+  }
+
+  /** Resolves when the document is parsed; its pictures may still be on their way. */
+  async open(url: string): Promise<void> {
+    const parsed = once(this.#pipe, 'Page.domContentEventFired');
+    const { errorText } = (await this.#command('Page.navigate', { url })) as { errorText?: string };
+    if (errorText !== undefined) throw new Error(`${url}: ${errorText}`);
+    await parsed;
+  }
+
+  /** The value of an expression in the page, which must be JSON; a promise is waited for. */
+  async evaluate<Value>(expression: string): Promise<Value> {
+    const parameters = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = (await this.#command('Runtime.evaluate', parameters)) as Evaluated;
+    if (exceptionDetails !== undefined)
+      throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value as Value;
+  }
+
+  /** Resolves when the expression is true in the page, which is asked at every repaint; rejects after the deadline. */
+  async until(expression: string, deadlineMs = 10_000): Promise<void> {
+    await this.evaluate(`new Promise((resolve, reject) => {
+      const end = performance.now() + ${deadlineMs};
+      const look = () => {
+        if (${expression}) resolve();
+        else if (performance.now() > end) reject(new Error(${JSON.stringify(`never true: ${expression}`)}));
+        else requestAnimationFrame(look);
+      };
+      look();
+    })`);
+  }
+
+  /** PNG of what is seen. */
+  async screenshot(): Promise<Buffer> {
+    const { data } = (await this.#command('Page.captureScreenshot', { format: 'png' })) as { data: string };
+    return Buffer.from(data, 'base64');
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    const { pid } = this.#child;
+    if (pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null) {
+      process.kill(-pid, 'SIGKILL');
+      await this.#exited;
+    }
+    rmSync(this.#profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #attach(): Promise<void> {
+    const { targetInfos } = (await this.#pipe.send('Target.getTargets')) as {
+      targetInfos: { targetId: string; type: string }[];
+    };
+    const targetId = targetInfos.find(({ type }) => type === 'page')?.targetId;
+    const attached = await this.#pipe.send('Target.attachToTarget', { targetId, flatten: true });
+    this.#sessionId = (attached as { sessionId: string }).sessionId;
+    this.#pipe.on('Runtime.exceptionThrown', ({ exceptionDetails }: Evaluated) =>
+      this.problems.push(exceptionDetails?.exception?.description ?? exceptionDetails?.text ?? ''),
+    );
+    this.#pipe.on('Log.entryAdded', ({ entry }: { entry: { level: string; text: string; url?: string } }) => {
+      if (entry.level === 'error') this.problems.push(`${entry.text} ${entry.url ?? ''}`.trimEnd());
+    });
+    for (const domain of ['Page', 'Runtime', 'Log']) await this.#command(`${domain}.enable`);
+  }
+
+  #command(method: string, params: object = {}): Promise<unknown> {
+    return this.#pipe.send(method, params, this.#sessionId);
+  }
+}

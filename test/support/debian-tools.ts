@@ -1,0 +1,44 @@
+/** Programs that tests ask for a second opinion, and the Debian packages they come with. */
+import { spawn, spawnSync } from 'node:child_process';
+
+const packages = {
+  ffmpeg: 'ffmpeg',
+  ffprobe: 'ffmpeg',
+  djpeg: 'libjpeg-turbo-progs',
+  cjpeg: 'libjpeg-turbo-progs',
+  chromium: 'chromium',
+} as const;
+export type DebianTool = keyof typeof packages;
+
+export const debianTools = Object.keys(packages) as DebianTool[];
+
+/** What to install before this tool can be used; null: it is here. */
+export function missingTool(tool: DebianTool): string | null {
+  if (spawnSync('sh', ['-c', 'command -v "$0"', tool]).status === 0) return null;
+  return `no ${tool} on this machine: apt-get install ${packages[tool]}`;
+}
+
+/**
+ * Runs a tool to its end and resolves to its standard output. Rejects with what it complained of when it fails, and
+ * also when it complains of anything.
+ */
+export function runTool(
+  tool: DebianTool,
+  args: readonly string[],
+  input: Uint8Array = new Uint8Array(),
+): Promise<Buffer> {
+  const child = spawn(tool, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  const output: Buffer[] = [];
+  let complaint = '';
+  child.stdout.on('data', (piece: Buffer) => output.push(piece));
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => (complaint += piece));
+  // A tool may end before it has read everything; how it ended says whether that was right.
+  child.stdin.on('error', () => undefined).end(input);
+  return new Promise((resolve, reject) => {
+    child.on('error', (error) => reject(new Error(missingTool(tool) ?? error.message)));
+    child.on('close', (code) => {
+      if (code === 0 && complaint === '') resolve(Buffer.concat(output));
+      else reject(new Error(`${tool} ${args.join(' ')}: exit code ${code}: ${complaint.trim()}`));
+    });
+  });
+}
