@@ -1,6 +1,7 @@
 /** A bridge, played in software: it stands idle or comes for one session, and reports of its call. Source: calls-and-media.md, Legs. */
 import type { CallEndReason, ReportedState } from '../domain/call.ts';
-import { MediaLeg, type LegAccess, type LegText } from './media-leg.ts';
+import type { LegText } from './awaited-texts.ts';
+import { MediaLeg, type LegAccess } from './media-leg.ts';
 
 export interface BridgeLegAccess extends LegAccess {
   /** Its bearer key. */
@@ -45,19 +46,21 @@ export class BridgeLeg extends MediaLeg {
   }
 
   /**
-   * Takes the call it is asked to take; where `session` is given, that one only, and others are refused. Rejects when
-   * the connection is gone first.
+   * Takes the call it is asked to take; where `session` is given, that one only, and others are refused. One that it
+   * took and that went elsewhere is followed by the next it is asked to take. Rejects when the connection is gone first.
    */
   async acceptAssignment(
     session?: string,
   ): Promise<{ readonly assign: AssignText; readonly start: StartText }> {
+    let taken: AssignText | null = null;
     for (;;) {
-      const assign = await this.next<AssignText>('assign');
-      if (session === undefined || assign.session === session) {
+      const text: AssignText | StartText = await this.until(isAssignmentOrStart);
+      if (text.type === 'start') {
+        if (taken !== null) return { assign: taken, start: text };
+      } else if (session === undefined || text.session === session) {
+        taken = text;
         this.send({ type: 'accept' });
-        return { assign, start: await this.next<StartText>('start') };
-      }
-      this.refuse();
+      } else this.refuse();
     }
   }
 
@@ -69,4 +72,15 @@ export class BridgeLeg extends MediaLeg {
   report(state: ReportedState | 'ended', reason?: CallEndReason): void {
     this.send({ type: 'state', state, ...(reason !== undefined && { reason }) });
   }
+}
+
+function isAssignmentOrStart(text: LegText): text is AssignText | StartText {
+  return text.type === 'assign' || text.type === 'start';
+}
+
+/** What the phone is to be asked for. */
+export function requestInWords({ request, audio }: StartText): string {
+  const sound = `audio ${audio.format} at ${audio.rate} Hz`;
+  if (request === null) return sound;
+  return `video ${request.width}×${request.height} at most ${request.max_fps} a second, ${sound}`;
 }

@@ -26,8 +26,8 @@ interface EndAnswer {
   readonly reason: CallEndReason;
 }
 
-interface TicketAnswer {
-  readonly ticket: string;
+/** What opens once. */
+interface LinkAnswer {
   readonly url: string;
   readonly expires_at: string;
 }
@@ -52,9 +52,10 @@ export async function endCall(
 }
 
 export async function watchCall(context: CommandContext, session: string): Promise<void> {
-  const answer = await change<TicketAnswer>(context, '/v1/calls/ticket', { session });
-  context.output.answer(answer, answer.url);
-  context.output.remark(`it opens once, until ${answer.expires_at}`);
+  const page = await change<LinkAnswer>(context, '/v1/calls/watch', { session });
+  const picture = await change<LinkAnswer>(context, '/v1/calls/ticket', { session });
+  context.output.answer({ page, picture }, `page     ${page.url}\npicture  ${picture.url}`);
+  context.output.remark(`each opens once, until ${page.expires_at}`);
 }
 
 function change<Answer>(context: CommandContext, path: string, body: object): Promise<Answer> {

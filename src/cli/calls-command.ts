@@ -14,7 +14,7 @@ export function addCallsCommand(program: Command): void {
   addExamples(
     calls,
     ['calls list', 'who is in a call, or may be soon'],
-    [`calls watch ${session}`, 'a link that shows what the device is shown'],
+    [`calls watch ${session}`, 'a page that shows what the phone sends beside what the device is shown'],
     [`calls end ${session}`, 'hang up for both'],
   );
   addList(calls);
@@ -60,13 +60,15 @@ function addWatch(calls: Command): void {
   const command = calls
     .command('watch')
     .description(
-      'Print a link that will show what the device of a call is shown; this release carries no pictures yet. It opens once, within a minute.',
+      'Print the address of a page that shows what the phone of a call sends beside what the device is shown, with sizes, ' +
+        'rates and drops; and a plain link to the pictures of the device. Each opens once, within a minute, and at most ' +
+        'two pictures of a call may be watched at once: the page shows two.',
     )
     .argument('<session>', 'the session')
     .action((of: string, _options: object, self: Command) => watchCall(contextOf(self), of));
   addExamples(
     command,
-    [`calls watch ${session}`, 'open it in a browser'],
-    [`calls watch ${session} --json`, 'with its ticket alone and when it expires'],
+    [`calls watch ${session}`, 'open the page in a browser'],
+    [`calls watch ${session} --json`, 'with when they expire, for machines'],
   );
 }

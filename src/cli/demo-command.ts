@@ -12,9 +12,10 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description(
       'Play the story on real sockets: online, asleep, signed wakeup, 8 bytes on the wire, online again, ' +
-        'a message, the event log; with what the API says at each step.',
+        'two calls with pictures, the event log; with what the API says at each step.',
     )
-    .action((_options: object, self: Command) => demo(contextOf(self)));
+    .option('--pictures <dir>', 'where the pictures of the calls are saved, in one file', '.')
+    .action((options: DemoOptions, self: Command) => demo(contextOf(self), options));
   addExamples(
     command,
     ['demo', 'against the running server of the data directory, else one of its own'],
@@ -23,11 +24,15 @@ export function addDemoCommand(program: Command): void {
   );
 }
 
-async function demo(context: CommandContext): Promise<void> {
+interface DemoOptions {
+  readonly pictures: string;
+}
+
+async function demo(context: CommandContext, { pictures }: DemoOptions): Promise<void> {
   const timeline = new Timeline(context);
   const stage = await openStage(context, timeline);
   try {
-    await playDemo(stage, timeline);
+    await playDemo(stage, timeline, pictures);
     timeline.end('the story went as it should');
   } catch (error) {
     if (!(error instanceof DemoFailure)) throw error;

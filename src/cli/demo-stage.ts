@@ -19,6 +19,7 @@ import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { inviteGuests, type DemoGuests } from './demo-guests.ts';
 import { reveilleCommand } from './invocation.ts';
+import { mediaUrl } from './media-url.ts';
 import { opsClientOf } from './ops-client.ts';
 import { lookIntoRegistry } from './registry-look.ts';
 import { reachableAddress } from './running-server.ts';
@@ -146,7 +147,7 @@ async function setStage(
     clock,
     api: client,
     signalUrl: signalUrl(schemes.signal, reachableAddress(signal)),
-    mediaUrl: `${schemes.media}://${reachableAddress(media)}`,
+    mediaUrl: mediaUrl(schemes.media, media),
     close: async () => {
       client.close();
       await guests.leave();

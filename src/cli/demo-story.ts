@@ -1,11 +1,11 @@
 /**
- * The story: a device comes online, falls asleep, is woken by a signed request, comes online again and takes a call;
+ * The story: a device comes online, falls asleep, is woken by a signed request, comes online again and takes two calls;
  * at each step what the API says. Every step has one right end; any other is a DemoFailure. No two wakeups
  * are alike: within one second they would have one signature, and the second would be a repeat of the first.
  */
 import type { ConnectivityData } from '../client/reveille-client.ts';
 import { DemoBackend } from './demo-backend.ts';
-import { playCall } from './demo-call.ts';
+import { playCalls } from './demo-call.ts';
 import { DemoDevice } from './demo-device.ts';
 import { DemoFailure } from './demo-failure.ts';
 import type { DemoStage } from './demo-stage.ts';
@@ -14,7 +14,12 @@ import type { Timeline } from './timeline.ts';
 const fixedPacket = '98 3b 16 f8 f3 9c 00 00';
 const customPacket = '98 3b 16 f8 f3 9c 12 ab';
 
-export async function playDemo(stage: DemoStage, timeline: Timeline): Promise<void> {
+/** `picturesDirectory`: where those of the calls are saved. */
+export async function playDemo(
+  stage: DemoStage,
+  timeline: Timeline,
+  picturesDirectory: string,
+): Promise<void> {
   const device = new DemoDevice(stage, timeline);
   const backend = new DemoBackend(stage, timeline);
   try {
@@ -23,7 +28,7 @@ export async function playDemo(stage: DemoStage, timeline: Timeline): Promise<vo
     await fallAsleep(device, backend);
     await beWoken(device, backend);
     await beWokenAwake(device, backend);
-    await playCall(stage, timeline, { device, backend });
+    await playCalls(stage, timeline, { device, backend, picturesDirectory });
     await readLog(device, backend, begin);
   } finally {
     await device.close();

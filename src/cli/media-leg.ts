@@ -1,27 +1,46 @@
 /**
  * A leg of a call played in software, as far as devices and bridges are alike: one WebSocket to the media listener,
- * text messages both ways, frames out. For the demo and the tests. Source: calls-and-media.md, Legs.
+ * text messages and frames both ways. For the simulated bridge, the demo and the tests. Source: calls-and-media.md, Legs.
  */
 import { WebSocket } from 'ws';
-import { mediaMessageBytesMax } from '../domain/limits.ts';
+import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../domain/limits.ts';
+import { AwaitedTexts, type LegText } from './awaited-texts.ts';
+import { decodeFrameHeader, type FrameHeader } from '../peer-wire/frame-header.ts';
 
 export interface LegAccess {
   /** Of the media listener: `ws://host:port` or `wss://host:port`. */
   readonly url: string;
   /** PEM: whom to trust in place of the usual authorities. */
   readonly ca?: string | Buffer | undefined;
+  /** Is given every frame that comes; the payload is the taker's. */
+  readonly onFrame?: ((header: FrameHeader, payload: Uint8Array) => void) | undefined;
+  /** Whoever takes what this leg sends cannot go on without a key frame. Left out: a text among the others. */
+  readonly onKeyFrameWanted?: (() => void) | undefined;
+  /** Where it counts what comes; of its own when left out. */
+  readonly counts?: LegCounts | undefined;
+}
+
+/** What has come over a leg. */
+export interface LegCounts {
+  /** Messages; key frames that are asked for are among them. */
+  texts: number;
+  keyFramesWanted: number;
+  videoFrames: number;
+  audioPackets: number;
+  /** Of frames and packets, headers included. */
+  bytes: number;
+  /** Binary messages that are no frame. */
+  malformed: number;
+}
+
+export function noLegCounts(): LegCounts {
+  return { texts: 0, keyFramesWanted: 0, videoFrames: 0, audioPackets: 0, bytes: 0, malformed: 0 };
 }
 
 export interface LegClosed {
   /** 1006: it broke without a close frame. */
   readonly code: number;
   readonly reason: string;
-}
-
-/** A text message of the listener; what else is in it depends on its type. */
-export interface LegText {
-  readonly type: string;
-  readonly [field: string]: unknown;
 }
 
 /** The listener did not let it in. */
@@ -38,26 +57,20 @@ export class LegRefused extends Error {
   }
 }
 
-interface Waiter {
-  readonly isWanted: (text: LegText) => boolean;
-  readonly resolve: (text: LegText) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** Texts held until somebody asks for them; beyond it the newest are let go. */
-const textsHeldMax = 256;
-
 export class MediaLeg {
   /** Resolves when the connection is gone, whoever ended it. */
   readonly closed: Promise<LegClosed>;
+  readonly counts: LegCounts;
+  readonly #access: LegAccess;
   readonly #socket: WebSocket;
   readonly #opened: Promise<void>;
-  readonly #held: LegText[] = [];
-  readonly #waiters: Waiter[] = [];
-  #isClosed = false;
+  readonly #texts = new AwaitedTexts();
 
   /** Begins to connect; `path` may have a query. */
-  protected constructor({ url, ca }: LegAccess, path: string, bearer: string) {
+  protected constructor(access: LegAccess, path: string, bearer: string) {
+    const { url, ca } = access;
+    this.#access = access;
+    this.counts = access.counts ?? noLegCounts();
     this.#socket = new WebSocket(new URL(path, url), {
       headers: { Authorization: `Bearer ${bearer}` },
       perMessageDeflate: false,
@@ -65,10 +78,14 @@ export class MediaLeg {
       ...(ca !== undefined && { ca }),
     });
     this.closed = new Promise((resolve) => {
-      this.#socket.on('close', (code, reason) => resolve(this.#noteClosed({ code, reason: String(reason) })));
+      this.#socket.on('close', (code, reason) => {
+        this.#texts.end();
+        resolve({ code, reason: String(reason) });
+      });
     });
     this.#socket.on('message', (data: Buffer, isBinary) => {
-      if (!isBinary) this.#take(JSON.parse(data.toString('utf8')) as LegText);
+      if (isBinary) this.#takeFrame(data);
+      else this.#take(JSON.parse(data.toString('utf8')) as LegText);
     });
     this.#opened = opening(this.#socket);
   }
@@ -88,6 +105,11 @@ export class MediaLeg {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(bytes);
   }
 
+  /** Bytes that wait for a listener that does not read as fast as this leg sends. */
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount;
+  }
+
   /** Resolves when the listener has answered it, or the connection is gone. */
   ping(): Promise<void> {
     return new Promise((resolve) => {
@@ -97,7 +119,7 @@ export class MediaLeg {
     });
   }
 
-  /** The next text of this type; those of others are held. Rejects when the connection is gone first. */
+  /** The next text of this type; those of others are held. Rejects with LegGone when the connection is gone first. */
   next<Text extends LegText>(type: Text['type']): Promise<Text> {
     return this.until((text): text is Text => text.type === type);
   }
@@ -106,10 +128,7 @@ export class MediaLeg {
   until<Text extends LegText>(isWanted: (text: LegText) => text is Text): Promise<Text>;
   until(isWanted: (text: LegText) => boolean): Promise<LegText>;
   until(isWanted: (text: LegText) => boolean): Promise<LegText> {
-    const held = takeFirst(this.#held, isWanted);
-    if (held !== undefined) return Promise.resolve(held);
-    if (this.#isClosed) return Promise.reject(goneError());
-    return new Promise((resolve, reject) => this.#waiters.push({ isWanted, resolve, reject }));
+    return this.#texts.until(isWanted);
   }
 
   /** Says goodbye with a close frame. */
@@ -124,16 +143,21 @@ export class MediaLeg {
     return this.closed;
   }
 
-  #take(text: LegText): void {
-    const waiter = takeFirst(this.#waiters, ({ isWanted }) => isWanted(text));
-    if (waiter !== undefined) waiter.resolve(text);
-    else if (this.#held.length < textsHeldMax) this.#held.push(text);
+  #takeFrame(message: Buffer): void {
+    const header = decodeFrameHeader(message);
+    if (!header.ok) return void (this.counts.malformed += 1);
+    this.counts[header.value.kind === 'video' ? 'videoFrames' : 'audioPackets'] += 1;
+    this.counts.bytes += message.length;
+    this.#access.onFrame?.(header.value, message.subarray(mediaFrameHeaderBytes));
   }
 
-  #noteClosed(closed: LegClosed): LegClosed {
-    this.#isClosed = true;
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(goneError());
-    return closed;
+  #take(text: LegText): void {
+    const { onKeyFrameWanted } = this.#access;
+    const isKeyFrameWanted = text.type === 'key_frame_wanted';
+    this.counts.texts += 1;
+    this.counts.keyFramesWanted += isKeyFrameWanted ? 1 : 0;
+    if (isKeyFrameWanted && onKeyFrameWanted !== undefined) onKeyFrameWanted();
+    else this.#texts.take(text);
   }
 }
 
@@ -151,14 +175,4 @@ function opening(socket: WebSocket): Promise<void> {
       });
     });
   });
-}
-
-/** Out of the list; undefined: there is none. */
-function takeFirst<Item>(list: Item[], isWanted: (item: Item) => boolean): Item | undefined {
-  const index = list.findIndex(isWanted);
-  return index === -1 ? undefined : list.splice(index, 1)[0];
-}
-
-function goneError(): Error {
-  return new Error('the media leg is closed');
 }

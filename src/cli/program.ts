@@ -12,6 +12,7 @@ import { addEventsCommand } from './events-command.ts';
 import { addRegistryCommand } from './registry-command.ts';
 import { addServeCommand } from './serve-command.ts';
 import { addSignCommand } from './sign-command.ts';
+import { addSimulateBridgeCommand } from './simulate-bridge-command.ts';
 import { addSimulateCommand } from './simulate-command.ts';
 import { addStatusCommand } from './status-command.ts';
 import { addTokenKeyCommand } from './token-key-command.ts';
@@ -55,6 +56,7 @@ const commands = [
   addCallsCommand,
   addWebhookCommand,
   addSimulateCommand,
+  addSimulateBridgeCommand,
   addDemoCommand,
   addVersionCommand,
 ] as const;

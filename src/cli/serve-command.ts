@@ -2,20 +2,27 @@
  * `reveille serve`: the server as a process. Standard output has the log, one JSON object a line, and nothing
  * else. Source: running.md, Stopping and Settings.
  */
-import type { Command } from 'commander';
-import { constants } from 'node:os';
+import { Option, type Command } from 'commander';
 import type { DemoRegistry } from '../server/demo-seed.ts';
 import { openLog, type Logging } from '../server/logging.ts';
 import type { RunningServer } from '../server/server.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
-import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';
+import { serveMedia } from './serve-media.ts';
+import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
 
 export function addServeCommand(program: Command): void {
   const command = program
     .command('serve')
     .description('Run the server. Its log is on standard output, one JSON object a line.')
-    .action((_options: object, self: Command) => serve(contextOf(self)));
+    .addOption(
+      new Option('--only <part>', 'one part of it: the media process, for a server elsewhere').choices([
+        'media',
+      ]),
+    )
+    .action(({ only }: { only?: 'media' }, self: Command) =>
+      only === 'media' ? serveMedia(contextOf(self)) : serve(contextOf(self)),
+    );
   addExamples(
     command,
     ['serve', 'with embedded defaults; the first start makes a demo application and two devices'],
@@ -23,6 +30,10 @@ export function addServeCommand(program: Command): void {
     [
       'serve --set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0',
       'one setting over all; port 0 is a free one',
+    ],
+    [
+      'serve --only media --set media.link_server=10.0.0.5:8085 --set media.link_key_file=link.key',
+      'media on a machine of its own; its server has media.process elsewhere, and the same key',
     ],
   );
 }
@@ -44,43 +55,11 @@ async function serve(context: CommandContext): Promise<void> {
   process.off('SIGHUP', reload);
 }
 
-/** What keeps a server from starting is said in a sentence; a mistake of ours keeps its stack. */
-function refuseStart(error: unknown): never {
-  if (!(error instanceof Error) || error.name !== 'Error' || error.message.startsWith('invariant'))
-    throw error;
-  throw new CommandError(error.message, `look this machine over: ${reveilleCommand('doctor')}`);
-}
-
 async function stop(server: RunningServer, logging: Logging, signal: string): Promise<void> {
   logging.log.info({ signal }, 'stopping');
   await server.stop();
   await logging.close();
   process.exit(0);
-}
-
-/** Resolves on the first SIGTERM or SIGINT, also while the server starts; the second one ends the process at once. */
-function stopSignal(): Promise<'SIGTERM' | 'SIGINT'> {
-  return new Promise((resolve) => {
-    let asked = false;
-    const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
-      if (asked) process.exit(128 + constants.signals[signal]);
-      asked = true;
-      resolve(signal);
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
-  });
-}
-
-/** Nobody knows what state the process is in: it says so and goes, and the store is as it was committed. */
-function dieOfTheUnexpected(logging: Logging): void {
-  const die = (error: unknown): void => {
-    logging.log.error({ err: error }, 'fatal: unexpected error');
-    logging.flushNow();
-    process.exit(1);
-  };
-  process.on('uncaughtException', die);
-  process.on('unhandledRejection', die);
 }
 
 /** Shown once, to people: where the log goes, no secret may. */

@@ -72,10 +72,14 @@ test('an operator sees a call, watches it and ends it, and both sides are told',
 
   const link = await cli('calls', 'watch', session);
   assert.equal(link.exitCode, 0, link.stderr);
-  assert.match(link.stdout, /^http:\/\/127\.0\.0\.1:\d+\/media\/v1\/downlink\.mjpeg\?ticket=[\w-]+\n$/);
-  assert.match(link.stderr, /it opens once, until \d{4}-/);
-  assert.equal(await openLink(link.stdout.trim()), 200);
-  assert.equal(await openLink(link.stdout.trim()), 401, 'a ticket is good once');
+  const [, page = '', picture = ''] = /^page {5}(\S+)\npicture {2}(\S+)\n$/.exec(link.stdout) ?? [];
+  assert.match(page, /^http:\/\/127\.0\.0\.1:\d+\/watch\?ticket=[\w-]+$/);
+  assert.match(picture, /^http:\/\/127\.0\.0\.1:\d+\/media\/v1\/downlink\.mjpeg\?ticket=[\w-]+$/);
+  assert.match(link.stderr, /each opens once, until \d{4}-/);
+  for (const each of [page, picture]) {
+    assert.equal(await openLink(each), 200);
+    assert.equal(await openLink(each), 401, 'a ticket is good once');
+  }
 
   const ended = await cli('calls', 'end', session);
   assert.equal(ended.stdout, 'ended the call of TESTDEVICE01 as cancelled\n', ended.stderr);

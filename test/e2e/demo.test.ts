@@ -1,9 +1,37 @@
 /** The demo as a process: every step of its story, on a server of its own and beside one that runs. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openEngine } from '../../src/codec/engine.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
+import { withoutNodeAv } from '../support/without-node-av.ts';
+
+/** Of each of the two calls; `pictures`: what its device receives. */
+function aCall(pictures: RegExp): RegExp[] {
+  return [
+    /bridge +connected as DEMO-BRIDGE-\w+, and idle/,
+    /call status, before the call: in_call false/,
+    /signed call credentials: HTTP 200, code 0\n +peer_id +whips:\/\/msgvoip\?…&x_session=[\w-]+\n +token +eyJ\w{5}…\n/,
+    /bridge +assigned [\w-]+, and accepts/,
+    /bridge +told what to ask the phone for: video 320×240 at most 15 a second, audio alaw at 8000 Hz/,
+    /message msga_join_voip_room: its credentials, acknowledged\n +peer_id .*\n +token +eyJ\w{5}…\n/,
+    /signed message msga_join_voip_room: HTTP 200, code 0, acknowledged at /,
+    /device leg +connected with the token of the message/,
+    /call status, device and bridge are there: in_call true/,
+    /device leg +accepts the call/,
+    /bridge +told: the call is attempting/,
+    /bridge +reports: connected/,
+    /device leg +told: the call is connected/,
+    /bridge +plays h264 240×320, 15 frames a second/,
+    pictures,
+    /bridge +reports: the phone has hung up/,
+    /device leg +told: the call is ended, hangup_phone/,
+    /device leg +closed with 1000 ended/,
+    /call status, after the call: in_call false/,
+  ];
+}
 
 /** What has to be said, in this order. */
 const steps: readonly RegExp[] = [
@@ -29,23 +57,9 @@ const steps: readonly RegExp[] = [
   /outcome of that wakeup: completed, it was online already/,
   /custom_data 0x0001: HTTP 409, code 40902/,
   /custom_data 0x0002: HTTP 404, code 40412/,
-  /bridge +connected as DEMO-BRIDGE-\w+, and idle/,
-  /call status, before the call: in_call false/,
-  /signed call credentials: HTTP 200, code 0\n +peer_id +whips:\/\/msgvoip\?…&x_session=[\w-]+\n +token +eyJ\w{5}…\n/,
-  /bridge +assigned [\w-]+, and accepts/,
-  /bridge +told what to ask the phone for: video 320×240 at most 15 a second, audio alaw at 8000 Hz/,
-  /message msga_join_voip_room: its credentials, acknowledged\n +peer_id .*\n +token +eyJ\w{5}…\n/,
-  /signed message msga_join_voip_room: HTTP 200, code 0, acknowledged at /,
-  /device leg +connected with the token of the message/,
-  /call status, device and bridge are there: in_call true/,
-  /device leg +accepts the call/,
-  /bridge +told: the call is attempting/,
-  /bridge +reports: connected/,
-  /device leg +told: the call is connected/,
-  /bridge +reports: the phone has hung up/,
-  /device leg +told: the call is ended, hangup_phone/,
-  /device leg +closed with 1000 ended/,
-  /call status, after the call: in_call false/,
+  ...aCall(/15 pictures of 74×100, \d+\.\d a second, \d+\.\d kB each/),
+  ...aCall(/15 pictures of 160×100, \d+\.\d a second, \d+\.\d kB each/),
+  /demo +pictures saved: .*reveille-demo-pictures\.png\n +source 240×320 \| fit_screen 74×100 \| fill_screen 160×100\n/,
   /seq +1 +device\.signal\.online +epoch 1/,
   /seq +2 +device\.sleep\.login +epoch 1/,
   /seq +3 +device\.signal\.offline +bye, epoch 1/,
@@ -56,10 +70,23 @@ const steps: readonly RegExp[] = [
   /seq +\d+ +call\.state +attempting, session /,
   /seq +\d+ +call\.state +connected, session /,
   /seq +\d+ +call\.ended +ended, hangup_phone, session /,
+  /seq +\d+ +call\.started +establishing, session /,
+  /seq +\d+ +call\.state +attempting, session /,
+  /seq +\d+ +call\.state +connected, session /,
+  /seq +\d+ +call\.ended +ended, hangup_phone, session /,
   /seq +\d+ +device\.signal\.offline +bye, epoch 2/,
   /demo +the story went as it should/,
   /device DEMO-\w+ disabled again, bridge DEMO-BRIDGE-\w+ revoked/,
 ];
+
+const engine = await openEngine();
+const skip = engine.ok ? false : engine.error;
+
+interface Pictures {
+  readonly count: number;
+  readonly width: number;
+  readonly height: number;
+}
 
 function assertStory(said: string): void {
   let rest = said;
@@ -70,35 +97,67 @@ function assertStory(said: string): void {
   }
 }
 
-test('the demo tells the whole wake story on a server of its own', async (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
-  const { exitCode, stdout, stderr } = await runCli(['demo', '--data-dir', directory]);
+test('the demo tells the whole story on a server of its own, and saves its pictures', { skip }, async (t) => {
+  const directory = temporaryDirectory(t);
+  const args = ['demo', '--data-dir', join(directory, 'data'), '--pictures', directory];
+  const { exitCode, stdout, stderr } = await runCli(args);
   assert.equal(exitCode, 0, stdout + stderr);
   assertStory(stdout);
+  const png = readFileSync(join(directory, 'reveille-demo-pictures.png'));
+  assert.equal(png.subarray(1, 4).toString(), 'PNG');
+  const gap = 8;
+  assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], [240 + gap + 74 + gap + 160, 320]);
 });
 
-test('beside a running server the demo plays on that, and every step is an object for machines', async (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
-  const freePorts = ['api', 'sleep', 'signal', 'media', 'ops'].flatMap((name) => [
-    '--set',
-    `${name}.listen=127.0.0.1:0`,
-  ]);
-  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
-  await server.line((line) => line.includes('"msg":"ready"'));
-  const { exitCode, stdout, stderr } = await runCli(['demo', '--json', '--data-dir', directory]);
+test(
+  'beside a running server the demo plays on that, and every step is an object for machines',
+  { skip },
+  async (t) => {
+    const directory = join(temporaryDirectory(t), 'data');
+    const freePorts = ['api', 'sleep', 'signal', 'media', 'ops'].flatMap((name) => [
+      '--set',
+      `${name}.listen=127.0.0.1:0`,
+    ]);
+    const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
+    await server.line((line) => line.includes('"msg":"ready"'));
+    const nowhere = join(directory, 'nowhere');
+    const args = ['demo', '--json', '--data-dir', directory, '--pictures', nowhere];
+    const { exitCode, stdout, stderr } = await runCli(args);
+    assert.equal(exitCode, 0, stdout + stderr);
+    const told = stdout.trimEnd().split('\n');
+    const objects = told.map((line) => JSON.parse(line) as Record<string, unknown>);
+    assert.match(String(objects[0]?.['what']), new RegExp(`process ${server.pid} runs`));
+    const outcomes = objects.flatMap(({ outcome }) => (outcome === undefined ? [] : [outcome as object]));
+    const [woken, awake] = outcomes as { status: string; already_online: boolean; woke_after_ms: number }[];
+    assert.deepEqual([woken?.status, woken?.already_online], ['completed', false]);
+    assert.ok((woken?.woke_after_ms ?? 0) >= 300, 'the controller of the demo boots for 300 ms');
+    assert.deepEqual([awake?.status, awake?.already_online], ['completed', true]);
+    const pictures = objects.flatMap(({ pictures: told }) => (told === undefined ? [] : [told as Pictures]));
+    assert.deepEqual(
+      pictures.map(({ count, width, height }) => [count, width, height]),
+      [
+        [15, 74, 100],
+        [15, 160, 100],
+      ],
+    );
+    const unsaved = objects.find(({ what }) => String(what).startsWith('pictures not saved'));
+    assert.match(String(unsaved?.['what']), /ENOENT.*--pictures/, 'and the story goes on');
+    const events = objects.flatMap(({ event }) => (event === undefined ? [] : [event as { seq: number }]));
+    assert.deepEqual(
+      events.map(({ seq }) => seq),
+      Array.from({ length: 19 }, (_, i) => i + 1),
+    );
+    assert.equal(await server.stop('SIGTERM'), 0);
+  },
+);
+
+test('without the package that decodes, the demo says why its call has no pictures, and goes on', async (t) => {
+  const directory = temporaryDirectory(t);
+  const args = ['demo', '--data-dir', join(directory, 'data'), '--pictures', directory];
+  const { exitCode, stdout, stderr } = await runCli(args, withoutNodeAv);
   assert.equal(exitCode, 0, stdout + stderr);
-  const told = stdout.trimEnd().split('\n');
-  const objects = told.map((line) => JSON.parse(line) as Record<string, unknown>);
-  assert.match(String(objects[0]?.['what']), new RegExp(`process ${server.pid} runs`));
-  const outcomes = objects.flatMap(({ outcome }) => (outcome === undefined ? [] : [outcome as object]));
-  const [woken, awake] = outcomes as { status: string; already_online: boolean; woke_after_ms: number }[];
-  assert.deepEqual([woken?.status, woken?.already_online], ['completed', false]);
-  assert.ok((woken?.woke_after_ms ?? 0) >= 300, 'the controller of the demo boots for 300 ms');
-  assert.deepEqual([awake?.status, awake?.already_online], ['completed', true]);
-  const events = objects.flatMap(({ event }) => (event === undefined ? [] : [event as { seq: number }]));
-  assert.deepEqual(
-    events.map(({ seq }) => seq),
-    Array.from({ length: 15 }, (_, i) => i + 1),
-  );
-  assert.equal(await server.stop('SIGTERM'), 0);
+  assert.match(stdout, /demo +the call carries no pictures: .*node-av is not installed \(npm install/);
+  assert.match(stdout, /told what to ask the phone for: audio alaw at 8000 Hz/);
+  assert.match(stdout, /device leg +closed with 1000 ended/);
+  assert.match(stdout, /demo +the story went as it should/);
 });

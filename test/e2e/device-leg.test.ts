@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeviceLeg } from '../../src/cli/device-leg.ts';
+import { DeviceLeg, type DeviceLegAccess } from '../../src/cli/device-leg.ts';
 import { LegRefused } from '../../src/cli/media-leg.ts';
 import { LegListener, type TakenLeg } from '../support/leg-listener.ts';
 import type { Ending } from '../support/temporary-store.ts';
 
-async function connected(t: Ending): Promise<readonly [DeviceLeg, TakenLeg]> {
+async function connected(
+  t: Ending,
+  more: Partial<DeviceLegAccess> = {},
+): Promise<readonly [DeviceLeg, TakenLeg]> {
   const listener = await LegListener.open(t);
-  return Promise.all([DeviceLeg.connect({ url: listener.url, token: 'the.token' }), listener.take()]);
+  const connecting = DeviceLeg.connect({ url: listener.url, token: 'the.token', ...more });
+  return Promise.all([connecting, listener.take()]);
 }
 
 test('a device leg shows its token, and nothing else of itself', async (t) => {
@@ -36,6 +40,36 @@ test('a frame is sent as bytes', async (t) => {
   leg.frame(Buffer.from('010100010000000000000000ff', 'hex'));
   await taken.whenReceived(1);
   assert.deepEqual(taken.received, [Buffer.from('010100010000000000000000ff', 'hex')]);
+});
+
+test('frames that come are given as header and payload, and all that comes is counted', async (t) => {
+  const came: unknown[] = [];
+  const onFrame: DeviceLegAccess['onFrame'] = (header, payload) =>
+    void came.push([header, Buffer.from(payload).toString()]);
+  const [leg, taken] = await connected(t, { onFrame });
+  const picture = Buffer.from('01030001004a0064000007d0', 'hex');
+  taken.socket.send(Buffer.concat([picture, Buffer.from('jpeg')]));
+  taken.socket.send(Buffer.concat([Buffer.from('020100000000000000000014', 'hex'), Buffer.from('tone')]));
+  taken.socket.send(Buffer.from('no frame'));
+  taken.say({ type: 'key_frame_wanted' });
+  await leg.next('key_frame_wanted');
+  const video = { kind: 'video', format: 'mjpeg', isKeyFrame: true, width: 74, height: 100 };
+  assert.deepEqual(came, [
+    [{ ...video, timestampMs: 2000 }, 'jpeg'],
+    [{ kind: 'audio', format: 'alaw', timestampMs: 20 }, 'tone'],
+  ]);
+  const { texts, keyFramesWanted, videoFrames, audioPackets, bytes, malformed } = leg.counts;
+  assert.deepEqual([videoFrames, audioPackets, bytes, malformed], [1, 1, 32, 1]);
+  assert.deepEqual([texts, keyFramesWanted], [1, 1]);
+});
+
+test('who listens for key frames that are wanted is told, and they are not held', async (t) => {
+  let asked = 0;
+  const [leg, taken] = await connected(t, { onKeyFrameWanted: () => (asked += 1) });
+  for (let number = 0; number < 300; number++) taken.say({ type: 'key_frame_wanted' });
+  taken.say({ type: 'last' });
+  assert.deepEqual(await leg.next('last'), { type: 'last' }, 'and crowd nothing out');
+  assert.equal(asked, 300);
 });
 
 test('texts wait for whoever asks for them, and whoever asks waits for them', async (t) => {

@@ -1,0 +1,175 @@
+/** `reveille simulate-bridge` as a process against a server: what it plays reaches the device as pictures. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { DeviceLeg } from '../../src/cli/device-leg.ts';
+import { openFrameCoder } from '../../src/cli/frame-coder.ts';
+import { drawTestPicture } from '../../src/cli/test-picture.ts';
+import type { FrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { openEngine } from '../../src/codec/engine.ts';
+import { jpegSize } from '../../src/video/jpeg-header.ts';
+import { issueCall, mediaUrl, type IssuedCall } from '../support/call-hands.ts';
+import { LongCommand, runCli } from '../support/cli-process.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { startTestServer, testBridgeKeys, type TestServer } from '../support/test-server.ts';
+import { withoutNodeAv } from '../support/without-node-av.ts';
+
+const engine = await openEngine();
+const skip = engine.ok ? false : engine.error;
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer({ media: 'child' });
+});
+after(() => server.stop());
+
+type Said = Readonly<Record<string, unknown>>;
+
+/** Where no other server runs. */
+function bridgeArgs(...more: string[]): string[] {
+  const access = ['--media', mediaUrl(server), '--key', testBridgeKeys.own];
+  return ['simulate-bridge', '--json', '--data-dir', '/nonexistent/reveille', ...access, ...more];
+}
+
+function startBridge(t: Ending, ...more: string[]): LongCommand {
+  return new LongCommand(t, bridgeArgs(...more));
+}
+
+async function told(bridge: LongCommand, event: string): Promise<Said> {
+  const line = await bridge.line((text) => (JSON.parse(text) as Said)['event'] === event);
+  return JSON.parse(line) as Said;
+}
+
+/** A device that has accepted, and what has come to it. */
+async function joinCall({ token }: IssuedCall) {
+  const headers: FrameHeader[] = [];
+  const sizes: string[] = [];
+  const waiting: (() => void)[] = [];
+  const device = await DeviceLeg.connect({
+    url: mediaUrl(server),
+    token,
+    onFrame: (header, payload) => {
+      headers.push(header);
+      const size = header.kind === 'video' ? jpegSize(payload) : null;
+      if (size !== null) sizes.push(`${size.width}x${size.height}`);
+      for (const look of waiting) look();
+    },
+  });
+  device.accept();
+  const until = (isThere: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => void (isThere() && resolve());
+      waiting.push(look);
+      look();
+    });
+  return { device, headers, sizes, until };
+}
+
+/** The path of a second of H.264. */
+function writeFilm(directory: string): string {
+  assert.ok(engine.ok);
+  const coder = openFrameCoder(engine.value, 'h264', 25);
+  const size = { width: 640, height: 360 };
+  const frames = Array.from({ length: 25 }, (_, number) =>
+    coder.code(drawTestPicture(size, number), size, number === 0),
+  );
+  coder.close();
+  const path = join(directory, 'film.h264');
+  writeFileSync(path, Buffer.concat(frames.map((frame) => frame?.payload ?? new Uint8Array())));
+  return path;
+}
+
+let rooms = 0;
+function issue(change: object = {}): Promise<IssuedCall> {
+  rooms += 1;
+  return issueCall(server, { msg_room_id: `bridge-room-${rooms}`, ...change });
+}
+
+test(
+  'H.264 of the test picture reaches a device as fitted JPEGs, with a tone, and the summary tells',
+  { skip },
+  async (t) => {
+    const bridge = startBridge(t, '--calls', '1', '--audio');
+    await told(bridge, 'connected');
+    const { device, headers, sizes, until } = await joinCall(await issue());
+    await until(() => sizes.length >= 10 && headers.some(({ kind }) => kind === 'audio'));
+    assert.deepEqual([...new Set(sizes)], ['132x100'], '320x240 in a screen of 160x100');
+    assert.deepEqual((await told(bridge, 'playing'))['format'], 'h264');
+    device.hangup();
+    assert.equal(await bridge.ended, 0);
+    const summary = JSON.parse(bridge.lines.at(-1) ?? '') as Said;
+    assert.deepEqual([summary['event'], summary['calls'], summary['size']], ['summary', 1, '320x240']);
+    assert.ok(Number(summary['frames']) >= 10 && Number(summary['key_frames']) >= 1);
+    assert.ok(Number(summary['audio_packets']) >= 1);
+  },
+);
+
+test('a size that changes in the call is followed, MJPEG as well as H.264', { skip }, async (t) => {
+  for (const format of ['h264', 'mjpeg', 'i420']) {
+    const sizing = ['--size', '320x240,240x320', '--change-every', '1'];
+    const bridge = startBridge(t, '--calls', '1', '--format', format, ...sizing);
+    await told(bridge, 'connected');
+    const { device, sizes, until } = await joinCall(await issue());
+    await until(() => sizes.includes('132x100') && sizes.includes('74x100'));
+    device.hangup();
+    assert.equal(await bridge.ended, 0);
+  }
+});
+
+test('after a call it takes the next, and Ctrl-C hangs up', { skip }, async (t) => {
+  const bridge = startBridge(t);
+  for (const reason of [1, 5]) {
+    const idle = (text: string): boolean => (JSON.parse(text) as Said)['event'] === 'connected';
+    await bridge.line((text) => idle(text) && bridge.lines.filter(idle).length >= (reason === 1 ? 1 : 2));
+    const { device, sizes, until } = await joinCall(await issue());
+    await until(() => sizes.length > 0);
+    if (reason === 1) device.hangup();
+    else {
+      const ended = device.until(({ state }) => state === 'ended');
+      const stopped = bridge.stop('SIGINT');
+      assert.equal((await ended)['reason'], 'hangup_phone');
+      assert.equal(await stopped, 0);
+    }
+    await device.closed;
+  }
+  const summary = JSON.parse(bridge.lines.at(-1) ?? '') as Said;
+  assert.deepEqual([summary['event'], summary['calls']], ['summary', 2]);
+});
+
+test(
+  'a film is played in the size that is asked for, and what is no film is refused before any call',
+  { skip },
+  async (t) => {
+    const directory = temporaryDirectory(t);
+    const bridge = startBridge(t, writeFilm(directory), '--calls', '1', '--fps', '10', '--size', '240x320');
+    await told(bridge, 'connected');
+    const { device, sizes, until } = await joinCall(await issue());
+    await until(() => sizes.length > 3);
+    assert.deepEqual([...new Set(sizes)], ['74x100']);
+    assert.equal((await told(bridge, 'playing'))['frames_per_second'], 10);
+    device.hangup();
+    assert.equal(await bridge.ended, 0);
+    const letter = join(directory, 'letter.txt');
+    writeFileSync(letter, 'Dear Sir or Madam');
+    const { exitCode, stderr } = await runCli(bridgeArgs(letter));
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /letter\.txt cannot be played: .*"advice"/);
+  },
+);
+
+test('a key that is not good, and a listener that is not there, say what to do', async () => {
+  const args = (media: string): string[] => ['simulate-bridge', '--media', media, '--key', 'guess'];
+  const wrong = await runCli([...args(mediaUrl(server)), '--format', 'i420']);
+  assert.equal(wrong.exitCode, 1);
+  assert.match(wrong.stderr, /refused the leg: 401 .*\n {2}make one: .*bridge add/);
+  const nobody = await runCli([...args('127.0.0.1:1'), '--format', 'i420']);
+  assert.equal(nobody.exitCode, 1);
+  assert.match(nobody.stderr, /no media listener answers: .*ECONNREFUSED.*\n {2}name it with --media/);
+});
+
+test('without the package that codes, it says so, and what it can do all the same', async () => {
+  const { exitCode, stderr } = await runCli(['simulate-bridge', '--key', 'k'], withoutNodeAv);
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /node-av is not installed \(npm install .*\n {2}without it .*--format i420/);
+});

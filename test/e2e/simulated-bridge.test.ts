@@ -1,0 +1,230 @@
+/** A simulated bridge against a listener that does what the test tells it to; time stands still but for its timers. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
+import { CommandError } from '../../src/cli/command-error.ts';
+import { SimulatedBridge } from '../../src/cli/simulated-bridge.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { LegListener, type TakenLeg } from '../support/leg-listener.ts';
+import type { Ending } from '../support/temporary-store.ts';
+
+const start = {
+  type: 'start',
+  request: { width: 320, height: 240, rotation: 0, max_fps: 15 },
+  audio: { format: 'alaw', rate: 8000, channels: 1 },
+  payload: '',
+  room: { app_id: 'a', model_id: 'm', room_id: 'r', session_key: 'k', session_token: 't' },
+};
+
+interface Habits {
+  readonly session?: string;
+  readonly calls?: number;
+  readonly answerAfterMs?: number;
+}
+
+function openBridge(listener: LegListener, { session, calls = 1, answerAfterMs }: Habits = {}) {
+  const clock = new DrivenClock();
+  const told: string[] = [];
+  const played: string[] = [];
+  const waiting: { readonly isThere: () => boolean; readonly resolve: () => void }[] = [];
+  const note = (list: string[], word: string): void => {
+    list.push(word);
+    for (const { isThere, resolve } of waiting) if (isThere()) resolve();
+  };
+  const bridge = new SimulatedBridge(
+    {
+      clock,
+      voice: {
+        tell: (event) => note(told, event),
+        trouble: (reason) => note(told, `trouble: ${reason}`),
+      },
+      answerAfterMs: answerAfterMs ?? null,
+      connect: (wanted, onKeyFrameWanted) =>
+        BridgeLeg.connect({ url: listener.url, key: 'k', session: wanted ?? undefined, onKeyFrameWanted }),
+      play: (_start, call) => {
+        note(played, 'play');
+        call.frame(Buffer.from('first'));
+        return { wantKeyFrame: () => note(played, 'key'), stop: () => note(played, 'stop') };
+      },
+    },
+    { session: session ?? null, calls },
+  );
+  const until = (isThere: () => boolean): Promise<void> =>
+    isThere() ? Promise.resolve() : new Promise((resolve) => waiting.push({ isThere, resolve }));
+  return { bridge, clock, told, played, until };
+}
+
+function textsOf(leg: TakenLeg): unknown[] {
+  return leg.received.flatMap((message) =>
+    typeof message === 'string' ? [JSON.parse(message) as unknown] : [],
+  );
+}
+
+function state(word: string, reason: string | null = null): object {
+  return { type: 'state', session: 's-1', state: word, reason };
+}
+
+/** To the moment at which it rings. */
+async function ringing(coming: Promise<TakenLeg>): Promise<TakenLeg> {
+  const leg = await coming;
+  leg.say({ type: 'assign', session: 's-1' });
+  await leg.whenReceived(1);
+  leg.say(start);
+  await leg.whenReceived(2);
+  return leg;
+}
+
+async function openCall(t: Ending, habits: Habits = {}) {
+  const listener = await LegListener.open(t);
+  const coming = listener.take();
+  const scene = openBridge(listener, habits);
+  const running = scene.bridge.run();
+  const leg = await ringing(coming);
+  return { ...scene, listener, running, leg };
+}
+
+test('it rings, says that the phone has joined when the device accepts, and plays to the end', async (t) => {
+  const { bridge, leg, running, played } = await openCall(t);
+  assert.deepEqual(textsOf(leg), [{ type: 'accept' }, { type: 'state', state: 'ringing' }]);
+  leg.say(state('attempting'));
+  await leg.whenReceived(4);
+  assert.deepEqual(textsOf(leg).at(-1), { type: 'state', state: 'connected' });
+  assert.equal(String(leg.received.at(-1)), 'first');
+  leg.say({ type: 'key_frame_wanted' });
+  leg.say(state('ended', 'hangup_device'));
+  leg.socket.close(1000, 'ended');
+  await running;
+  assert.deepEqual(played, ['play', 'key', 'stop']);
+  assert.equal(bridge.callsDone, 1);
+});
+
+test('after its call it connects anew, and waits for the next', async (t) => {
+  const { listener, leg, running, bridge } = await openCall(t, { calls: 2 });
+  const coming = listener.take();
+  leg.say(state('ended', 'rejected'));
+  leg.socket.close(1000, 'ended');
+  const next = await ringing(coming);
+  assert.equal(next.request.url, '/media/v1/bridge');
+  next.socket.close(1000, 'ended');
+  await running;
+  assert.equal(bridge.callsDone, 2);
+});
+
+test('a connection that is lost is taken up again by the session, and begins with a key frame', async (t) => {
+  const { listener, leg, running, played, clock, told, until } = await openCall(t);
+  leg.say(state('attempting'));
+  await leg.whenReceived(4);
+  const coming = listener.take();
+  leg.socket.terminate();
+  await until(() => told.includes('closed'));
+  // It comes to its pause in the next turns of this loop.
+  while (clock.pendingTimers === 0) await new Promise((resolve) => void setImmediate(resolve));
+  clock.advance(250);
+  const again = await coming;
+  assert.equal(again.request.url, '/media/v1/bridge?session=s-1');
+  again.say(start);
+  await again.whenReceived(1);
+  assert.deepEqual(textsOf(again), [{ type: 'state', state: 'connected' }]);
+  assert.deepEqual(played, ['play', 'key'], 'and plays on');
+  again.socket.close(1000, 'ended');
+  await running;
+});
+
+test('a call that came to another bridge is over for this one', async (t) => {
+  const { leg, running, played } = await openCall(t);
+  leg.say(state('attempting'));
+  await leg.whenReceived(4);
+  leg.socket.close(4409, 'replaced');
+  await running;
+  assert.deepEqual(played, ['play', 'stop']);
+});
+
+test('a session that is named is come for at once', async (t) => {
+  const listener = await LegListener.open(t);
+  const coming = listener.take();
+  const { bridge, played } = openBridge(listener, { session: 's-9' });
+  const running = bridge.run();
+  const leg = await coming;
+  assert.equal(leg.request.url, '/media/v1/bridge?session=s-9');
+  leg.say(start);
+  leg.say(state('connected'));
+  await leg.whenReceived(2);
+  assert.deepEqual(textsOf(leg), [{ type: 'state', state: 'ringing' }]);
+  leg.socket.close(1000, 'ended');
+  await running;
+  assert.deepEqual(played, ['play', 'stop'], 'what was connected already is played to');
+});
+
+test('a device that says nothing is answered by the clock', async (t) => {
+  const { leg, clock, running, played } = await openCall(t, { answerAfterMs: 3000 });
+  clock.advance(2999);
+  assert.deepEqual(played, []);
+  clock.advance(1);
+  await leg.whenReceived(4);
+  assert.deepEqual(textsOf(leg).at(-1), { type: 'state', state: 'connected' });
+  leg.socket.close(1000, 'ended');
+  await running;
+});
+
+test('stopped in a call it hangs up; stopped while it is idle it goes', async (t) => {
+  const { bridge, leg, running, played } = await openCall(t, { calls: Infinity });
+  leg.say(state('attempting'));
+  await leg.whenReceived(4);
+  bridge.stop();
+  await leg.whenReceived(5);
+  assert.deepEqual(textsOf(leg).at(-1), { type: 'state', state: 'ended', reason: 'hangup_phone' });
+  assert.deepEqual(played, ['play', 'stop']);
+  leg.socket.close(1000, 'ended');
+  await running;
+
+  const listener = await LegListener.open(t);
+  const coming = listener.take();
+  const idle = openBridge(listener);
+  const idling = idle.bridge.run();
+  await coming;
+  await idle.until(() => idle.told.includes('connected'));
+  idle.bridge.stop();
+  await idling;
+  assert.equal(idle.bridge.callsDone, 0);
+});
+
+test('a call that is hung up and does not end is cut', async (t) => {
+  const { bridge, leg, running, clock } = await openCall(t, { calls: Infinity });
+  bridge.stop();
+  await leg.whenReceived(3);
+  clock.advance(2000);
+  await running;
+});
+
+test('who is not let in at first is told what to do, and does not try again', async (t) => {
+  for (const [status, advice] of [
+    [401, /--key/],
+    [404, /calls list/],
+    [503, /^$/],
+  ] as const) {
+    const listener = await LegListener.open(t, { status, body: '{"error":"no"}' });
+    await assert.rejects(openBridge(listener).bridge.run(), (error) => {
+      assert.ok(error instanceof CommandError);
+      assert.match(error.message, new RegExp(`${status}`));
+      assert.match(error.advice ?? '', advice);
+      return true;
+    });
+  }
+});
+
+test('a key that is revoked ends it, and says so', async (t) => {
+  const { leg, running, played } = await openCall(t, { calls: Infinity });
+  leg.say(state('attempting'));
+  await leg.whenReceived(4);
+  leg.socket.close(4401, 'revoked');
+  await assert.rejects(running, /revoked/);
+  assert.deepEqual(played, ['play', 'stop']);
+});
+
+test('what the listener did not understand is told', async (t) => {
+  const { leg, running, told } = await openCall(t);
+  leg.say({ type: 'error', message: 'the state is …' });
+  leg.socket.close(1000, 'ended');
+  await running;
+  assert.ok(told.includes('trouble: the listener did not understand: the state is …'));
+});
