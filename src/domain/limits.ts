@@ -188,8 +188,10 @@ export const linkHandshakeMsMax = 10_000;
 /** A media process that was started has this long until it listens, and to end when it is told to. */
 export const mediaStartMsMax = 20_000;
 export const mediaStopMsMax = 5000;
-/** Within that time, its legs have this long to go when they are told to; then they are cut. */
+/** Within the time it has to end, its legs have this long to go when they are told to; then they are cut. */
 export const mediaDrainMsMax = 2000;
+/** From the time that one serves to the start of a spare one. */
+export const mediaSpareDelayMs = 5000;
 /** Waits between a media process's end and the start of the next: none at first, then doubling from the least to the most. */
 export const mediaRestartMsMin = 250;
 export const mediaRestartMsMax = 5000;

@@ -28,6 +28,8 @@ const hello = { kind: z.literal('hello'), version: z.literal(linkVersion) };
 const beat = z.strictObject({ kind: z.literal('beat') });
 
 const fromServer = z.discriminatedUnion('kind', [
+  /** In the place of a hello: it has a media process. The link ends behind it. */
+  z.strictObject({ ...hello, kind: z.literal('declined'), sentence }),
   z.strictObject({ ...hello, settings: mediaProcessSettings.nullable(), tokenKeys }),
   beat,
   z.strictObject({ kind: z.literal('keys'), tokenKeys }),

@@ -1,6 +1,7 @@
 /**
- * What comes over the link, from bytes to messages. The first one is a hello of our version, and no other one is; its
- * version is looked at before the rest of it, which only ends of one version agree about. Nothing is read after a fault.
+ * What comes over the link, from bytes to messages. The first one is a hello of our version, or what is said in its
+ * place, and no other one is; its version is looked at before the rest of it, which only ends of one version agree
+ * about. Nothing is read after a fault.
  */
 import { Unpackr } from 'msgpackr';
 import { fail, type Outcome } from '../base/outcome.ts';
@@ -48,8 +49,9 @@ export class LinkReader<Message> {
 
   #greetingFault(value: unknown): string | null {
     const { kind, version } = fieldsOf(value);
-    if (this.#isGreeted) return kind === 'hello' ? 'said hello twice' : null;
-    if (kind !== 'hello' || typeof version !== 'number') return 'does not speak the language of the link';
+    const isGreeting = kind === 'hello' || kind === 'declined';
+    if (this.#isGreeted) return isGreeting ? 'said hello twice' : null;
+    if (!isGreeting || typeof version !== 'number') return 'does not speak the language of the link';
     if (version === linkVersion) return null;
     return `speaks version ${version} of the link, and this end version ${linkVersion}: run the same release on both`;
   }

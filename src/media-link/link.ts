@@ -14,6 +14,8 @@ export interface LinkOwner<Received> {
   readonly clock: Clock;
   /** Begins the sentences about it. */
   readonly peer: 'the server' | 'the media process';
+  /** It says hello, and then waits for that of the peer as long as it takes, without a beat. */
+  readonly isSpare?: boolean | undefined;
   read(value: unknown): Outcome<Received, string>;
   /** What is wrong with it at this moment, as the end of a sentence about the peer, which cuts the link; null: nothing. */
   received(message: Received): string | null;
@@ -35,13 +37,14 @@ export class Link<Sent extends object, Received> {
   #fault: string | null = null;
   /** Beats since the last message came: by our own time, which stands still when this process does. */
   #silentBeats = 0;
+  #isBeatDue = false;
   #isCorked = false;
 
   constructor(stream: Duplex, owner: LinkOwner<Received>) {
     this.#stream = stream;
     this.#owner = owner;
     this.#reader = new LinkReader((value) => owner.read(value));
-    this.#stopBeats = owner.clock.every(linkBeatMs, () => this.#beat());
+    this.#stopBeats = owner.clock.every(linkBeatMs, () => this.#beatSoon());
     this.#whenEnded = new Promise((resolve) => {
       finished(stream, (error) => {
         this.#close(error ?? null);
@@ -93,8 +96,19 @@ export class Link<Sent extends object, Received> {
     }
   }
 
+  /** Behind the stream's turn: what came while this process stood still is read before the peer is taken for dead. */
+  #beatSoon(): void {
+    if (this.#isBeatDue) return;
+    this.#isBeatDue = true;
+    setImmediate(() => {
+      this.#isBeatDue = false;
+      this.#beat();
+    });
+  }
+
   #beat(): void {
     if (this.#stage !== 'open') return;
+    if (this.#owner.isSpare === true && !this.#reader.isGreeted) return;
     this.#silentBeats += 1;
     const silentMs = this.#silentBeats * linkBeatMs;
     if (silentMs >= (this.#reader.isGreeted ? linkSilenceMsMax : mediaStartMsMax)) {

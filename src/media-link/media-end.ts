@@ -35,6 +35,8 @@ export interface MediaProcess {
 
 export interface MediaEndHouse {
   readonly clock: Clock;
+  /** The server may let it wait for its settings, as long as the link is there. */
+  readonly isSpare?: boolean;
   /** Once, whoever ended it; the legs are closed by then. `fault`: a sentence; null: one of the two hung up in order. */
   onEnd(fault: string | null): void;
 }
@@ -72,6 +74,7 @@ export class MediaEnd {
     this.#link = new Link(stream, {
       clock,
       peer: 'the server',
+      isSpare: house.isSpare,
       read: readServerMessage,
       received: (message) => this.#hear(message),
       beat: () => this.#beat(),
@@ -111,6 +114,8 @@ export class MediaEnd {
         break;
       case 'beat':
         break;
+      case 'declined':
+        return `sent this media process away: ${message.sentence}`;
       case 'keys':
         this.#keys?.replace(message.tokenKeys);
         break;

@@ -1,6 +1,7 @@
 /**
  * Tickets by which people watch a call: each is good once, for one session, for a minute. Handed out on the ops
- * listener, taken at the media listener. Bounded: full means that none is given. Source: calls-and-media.md, Legs.
+ * listener, taken at the media listener; those that open a page are a set of their own, taken where they are handed out.
+ * Bounded: full means that none is given. Source: calls-and-media.md, Legs.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';

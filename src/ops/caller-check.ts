@@ -1,6 +1,6 @@
 /**
  * Who may administrate: whoever holds the token and asks by a known name. The name keeps out a browser that was
- * led here by another name for this address, the origin keeps out the pages of others.
+ * led here by another name for this address, the origin keeps out the pages of others; both hold for guests, too.
  * Source: running.md, Processes and listeners.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -33,13 +33,20 @@ export class CallerCheck {
   }
 
   /** Null: may go on. */
-  refuse({ host, origin, authorization }: Caller): CallerRefusal | null {
+  refuse(caller: Caller): CallerRefusal | null {
+    const refusal = this.refuseGuest(caller);
+    if (refusal !== null) return refusal;
+    // Hashes have one length, so that comparing them tells neither the token nor its length.
+    if (timingSafeEqual(sha256(caller.authorization), this.#tokenHash)) return null;
+    return { status: 401, message: 'the bearer token of ops.token is needed' };
+  }
+
+  /** The same of somebody who brings a credential of another kind, which is not judged here. */
+  refuseGuest({ host, origin }: Caller): CallerRefusal | null {
     const name = hostForm.exec(host.toLowerCase())?.[1];
     if (name === undefined || !this.#names.has(name)) return { status: 403, message: 'unknown Host' };
     if (origin !== '' && !isOwnOrigin(origin, host)) return { status: 403, message: 'foreign Origin' };
-    // Hashes have one length, so that comparing them tells neither the token nor its length.
-    if (timingSafeEqual(sha256(authorization), this.#tokenHash)) return null;
-    return { status: 401, message: 'the bearer token of ops.token is needed' };
+    return null;
   }
 }
 

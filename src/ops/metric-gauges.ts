@@ -11,6 +11,9 @@ export interface MetricSources {
   calls(): Readonly<Record<LiveCallState, number>>;
   /** Legs, idle bridges and viewers connected to the media listener now. */
   mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>>;
+  /** Busy share of the time of each media worker; empty: none is known. */
+  mediaLoads(): readonly number[];
+  mediaIsUp(): boolean;
 }
 
 export function registerGauges(registry: Registry, sources: MetricSources): void {
@@ -21,6 +24,16 @@ export function registerGauges(registry: Registry, sources: MetricSources): void
   );
   addLabelledGauge(registry, 'reveille_media_legs', 'Connected to the media listener now.', 'leg', () =>
     sources.mediaLegs(),
+  );
+  addGauge(registry, 'reveille_media_up', '1 while a media process is linked, else 0.', () =>
+    Number(sources.mediaIsUp()),
+  );
+  addLabelledGauge(
+    registry,
+    'reveille_media_worker_load',
+    'Busy share of the time of each worker that makes pictures, 0 to 1.',
+    'worker',
+    () => Object.fromEntries(sources.mediaLoads().map((load, worker) => [worker, load])),
   );
 }
 
@@ -48,6 +61,7 @@ function addLabelledGauge(
     labelNames: [labelName],
     registers: [registry],
     collect() {
+      this.reset();
       for (const [label, value] of Object.entries(read())) this.set({ [labelName]: label }, value);
     },
   });

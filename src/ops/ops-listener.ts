@@ -1,6 +1,6 @@
 /**
  * The operators' front end: probes and metrics for everybody who can reach it, administration for whoever holds
- * the token. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
+ * the token, pages for whoever was given a ticket by it. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
  * listeners, Probes.
  */
 import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../base/uws.ts';
@@ -8,7 +8,9 @@ import type { HttpRequest, HttpResponse, TemplatedApp } from '../base/uws.ts';
 import type { Log } from '../ports/log.ts';
 import { AdminDesk } from './admin-desk.ts';
 import type { AdminRoute, UploadRoute } from './admin-route.ts';
-import { CallerCheck } from './caller-check.ts';
+import { CallerCheck, type CallerRefusal } from './caller-check.ts';
+import { GuestDesk } from './guest-desk.ts';
+import type { GuestRoute } from './guest-route.ts';
 import type { Metrics } from './metrics.ts';
 import { OpsExchange } from './ops-exchange.ts';
 import type { Readiness } from './readiness.ts';
@@ -17,6 +19,7 @@ export interface OpsListenerHouse {
   readonly metrics: Metrics;
   readonly readiness: Readiness;
   readonly routes: readonly (AdminRoute | UploadRoute)[];
+  readonly guestRoutes: readonly GuestRoute[];
   readonly log: Log;
 }
 
@@ -36,6 +39,7 @@ export class OpsListener {
   readonly #settings: OpsListenerSettings;
   readonly #check: CallerCheck;
   readonly #desk: AdminDesk;
+  readonly #guests: GuestDesk;
   readonly #app: TemplatedApp;
   #listening: ListenSocket | null = null;
 
@@ -44,7 +48,14 @@ export class OpsListener {
     this.#settings = settings;
     this.#check = new CallerCheck(settings.token, [settings.host, ...settings.hosts]);
     this.#desk = new AdminDesk(house.routes, settings.spoolDirectory, house.log);
+    this.#guests = new GuestDesk(house.guestRoutes, house.log);
     this.#app = createApp().any('/*', (response, request) => this.#handle(response, request));
+  }
+
+  /** With the real port, once it listens. */
+  get address(): { readonly host: string; readonly port: number } {
+    const { host, port } = this.#settings;
+    return { host, port: this.#listening?.port ?? port };
   }
 
   /** Resolves to the real port. Rejects when the address cannot be had, or the spool directory not be made. */
@@ -67,14 +78,16 @@ export class OpsListener {
     const exchange = new OpsExchange(response, method, () => this.#house.readiness.has('draining'));
     const path = request.getUrl();
     if (isOpenPath(path)) return this.#answerOpen(exchange, method, path);
-    const refusal = this.#check.refuse({
+    const caller = {
       host: request.getHeader('host'),
       origin: request.getHeader('origin'),
       authorization: request.getHeader('authorization'),
-    });
-    if (refusal === null) return this.#desk.handle(exchange, method, path, request);
-    const headers: Record<string, string> = refusal.status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
-    exchange.answerJson(refusal.status, { error: refusal.message }, { headers });
+    };
+    const guestRoute = this.#guests.find(path);
+    const refusal = guestRoute === null ? this.#check.refuse(caller) : this.#check.refuseGuest(caller);
+    if (refusal !== null) refuseCaller(exchange, refusal);
+    else if (guestRoute === null) this.#desk.handle(exchange, method, path, request);
+    else this.#guests.handle(exchange, method, guestRoute, request);
   }
 
   #answerOpen(exchange: OpsExchange, method: string, path: OpenPath): void {
@@ -104,4 +117,9 @@ type OpenPath = (typeof openPaths)[number];
 
 function isOpenPath(path: string): path is OpenPath {
   return openPaths.some((open) => open === path);
+}
+
+function refuseCaller(exchange: OpsExchange, { status, message }: CallerRefusal): void {
+  const headers: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+  exchange.answerJson(status, { error: message }, { headers });
 }

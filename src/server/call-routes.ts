@@ -15,6 +15,7 @@ import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../rest/timestamp.ts';
 import { encodeCall } from './call-json.ts';
 import { checkedRoute } from './checked-route.ts';
+import { pictureLink } from './media-origin.ts';
 
 export interface CallHouse {
   readonly clock: Clock;
@@ -84,17 +85,17 @@ async function end(
 function issueTicket(house: CallHouse, sessionId: SessionId): AdminReply {
   if (house.calls.find(sessionId) === null) return unknownSession(sessionId);
   const issued = house.tickets.issue(sessionId);
-  if (issued === null)
-    return {
-      status: 503,
-      body: { error: 'as many tickets are out as may be; one is free again in a minute' },
-    };
+  if (issued === null) return noTicket;
   const { ticket, expiresAtMs } = issued;
-  const query = new URLSearchParams({ ticket }).toString();
-  const url = `${house.mediaOrigin()}/media/v1/downlink.mjpeg?${query}`;
+  const url = pictureLink(house.mediaOrigin(), ticket);
   return { status: 200, body: { ticket, url, expires_at: formatTimestamp(expiresAtMs) } };
 }
 
-function unknownSession(sessionId: SessionId): AdminReply {
+export const noTicket: AdminReply = {
+  status: 503,
+  body: { error: 'as many tickets are out as may be; one is free again in a minute' },
+};
+
+export function unknownSession(sessionId: SessionId): AdminReply {
   return { status: 404, body: { error: `no live call session ${JSON.stringify(sessionId)}` } };
 }

@@ -1,23 +1,29 @@
 /**
  * Calls as the server has them: the live sessions, the bridges that wait for them, the desk where legs ask, and the
- * media listener before it. Composed before anything listens; `resume` comes before the API is asked, `listen` after.
+ * media process before it. Composed before anything listens; `resume` comes before the API is asked, `listen` after.
  */
 import type { Cancel, Clock } from '../base/clock.ts';
 import { BridgePool } from '../actor/bridge-pool.ts';
 import { CallDirectory } from '../actor/call-directory.ts';
-import type { TokenKeys } from '../call-token/token-keys.ts';
-import { MediaListener } from '../media-legs/listener.ts';
 import { Desk } from '../operations/call-desk.ts';
 import { ViewerTickets } from '../operations/viewer-tickets.ts';
+import { WatchKeys } from '../operations/watch-keys.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
+import type { GuestRoute } from '../ops/guest-route.ts';
 import type { CallRecords } from '../ports/call-records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { callRoutes } from './call-routes.ts';
+import type { LiveTokenKeys } from './live-token-keys.ts';
+import type { MediaCarrier } from './media-child.ts';
+import { MediaFront } from './media-front.ts';
 import { mediaOrigin } from './media-origin.ts';
-import { mediaLegsSettings } from './room-settings.ts';
+import { mediaSupply, type MediaSupply } from './media-supply.ts';
 import type { Settings } from './settings-schema.ts';
+import { formatListenAddress, reachableHere, type ListenAddress } from './settings-values.ts';
+import { watchGuestRoutes } from './watch-guests.ts';
+import { watchRoutes } from './watch-routes.ts';
 
 export interface CallServiceParts {
   readonly settings: Settings;
@@ -26,24 +32,28 @@ export interface CallServiceParts {
   readonly telemetry: Telemetry;
   readonly registry: RegistryReader;
   readonly records: CallRecords;
-  readonly keys: TokenKeys;
-  /** Descriptors that other listeners hold. */
-  otherSockets(): number;
+  readonly tokenKeys: LiveTokenKeys;
+  /** Of a child; a test has one within its own process. */
+  readonly startMedia: () => MediaCarrier;
+  /** Of the ops listener. */
+  opsAddress(): ListenAddress;
 }
 
 export class CallService {
   readonly directory: CallDirectory;
   readonly bridges: BridgePool;
-  readonly keys: TokenKeys;
+  readonly keys: LiveTokenKeys['keys'];
   readonly desk: Desk;
-  readonly media: MediaListener;
+  readonly front: MediaFront;
+  readonly media: MediaSupply;
   readonly routes: readonly AdminRoute[];
+  readonly guestRoutes: readonly GuestRoute[];
   readonly #log: Log;
   #stopTurning: Cancel = () => undefined;
 
-  /** Throws when TLS is asked for and its files are not in order. */
   constructor(parts: CallServiceParts) {
-    const { settings, clock, keys, log } = parts;
+    const { settings, clock, tokenKeys, log } = parts;
+    const { keys } = tokenKeys;
     this.#log = log;
     this.keys = keys;
     this.directory = new CallDirectory(parts);
@@ -52,19 +62,30 @@ export class CallService {
     const tickets = new ViewerTickets(clock);
     this.desk = new Desk({
       ...parts,
+      keys,
       directory: this.directory,
       pool: this.bridges,
       tickets,
       developmentKeys: settings.media.bridge_keys,
       maxFps: settings.media.max_fps,
     });
-    this.media = new MediaListener(mediaLegsSettings(settings), { ...parts, desk: this.desk });
-    this.routes = callRoutes({
+    this.front = new MediaFront({ ...parts, desk: this.desk, keys });
+    tokenKeys.onChange(() => this.front.keysChanged());
+    this.media = mediaSupply(settings, { ...parts, front: this.front });
+    const keysOfPages = new WatchKeys(clock);
+    this.directory.follow(keysOfPages);
+    const house = {
       clock,
       calls: this.directory,
+      media: this.front,
       tickets,
-      mediaOrigin: () => mediaOrigin(settings, this.media.address),
-    });
+      pageTickets: new ViewerTickets(clock),
+      keys: keysOfPages,
+      opsOrigin: () => `http://${formatListenAddress(reachableHere(parts.opsAddress()))}`,
+      mediaOrigin: () => mediaOrigin(settings, this.front.address ?? settings.media.listen),
+    };
+    this.routes = [...callRoutes(house), ...watchRoutes(house)];
+    this.guestRoutes = watchGuestRoutes(house);
   }
 
   /** Takes up the calls that the last stop left, and ends those forbidden since. Throws when the store cannot be read. */
@@ -76,10 +97,10 @@ export class CallService {
     if (calls > 0) this.#log.info({ calls }, 'calls that were live are taken up again');
   }
 
-  /** Closes every leg in order; the calls stay in the store for the next start. */
-  drain(): void {
-    this.media.drain();
+  /** Closes every leg in order; the calls stay in the store for the next start. Resolves when the media process is gone. */
+  async drain(): Promise<void> {
     this.desk.drain();
+    await this.media.stop();
   }
 
   close(): void {

@@ -44,7 +44,7 @@ export interface DeviceDoors {
 
 /** Throws when TLS is asked for and its files are not in order. */
 export function composeDeviceDoors(house: DoorHouse): DeviceDoors {
-  const { settings, clock, log, metrics: telemetry, records, watch, calls } = house;
+  const { settings, clock, log, metrics: telemetry, records, watch } = house;
   const common = { clock, log, telemetry };
   const admission = {
     ...house,
@@ -55,13 +55,13 @@ export function composeDeviceDoors(house: DoorHouse): DeviceDoors {
   const sleep: SleepListener = new SleepListener(sleepGatewaySettings(settings), {
     ...common,
     sessions: sleepSessions(admission),
-    otherSockets: () => signal.socketCount + calls.media.socketCount,
+    otherSockets: () => signal.socketCount,
   });
   const signal: SignalListener = new SignalListener(signalGatewaySettings(settings), {
     ...common,
     sessions: signalSessions(admission),
     sleepServers: () => advertisedSleepServers(settings, sleep),
-    otherSockets: () => sleep.socketCount + calls.media.socketCount,
+    otherSockets: () => sleep.socketCount,
   });
   return { sleep, signal };
 }
@@ -96,7 +96,7 @@ export function composeOps(house: OpsHouse): OpsListener {
     refresh.uploadRoute(),
   ];
   return new OpsListener(
-    { metrics, readiness, log, routes },
+    { metrics, readiness, log, routes, guestRoutes: house.calls.guestRoutes },
     { ...listen, hosts, token: ensureOpsToken(dataDirectory), spoolDirectory: join(dataDirectory, 'spool') },
   );
 }

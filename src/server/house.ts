@@ -10,7 +10,7 @@ import type { Store } from '../store/open-store.ts';
 import { RegistryStore } from '../store/registry-store.ts';
 import { RegistryWriter } from '../store/registry-write.ts';
 import { SigningKeyCache } from '../tgv1/signing-key.ts';
-import { CallService } from './call-service.ts';
+import { CallService, type CallServiceParts } from './call-service.ts';
 import type { LiveTokenKeys } from './live-token-keys.ts';
 import { openRecords, type Records } from './records.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
@@ -45,21 +45,21 @@ interface HouseFrame {
   readonly clock: Clock;
   readonly log: Log;
   readonly tokenKeys: LiveTokenKeys;
-  /** Asked at a scrape, and for every leg of a call. */
+  readonly startMedia: CallServiceParts['startMedia'];
+  readonly opsAddress: CallServiceParts['opsAddress'];
+  /** Asked at a scrape. */
   readonly doors: () => Readonly<Record<'sleep' | 'signal', DoorCounts>>;
 }
 
 interface DoorCounts {
   readonly sessionCount: number;
-  /** Descriptors. */
-  readonly socketCount: number;
 }
 
 /** Throws when the store cannot be read. */
 export function composeHouse(
   settings: Settings,
   store: Store,
-  { clock, log, tokenKeys, doors }: HouseFrame,
+  { clock, log, tokenKeys, startMedia, opsAddress, doors }: HouseFrame,
 ): House {
   const readiness = new Readiness();
   const node = settings.cluster.node_name ?? hostname();
@@ -70,6 +70,8 @@ export function composeHouse(
     signalSessions: () => doors().signal.sessionCount,
     calls: () => calls.directory.countByState(),
     mediaLegs: () => calls.desk.counts(),
+    mediaLoads: () => calls.front.counts()?.loads ?? [],
+    mediaIsUp: () => calls.front.address !== null,
   });
   const records = openRecords(store.state, settings, {
     clock,
@@ -97,8 +99,9 @@ export function composeHouse(
     telemetry: metrics,
     registry,
     records: records.calls,
-    keys: tokenKeys.keys,
-    otherSockets: () => doors().sleep.socketCount + doors().signal.socketCount,
+    tokenKeys,
+    startMedia,
+    opsAddress,
   });
   const changed = (): void => calls.desk.registryChanged();
   const refresh = new RegistryRefresh({

@@ -29,6 +29,7 @@ export class LiveTokenKeys {
   readonly #house: LiveTokenKeysHouse;
   #stored: readonly StoredTokenKey[];
   #turn: Promise<unknown> = Promise.resolve();
+  #changed: () => void = () => undefined;
 
   private constructor(house: LiveTokenKeysHouse, keys: TokenKeys, stored: readonly StoredTokenKey[]) {
     this.#house = house;
@@ -46,6 +47,11 @@ export class LiveTokenKeys {
   /** Those that are live, the one that signs first. */
   get stored(): readonly StoredTokenKey[] {
     return this.#stored;
+  }
+
+  /** Told of every change behind it; one listens. */
+  onChange(changed: () => void): void {
+    this.#changed = changed;
   }
 
   /** SIGHUP. Never rejects: what is wrong with the file is logged, and what is live stays. */
@@ -85,6 +91,7 @@ export class LiveTokenKeys {
   #adopt(keys: readonly StoredTokenKey[], message: string): void {
     this.keys.replace(keys);
     this.#stored = keys;
+    this.#changed();
     this.#house.log.info({ kids: keys.map(({ kid }) => kid) }, message);
   }
 

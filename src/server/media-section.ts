@@ -1,14 +1,18 @@
 /** The settings of the media process and its listener. Source: calls-and-media.md; what it leaves open is chosen here. */
 import { deviceListenerSettings, pairedTlsFiles } from './device-listener-settings.ts';
 import { section, setting } from './settings-section.ts';
+import type { z } from 'zod';
 import { sourceSideMax } from '../domain/limits.ts';
 import {
   bearerKeyList,
   listenAddress,
   numberBetween,
   oneOf,
+  onOff,
+  optionalOrigin,
   optionalText,
   wholeNumber,
+  type ListenAddress,
 } from './settings-values.ts';
 
 const { tls_cert_file, tls_key_file } = deviceListenerSettings;
@@ -16,7 +20,7 @@ const { tls_cert_file, tls_key_file } = deviceListenerSettings;
 export const mediaSection = section({
   listen: setting(listenAddress, '127.0.0.1:8083', 'Where device and bridge legs of calls connect.'),
   advertise: setting(
-    optionalText('an origin such as https://media.example:8083'),
+    optionalOrigin('an origin such as https://media.example:8083'),
     null,
     'By what people reach the media listener, in the links of viewer tickets; nothing: where it listens.',
   ),
@@ -40,6 +44,11 @@ export const mediaSection = section({
     oneOf('child', 'elsewhere'),
     'child',
     'Who carries media: a process that the server starts and watches, or one that connects to media.link_listen.',
+  ),
+  spare: setting(
+    onOff,
+    true,
+    'A second process waits to take over at once from a child that dies; it takes some 60 MB of memory.',
   ),
   link_listen: setting(
     listenAddress.nullable(),
@@ -75,4 +84,29 @@ export const mediaSection = section({
   frame_height_max: setting(wholeNumber(16, sourceSideMax), 1080, 'The same of its short side.'),
   tls_cert_file,
   tls_key_file,
-}).superRefine(pairedTlsFiles);
+})
+  .superRefine(pairedTlsFiles)
+  .superRefine(linkedElsewhere);
+
+/** A server that waits for its media process has a place and a key to wait with. */
+function linkedElsewhere(
+  given: {
+    readonly process: 'child' | 'elsewhere';
+    readonly link_listen: ListenAddress | null;
+    readonly link_key_file: string | null;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  if (given.process === 'child') return;
+  for (const [name, what] of [
+    ['link_listen', 'an address'],
+    ['link_key_file', 'a path'],
+  ] as const)
+    if (given[name] === null)
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        input: null,
+        message: `${what}, since media.process is elsewhere`,
+      });
+}

@@ -1,6 +1,6 @@
 /** From the settings as they are written to those that the rooms below take: units, pairs, and what follows from two of them. */
 import { availableParallelism } from 'node:os';
-import type { MediaLegsSettings } from '../media-legs/settings.ts';
+import type { MediaProcessSettings } from '../link-wire/media-facts.ts';
 import type { WakeupLimitSettings } from '../operations/wakeup-limits.ts';
 import type { SignalGatewaySettings } from '../signal-gateway/settings.ts';
 import type { SleepGatewaySettings } from '../sleep-gateway/settings.ts';
@@ -40,13 +40,21 @@ export function signalGatewaySettings({ signal }: Settings): SignalGatewaySettin
   };
 }
 
-export function mediaLegsSettings({ media }: Settings): MediaLegsSettings {
+/** Of a child's, or of one that is served alone. */
+export function mediaProcessSettings({ media }: Pick<Settings, 'media'>): MediaProcessSettings {
   return {
-    host: media.listen.host,
-    port: media.listen.port,
-    legsMax: media.legs_max,
-    handshakesMax: media.handshakes_max,
-    tls: tlsFiles(media),
+    legs: {
+      host: media.listen.host,
+      port: media.listen.port,
+      legsMax: media.legs_max,
+      handshakesMax: media.handshakes_max,
+      tls: tlsFiles(media),
+    },
+    workers: media.workers,
+    loadMax: media.load_max,
+    quality: media.quality,
+    sourceMax: { width: media.frame_width_max, height: media.frame_height_max },
+    maxFps: media.max_fps,
   };
 }
 

@@ -16,6 +16,7 @@ import { composeDeviceDoors, composeOps, type DeviceDoors } from './doors.ts';
 import { EventRoutes } from './event-routes.ts';
 import { composeHouse, type House } from './house.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from './live-token-keys.ts';
+import { startMediaChild, type MediaCarrier } from './media-child.ts';
 import { reportRisks } from './risks.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { Settings } from './settings-schema.ts';
@@ -26,6 +27,8 @@ import { tokenKeyRoutes } from './token-key-routes.ts';
 export interface ServerHouse {
   readonly clock: Clock;
   readonly log: Log;
+  /** Left out: a child. */
+  readonly startMedia?: () => MediaCarrier;
 }
 
 type ListenerName = 'api' | 'sleep' | 'signal' | 'media' | 'ops';
@@ -77,12 +80,20 @@ class Server implements RunningServer {
   #listeners: RunningServer['listeners'] = { api: '', sleep: '', signal: '', media: '', ops: '' };
   #demo: DemoRegistry | null = null;
 
-  constructor(settings: Settings, { clock, log, tokenKeys }: ServerFrame, store: Store) {
+  constructor(settings: Settings, frame: ServerFrame, store: Store) {
+    const { clock, log, tokenKeys, startMedia = startMediaChild } = frame;
     this.#settings = settings;
     this.#clock = clock;
     this.#log = log;
     this.#store = store;
-    this.#house = composeHouse(settings, store, { clock, log, tokenKeys, doors: () => this.#doors });
+    this.#house = composeHouse(settings, store, {
+      clock,
+      log,
+      tokenKeys,
+      startMedia,
+      opsAddress: () => this.#ops.address,
+      doors: () => this.#doors,
+    });
     const house = this.#house;
     this.#saver = new HeartbeatSaver(house.directory);
     this.#doors = composeDeviceDoors(house);
@@ -125,11 +136,14 @@ class Server implements RunningServer {
     watch.resume();
     calls.resume();
     this.#cancels.push(watch.start());
+    // It takes its time, and needs nothing of those that come up beside it.
+    const media = calls.media.start();
+    media.catch(() => undefined);
     const isDraining = (): boolean => readiness.has('draining');
     this.#api = await composeApi(this.#settings, { ...this.#house, isDraining });
     await this.#doors.sleep.listen();
     await this.#doors.signal.listen();
-    await calls.media.listen();
+    await media;
     this.#cancels.push(this.#saver.start(this.#clock));
     this.#apiListener = new ApiListener(this.#api.pipeline);
     const { api, ops } = this.#settings;
@@ -138,7 +152,7 @@ class Server implements RunningServer {
       api: withPort(api.listen, apiPort),
       sleep: formatListenAddress(this.#doors.sleep.address),
       signal: formatListenAddress(this.#doors.signal.address),
-      media: formatListenAddress(calls.media.address),
+      media: formatListenAddress(calls.front.address ?? this.#settings.media.listen),
       ops: withPort(ops.listen, opsPort),
     };
     writeRuntimeFile(directory, this.#listeners);
@@ -148,8 +162,8 @@ class Server implements RunningServer {
   async reload(): Promise<void> {
     const { file } = this.#settings.registry;
     if (file !== null) await this.#house.refresh.import({ file, replace: false, skipUnchanged: false });
-    const doors = { ...this.#doors, media: this.#house.calls.media };
-    for (const [name, door] of Object.entries(doors))
+    this.#house.calls.front.reloadTls();
+    for (const [name, door] of Object.entries(this.#doors))
       try {
         door.reloadTls();
       } catch (error) {
@@ -164,8 +178,7 @@ class Server implements RunningServer {
     this.#log.info({ devices: directory.size }, 'draining');
     this.#api?.endWaits();
     this.#eventRoutes.endWaits();
-    this.#house.calls.drain();
-    await Promise.all([this.#drain('sleep'), this.#drain('signal')]);
+    await Promise.all([this.#house.calls.drain(), this.#drain('sleep'), this.#drain('signal')]);
     // What the deadline left: their sockets go with the process, their records must not say they are open.
     expelEverybody(this.#house, 'drain');
     this.#apiListener?.stopListening();

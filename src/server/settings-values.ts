@@ -83,6 +83,17 @@ export function text(what: string) {
   return z.string(what).min(1, what);
 }
 
+/** Nothing, or scheme, host and port of a web server. */
+export function optionalOrigin(what: string) {
+  const expected = `${what}, or nothing`;
+  return z.string(expected).refine(isOrigin, expected).nullable();
+}
+
+function isOrigin(text: string): boolean {
+  const origin = text.replace(/\/+$/, '');
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === origin;
+}
+
 /** Nothing, or a text that is not empty. */
 export function optionalText(what: string) {
   return text(`${what}, or nothing`).nullable();

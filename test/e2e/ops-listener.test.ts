@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { AdminRequest, AdminRoute, UploadRoute } from '../../src/ops/admin-route.ts';
+import type { GuestRoute } from '../../src/ops/guest-route.ts';
 import { Metrics } from '../../src/ops/metrics.ts';
 import { OpsListener } from '../../src/ops/ops-listener.ts';
 import { Readiness } from '../../src/ops/readiness.ts';
@@ -47,6 +48,20 @@ const routes: (AdminRoute | UploadRoute)[] = [
   { method: 'POST', path: '/v1/endless', upload: endless },
 ];
 
+const guestRoutes: GuestRoute[] = [
+  {
+    path: '/guest',
+    handle: ({ query, bearer }) =>
+      Promise.resolve({
+        status: 200,
+        contentType: 'text/html',
+        body: `<p>${query.get('ticket')} ${bearer}`,
+        headers: { 'X-Own': 'yes' },
+      }),
+  },
+  { path: '/guest/broken', handle: () => Promise.reject(new Error('planted')) },
+];
+
 async function* recordUpload({ query }: Pick<AdminRequest, 'query'>, file: string): AsyncGenerator {
   yield { progress: 1 };
   const text = await readFile(file, 'latin1');
@@ -77,7 +92,7 @@ async function* endless(): AsyncGenerator {
 }
 
 const listener = new OpsListener(
-  { metrics: new Metrics(metricSources({ sleepSessions: () => 3 })), readiness, routes, log },
+  { metrics: new Metrics(metricSources({ sleepSessions: () => 3 })), readiness, routes, guestRoutes, log },
   { host: '127.0.0.1', port: 0, hosts: ['ops.example'], token: 'the-token', spoolDirectory },
 );
 
@@ -212,6 +227,28 @@ test('a known path with another method is 405 with Allow', async () => {
   assert.equal(answer.headers.allow, 'POST, GET');
 });
 
+test('a guest needs no token, though a known host and an own origin, and is told what its route says', async () => {
+  const answer = await ask('/guest?ticket=x', { headers: { authorization: 'Bearer own-key' } });
+  assert.deepEqual([answer.status, answer.text], [200, '<p>x own-key']);
+  assert.equal(answer.headers['content-type'], 'text/html');
+  assert.equal(answer.headers['x-own'], 'yes');
+  assert.equal(answer.headers['cache-control'], 'no-store');
+  for (const bearerless of [{}, { authorization: 'Basic x' }, { authorization: 'Bearer' }])
+    assert.equal((await ask('/guest', { headers: bearerless })).text, '<p>null null');
+  assert.equal((await ask('/guest', { headers: { host: 'evil.example' } })).status, 403);
+  assert.equal((await ask('/guest', { headers: { origin: 'http://evil.example' } })).status, 403);
+});
+
+test('a guest asks by GET alone, and is told nothing of why a route failed', async () => {
+  for (const method of ['HEAD', 'POST']) {
+    const refused = await ask('/guest', { method });
+    assert.deepEqual([refused.status, refused.headers.allow], [405, 'GET'], method);
+  }
+  const broken = await ask('/guest/broken');
+  assert.deepEqual([broken.status, JSON.parse(broken.text)], [500, { error: 'internal error' }]);
+  assert.ok(log.lines.some(({ fields }) => 'path' in fields && fields.path === '/guest/broken'));
+});
+
 test('a body of another type is 415, one that is no JSON 400, and neither reaches the route', async () => {
   const before = asked.length;
   const text = { authorization, 'content-type': 'text/plain' };
@@ -332,6 +369,7 @@ test('a second listener on the same port is refused, not given half of the conne
     metrics: new Metrics(metricSources()),
     readiness,
     routes: [],
+    guestRoutes: [],
     log,
   };
   const spool = join(root, 'other-spool');

@@ -6,7 +6,7 @@ function size(width: number, height: number): Size {
   return { width, height };
 }
 
-/** Of the whole source but for what makes a side odd. */
+/** Of the whole source. */
 function auto(width: number, height: number): Expectation {
   const whole = size(width, height);
   return { shape: { mode: 'auto', screen: null }, crop: { ...whole, x: 0, y: 0 }, output: whole };
@@ -39,7 +39,7 @@ export const ofPortrait: readonly Expectation[] = [
 
 /** 320/639 makes 239.87 rows; 160/639 leaves 639 x 399.375 of it. */
 export const ofOdd: readonly Expectation[] = [
-  auto(638, 478),
+  auto(639, 479),
   fit(size(639, 479), quarter, size(320, 238)),
   fill({ x: 0, y: 38, width: 638, height: 400 }, small),
 ];

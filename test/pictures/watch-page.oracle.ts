@@ -87,6 +87,9 @@ function shows(source: string, output: string): string {
   ].join(' && ');
 }
 
+/** Neither picture is missing. */
+const noNotes = `[...document.querySelectorAll('[data-missing]')].every((note) => note.hidden)`;
+
 function text(place: string): string {
   return `document.querySelector('[data-show="${place}"]').textContent`;
 }
@@ -124,7 +127,7 @@ test('a person sees the source and the output of a call side by side, in their s
   const phone = await TurnedPhone.connect(t, media, session);
   device.accept();
   phone.leg.report('connected');
-  await browser.until(shows('640×480', '132×100'), 20_000);
+  await browser.until(`${shows('640×480', '132×100')} && ${noNotes}`, 20_000);
   await browser.until(`${text('state')} === 'connected' && ${text('device')} === 'device connected'`);
   await browser.until(`parseFloat(${text('output rate')}) > 5 && parseFloat(${text('source bits')}) > 5`);
   await browser.until(`/^[0-9.]+ [/] [0-9.]+ ms$/.test(${text('frame')})`);
@@ -152,7 +155,7 @@ test('a person sees the source and the output of a call side by side, in their s
   t.after(() => again.terminate());
   const turned = await TurnedPhone.connect(t, media, session);
   turned.size = { width: 320, height: 240 };
-  await browser.until(shows('320×240', '132×100'), 20_000);
+  await browser.until(`${shows('320×240', '132×100')} && ${text('viewers')} === '2' && ${noNotes}`, 20_000);
 
   again.hangup();
   await browser.until(`${text('news')} === 'The call has ended: hangup_device.'`);

@@ -46,8 +46,8 @@ export class LongCommand {
   readonly #ended: Promise<number | null>;
   #onLine: () => void = () => undefined;
 
-  constructor(t: Ending, args: readonly string[]) {
-    this.#child = spawnCli(args);
+  constructor(t: Ending, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    this.#child = spawnCli(args, env);
     t.after(() => void this.#child.kill('SIGKILL'));
     this.#child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
       this.stderr += piece;
@@ -80,6 +80,13 @@ export class LongCommand {
         this.#onLine = resolve;
       });
     }
+  }
+
+  /** The `which`th line of the log, from 1, that has this message. */
+  async logged<Fields>(message: string, which = 1): Promise<Fields> {
+    const has = (line: string): boolean => line.includes(`"msg":${JSON.stringify(message)}`);
+    await this.line((line) => has(line) && this.lines.filter(has).length >= which);
+    return JSON.parse(this.lines.filter(has)[which - 1] ?? '') as Fields;
   }
 
   /** Resolves to the exit code; null when a signal killed it. */

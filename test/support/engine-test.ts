@@ -1,6 +1,6 @@
 /** Tests that decode and encode for real. Only where node-av has no binary may they be skipped, and they say why. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { openEngine, type Engine } from '../../src/codec/engine.ts';
 
 const opened = await openEngine();
@@ -13,10 +13,13 @@ function hasGlibc(): boolean {
   return report.header?.glibcVersionRuntime !== undefined;
 }
 
-export function engineTest(name: string, run: (engine: Engine) => void | Promise<void>): void {
+export function engineTest(
+  name: string,
+  run: (engine: Engine, t: TestContext) => void | Promise<void>,
+): void {
   const skip = !opened.ok && !isExpected ? opened.error : false;
-  void test(name, { skip }, async () => {
+  void test(name, { skip }, async (t) => {
     assert(opened.ok, opened.ok ? '' : opened.error);
-    await run(opened.value);
+    await run(opened.value, t);
   });
 }

@@ -7,6 +7,8 @@ export function metricSources(overrides: Partial<MetricSources> = {}): MetricSou
     signalSessions: () => 0,
     calls: () => ({ issued: 0, establishing: 0, ringing: 0, attempting: 0, connected: 0 }),
     mediaLegs: () => ({ device: 0, bridge: 0, idle_bridge: 0, viewer: 0 }),
+    mediaLoads: () => [],
+    mediaIsUp: () => false,
     ...overrides,
   };
 }

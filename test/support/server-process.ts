@@ -11,8 +11,12 @@ export interface ServerProcess {
 }
 
 /** Resolves when it says `ready`; rejects, with what it said, when it ends before. `overrides`: `section.key=value`. */
-export async function startServerProcess(t: Ending, overrides: readonly string[]): Promise<ServerProcess> {
-  const command = new LongCommand(t, serveArguments(overrides));
+export async function startServerProcess(
+  t: Ending,
+  overrides: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<ServerProcess> {
+  const command = new LongCommand(t, serveArguments(overrides), env);
   const ready = await command.line((line) => line.includes('"msg":"ready"'));
   const { listeners } = JSON.parse(ready) as { listeners: Record<string, string> };
   const port = (name: string): number => Number(listeners[name]?.split(':').at(-1));
@@ -20,8 +24,21 @@ export async function startServerProcess(t: Ending, overrides: readonly string[]
   return { command, ports };
 }
 
-/** Of `reveille`: a server on free ports. */
+/** Of `reveille`: a server on free ports, with no spare media process unless it is asked for. */
 export function serveArguments(overrides: readonly string[]): string[] {
   const listens = listenerNames.map((name) => `${name}.listen=127.0.0.1:0`);
-  return ['serve', ...[...listens, ...overrides].flatMap((override) => ['--set', override])];
+  return [
+    'serve',
+    ...[...listens, 'media.spare=false', ...overrides].flatMap((override) => ['--set', override]),
+  ];
+}
+
+/** The media process that is its child: the `which`th, from 1, by its log. */
+export interface MediaChild {
+  readonly pid: number;
+  readonly start_ms: number;
+}
+
+export function mediaChild({ command }: ServerProcess, which = 1): Promise<MediaChild> {
+  return command.logged<MediaChild>('the media process is up', which);
 }

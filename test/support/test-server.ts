@@ -13,6 +13,7 @@ import { loadSettings } from '../../src/server/settings.ts';
 import type { SigningCredential } from '../../src/tgv1/sign-request.ts';
 import { ApiClient } from './api-client.ts';
 import { FakeLog } from './fakes.ts';
+import { startMediaInside } from './inside-media.ts';
 
 const appId = '2818153';
 
@@ -115,6 +116,8 @@ export interface TestServerOptions {
   readonly dataDirectory?: string;
   /** `section.key=value` each. */
   readonly overrides?: readonly string[];
+  /** Where media is carried: inside of the test, without pictures, or as it is in earnest. */
+  readonly media?: 'inside' | 'child';
 }
 
 type ControllerOptions = Partial<
@@ -158,11 +161,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ...listens,
       `data.dir=${dataDirectory}`,
       `registry.file=${file}`,
+      'media.spare=false',
       ...(options.overrides ?? []),
     ],
   });
   const clock = options.clock ?? new SystemClock();
-  const server = await startServer(settings, { clock, log });
+  const inside = options.media === 'child' ? {} : { startMedia: () => startMediaInside(clock) };
+  const server = await startServer(settings, { clock, log, ...inside });
   const port = (name: ListenerName): number => Number(server.listeners[name].split(':').at(-1));
   const ports = Object.fromEntries(listenerNames.map((name) => [name, port(name)])) as TestServer['ports'];
   const api = new ApiClient(ports.api, testCredentials.all, () => clock.wallMs());

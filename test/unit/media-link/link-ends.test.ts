@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
 import {
   linkBacklogBytesMax,
+  linkBeatMs,
   linkLogLinesMax,
   linkSilenceMsMax,
   mediaStartMsMax,
@@ -10,15 +13,17 @@ import type { SessionId } from '../../../src/domain/ids.ts';
 import { mediaFrameResults, type MediaView } from '../../../src/domain/picture.ts';
 import { encodeLinkFrame } from '../../../src/link-wire/link-frame.ts';
 import { linkVersion } from '../../../src/link-wire/link-message.ts';
+import { declineLink } from '../../../src/media-link/decline-link.ts';
 import { MediaEnd } from '../../../src/media-link/media-end.ts';
+import { ServerEnd } from '../../../src/media-link/server-end.ts';
 import type { MediaProcessSettings } from '../../../src/link-wire/media-facts.ts';
 import { formerKey, newKey } from '../../support/call-tokens.ts';
 import { progress } from '../../support/call-scene.ts';
 import { admitted, bridgeKey, DeskScene, refusal } from '../../support/desk-scene.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { DuplexPair } from '../../support/duplex-pair.ts';
-import { FakeCallLeg } from '../../support/fakes.ts';
-import { LinkedDesk, mediaCounts } from '../../support/linked-desk.ts';
+import { FakeCallLeg, FakeLog, FakeTelemetry } from '../../support/fakes.ts';
+import { FakeMediaProcess, LinkedDesk, mediaCounts } from '../../support/linked-desk.ts';
 
 const call = 'session-1' as SessionId;
 const settings: MediaProcessSettings = {
@@ -364,24 +369,72 @@ test('a peer that says nothing is given up', async () => {
   assert.deepEqual(ends(link), [[], []], 'beats are enough');
   link.pair.here.pause();
   link.pair.there.pause();
-  scene.clock.advance(linkSilenceMsMax - 1);
-  await link.settle();
+  // An end whose beat comes behind the other's counts it as the first silent one.
+  await link.pass(linkSilenceMsMax - linkBeatMs - 1);
   assert.deepEqual(ends(link), [[], []]);
-  scene.clock.advance(1);
-  await link.settle();
+  await link.pass(linkBeatMs + 1);
   assert.deepEqual(link.serverEnds, [`the media process was silent for ${linkSilenceMsMax} ms`]);
   assert.deepEqual(link.mediaEnds, [`the server was silent for ${linkSilenceMsMax} ms`]);
+});
+
+test('a peer whose beats waited while this process stood still is not given up', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  scene.clock.advance(10 * linkSilenceMsMax);
+  await link.settle();
+  assert.deepEqual(ends(link), [[], []]);
+});
+
+test('a spare media process waits for its server as long as it takes, and does not beat', async () => {
+  const { clock, desk, keys } = new DeskScene();
+  const pair = new DuplexPair();
+  const media = new MediaEnd(pair.there, {
+    clock,
+    isSpare: true,
+    onEnd: () => assert.fail('the link ended'),
+  });
+  for (let second = 0; second < 60; second += 1) {
+    clock.advance(1000);
+    await setImmediate();
+  }
+  assert.equal(pair.writes, 1, 'its hello');
+  const [log, telemetry] = [new FakeLog(), new FakeTelemetry()];
+  const onEnd = (): void => assert.fail('the link ended');
+  const server = new ServerEnd(pair.here, { clock, desk, telemetry, log, keys, settings, onEnd });
+  assert.deepEqual(await media.started(), settings);
+  media.ready({ host: '127.0.0.1', port: 8083 }, new FakeMediaProcess());
+  assert.deepEqual(await server.listening, { host: '127.0.0.1', port: 8083 });
+});
+
+test('a media process that is declined is told why, and nothing more', async () => {
+  const clock = new DrivenClock();
+  const pair = new DuplexPair();
+  const ended = new Promise((resolve) => {
+    const media = new MediaEnd(pair.there, { clock, onEnd: resolve });
+    assert.rejects(media.started(), /another one is there/).catch(resolve);
+  });
+  declineLink(pair.here, clock, 'another one is there');
+  assert.equal(await ended, 'the server sent this media process away: another one is there');
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test('a media process that does not take that it is declined is cut', async () => {
+  const clock = new DrivenClock();
+  const pair = new DuplexPair();
+  pair.there.pause();
+  declineLink(pair.here, clock, 'another one is there');
+  clock.advance(linkSilenceMsMax);
+  await once(pair.here, 'close');
+  assert.equal(clock.pendingTimers, 0);
 });
 
 test('a peer that has not said hello has as long as a start may take', async () => {
   const scene = new DeskScene();
   const link = new LinkedDesk(scene);
   link.pair.here.pause();
-  scene.clock.advance(mediaStartMsMax - 1);
-  await link.settle();
+  await link.pass(mediaStartMsMax - 1);
   assert.deepEqual(link.serverEnds, []);
-  scene.clock.advance(1);
-  await link.settle();
+  await link.pass(1);
   assert.deepEqual(link.serverEnds, [`the media process was silent for ${mediaStartMsMax} ms`]);
 });
 

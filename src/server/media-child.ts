@@ -1,0 +1,65 @@
+/**
+ * A media process that the server has as its child. The link is a pair of sockets: nobody else can reach it, and it
+ * ends with either of the two. What the child prints is no log of ours, but what its libraries have to say before they
+ * die: the end of it is kept.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Duplex, Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+/** What carries media: one that is there, or is being started. */
+export interface MediaCarrier {
+  readonly link: Duplex;
+  /** Of a child. */
+  readonly pid: number | null;
+  /** Resolves, once, when it is gone: how it ended, in a few words. */
+  readonly ended: Promise<string>;
+  /** Ends it where it stands. */
+  kill(): void;
+}
+
+const linkDescriptor = 3;
+/** Of what the child prints. */
+const lastWordsCharactersMax = 1000;
+
+/** Throws when the machine has no process to give. */
+export function startMediaChild(): MediaCarrier {
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+  const file = fileURLToPath(new URL(`../media-server/main${extension}`, import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, file], {
+    env: environmentOfChild(),
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    // Out of the terminal's reach: what Ctrl-C ends, and in which order, is the server's affair.
+    detached: true,
+  });
+  const ended = endOf(child);
+  // Left out by Node where not even the descriptors could be had.
+  const link = child.stdio?.[linkDescriptor] ?? null;
+  if (link === null) throw new Error('no process can be started: too many open files');
+  // Until its owner listens to it; an end that comes so early is still told by the stream itself.
+  link.on('error', () => undefined);
+  return { link: link as Duplex, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
+}
+
+/** Everything but our own settings, secrets among them: those that it needs come over the link. */
+function environmentOfChild(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('REVEILLE_'));
+  return Object.fromEntries(kept);
+}
+
+/** Never rejects. Behind the end of all that it has printed. */
+function endOf(child: ChildProcess): Promise<string> {
+  let words = '';
+  for (const output of [child.stdout, child.stderr] as (Readable | null | undefined)[])
+    output?.setEncoding('utf8').on('data', (text: string) => {
+      words = (words + text).slice(-lastWordsCharactersMax);
+    });
+  return new Promise((resolve) => {
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code, signal) => {
+      const how = signal ?? `exit code ${code}`;
+      const said = words.trim();
+      resolve(said === '' ? how : `${how}: ${said}`);
+    });
+  });
+}

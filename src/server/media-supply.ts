@@ -1,0 +1,36 @@
+/** Where the media process comes from, by the settings: a child of ours, or one elsewhere that comes to a gate. */
+import { assert } from '../base/assert.ts';
+import { MediaGate, type MediaGateHouse } from './media-gate.ts';
+import { MediaKeeper, type MediaKeeperHouse } from './media-keeper.ts';
+import type { MediaCarrier } from './media-child.ts';
+import { MediaSpare } from './media-spare.ts';
+import { mediaProcessSettings } from './room-settings.ts';
+import type { Settings } from './settings-schema.ts';
+
+export interface MediaSupply {
+  /** Resolves when there is a media process, or may come; rejects, with a sentence for the operator, when none can. */
+  start(): Promise<void>;
+  /** Once the legs have been told to go: resolves when it is gone. */
+  stop(): Promise<void>;
+  /** At once, whatever it does. */
+  close(): void;
+}
+
+export interface MediaSupplyHouse
+  extends Omit<MediaKeeperHouse, 'settings' | 'startCarrier' | 'spare'>, MediaGateHouse {
+  readonly startMedia: () => MediaCarrier;
+}
+
+export function mediaSupply(settings: Settings, house: MediaSupplyHouse): MediaSupply {
+  const { process, spare, link_listen: address, link_key_file: keyFile } = settings.media;
+  if (process === 'child') {
+    const own = { ...house, startCarrier: house.startMedia };
+    return new MediaKeeper({
+      ...own,
+      settings: mediaProcessSettings(settings),
+      spare: spare ? new MediaSpare(own) : null,
+    });
+  }
+  assert(address !== null && keyFile !== null, 'the schema wants both of who waits for a media process');
+  return new MediaGate({ address, keyFile }, house);
+}

@@ -1,0 +1,223 @@
+/**
+ * The media process of a real server dies in the middle of calls: no sleeping device and no request of a backend feels
+ * it, and the calls go on. Source: calls-and-media.md, The media process.
+ */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import type { TestContext } from 'node:test';
+import { OpsClient } from '../../src/cli/ops-client.ts';
+import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import type { Engine } from '../../src/codec/engine.ts';
+import { findOpsToken } from '../../src/ops/ops-token.ts';
+import type { CallJson } from '../../src/server/call-json.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { callBody, callStatus, issuance } from '../support/call-hands.ts';
+import { h264Film } from '../support/coded-frames.ts';
+import { metric, metricsOf } from '../support/driven-server.ts';
+import { engineTest } from '../support/engine-test.ts';
+import { FlowingBridge, FlowingDevice } from '../support/flowing-calls.ts';
+import {
+  mediaChild,
+  startServerProcess,
+  type MediaChild,
+  type ServerProcess,
+} from '../support/server-process.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+
+const calls = 20;
+const sleepers = 5000;
+const atOnce = 250;
+const wokenEvery = 250;
+const credential = { accessKeyId: 'AKmedia', secretKey: 'secret', appId: '1' };
+const bridgeKey = 'key-of-a-development-bridge';
+const frameMs = 200;
+
+function writeRegistry(directory: string): string {
+  const { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id } = credential;
+  const terms = { permissions: ['*'], not_before: null, not_after: null, revoked: false };
+  const device = (device_id: string): object => {
+    return {
+      device_id,
+      product_id: 'p',
+      secret: `secret of ${device_id}`,
+      expires_at: null,
+      disabled: false,
+    };
+  };
+  const entries = [
+    { app_id, name: 'media' },
+    { access_key_id, secret_key, app_id, ...terms },
+    { product_id: 'p', app_ids: [app_id] },
+    ...Array.from({ length: sleepers }, (_, i) => device(`S${i}`)),
+    ...Array.from({ length: calls }, (_, i) => device(`C${i}`)),
+  ];
+  const file = join(directory, 'registry.ndjson');
+  writeFileSync(file, entries.map((entry) => JSON.stringify(entry)).join('\n'));
+  return file;
+}
+
+async function fallAsleep({ ports }: ServerProcess): Promise<SleepingModule[]> {
+  const modules: SleepingModule[] = [];
+  for (let from = 0; from < sleepers; from += atOnce) {
+    const round = Array.from({ length: atOnce }, (_, i) => {
+      const deviceId = `S${from + i}`;
+      const localAddress = `127.0.1.${1 + (i % 100)}`;
+      return SleepingModule.connect(ports.sleep, {
+        deviceId,
+        secret: `secret of ${deviceId}`,
+        heartbeatSeconds: 50,
+        localAddress,
+      });
+    });
+    modules.push(...(await Promise.all(round)));
+  }
+  return modules;
+}
+
+/** A backend that never stops asking; what it is answered beside success. */
+class AskingBackend {
+  readonly faults: string[] = [];
+  answers = 0;
+  readonly #api: ApiClient;
+  readonly #whenDone: Promise<unknown>;
+  #isDone = false;
+
+  constructor(api: ApiClient) {
+    this.#api = api;
+    this.#whenDone = Promise.all([this.#ask(0), this.#ask(1)]);
+  }
+
+  async stop(): Promise<void> {
+    this.#isDone = true;
+    await this.#whenDone;
+  }
+
+  async #ask(from: number): Promise<void> {
+    for (let i = from; !this.#isDone; i += 2)
+      try {
+        const status = { ...callStatus, query: `device_id=C${i % calls}` };
+        const asked = [this.#api.connectivity(`S${i % sleepers}`), this.#api.call(status)];
+        for (const { status: code, json, text } of await Promise.all(asked)) {
+          this.answers += 1;
+          if (code !== 200 || json.code !== 0) this.faults.push(text);
+        }
+      } catch (error) {
+        this.faults.push(String(error));
+      }
+  }
+}
+
+async function issue(api: ApiClient, i: number): Promise<{ token: string; session: string }> {
+  const body = JSON.stringify(callBody({ device_id: `C${i}`, msg_room_id: `room-${i}` }));
+  const { json, text } = await api.call({ ...issuance, body });
+  assert.equal(json.code, 0, text);
+  const { token, peer_id } = json.data as { token: string; peer_id: string };
+  return { token, session: new URL(peer_id).searchParams.get('x_session') ?? '' };
+}
+
+/** Half of the calls are connected, and of the others nobody has reported anything. */
+async function callsInTruth(api: ApiClient, ops: OpsClient): Promise<void> {
+  for (let i = 0; i < calls; i += 1) {
+    const { json } = await api.call({ ...callStatus, query: `device_id=C${i}` });
+    assert.equal(json.data?.['in_call'], true);
+  }
+  const listing = await ops.ask<{ calls: CallJson[] }>('/v1/calls', new URLSearchParams({ limit: '100' }));
+  const found = listing.calls.map(({ state, legs }) => `${state}, ${JSON.stringify(legs)}`).toSorted();
+  const expected = ['connected', 'establishing'].flatMap((state) =>
+    Array.from({ length: calls / 2 }, () => `${state}, ${JSON.stringify({ device: true, bridge: true })}`),
+  );
+  assert.deepEqual(found, expected);
+}
+
+interface Scene {
+  readonly devices: readonly FlowingDevice[];
+  readonly bridges: readonly FlowingBridge[];
+}
+
+/** Of every other call the bridge stood idle, and was given it. */
+async function placeCalls(engine: Engine, api: ApiClient, url: string): Promise<Scene> {
+  const film = h264Film(engine, { width: 320, height: 240 }, 10);
+  const devices: FlowingDevice[] = [];
+  const bridges: FlowingBridge[] = [];
+  const place = async (isAssigned: boolean): Promise<void> => {
+    const { token, session } = await issue(api, devices.length);
+    const device = new FlowingDevice(url, token, { accepts: !isAssigned });
+    devices.push(device);
+    const access = { url, key: bridgeKey, ...(!isAssigned && { session }) };
+    bridges.push(new FlowingBridge(access, film, frameMs));
+    await device.picturesFlow(1);
+  };
+  for (let i = 0; i < calls; i += 1) await place(i % 2 === 1);
+  return { devices, bridges };
+}
+
+/** Kills it, and resolves when pictures flow in all calls, to how long that took. */
+async function crash(server: ServerProcess, { devices }: Scene, round: number): Promise<number> {
+  const { pid } = await mediaChild(server, round);
+  const killedMs = performance.now();
+  process.kill(pid, 'SIGSEGV');
+  const flowMs = await Promise.all(devices.map((device) => device.picturesFlow(round + 1)));
+  return Math.max(...flowMs) - killedMs;
+}
+
+/** Said, not asserted: it depends on what else the machine does. */
+function tell(t: TestContext, how: string, tookMs: number, { start_ms }: MediaChild): void {
+  t.diagnostic(
+    `${how}: pictures in all of ${calls} calls ${Math.round(tookMs)} ms after the kill, ` +
+      `of which ${start_ms} ms are the start of the media process`,
+  );
+}
+
+engineTest(
+  'a crash of the media process costs no sleeping device and no request, and the calls go on',
+  async (engine, t) => {
+    const directory = temporaryDirectory(t);
+    const server = await startServerProcess(t, [
+      `data.dir=${join(directory, 'data')}`,
+      `registry.file=${writeRegistry(directory)}`,
+      `media.bridge_keys=${bridgeKey}`,
+      'media.workers=2',
+      'media.spare=true',
+    ]);
+    const api = new ApiClient(server.ports.api, credential);
+    t.after(() => api.close());
+    const ops = new OpsClient(`127.0.0.1:${server.ports.ops}`, findOpsToken(join(directory, 'data')) ?? '');
+    const modules = await fallAsleep(server);
+    let lost = 0;
+    for (const module of modules) void module.closed.then(() => (lost += 1));
+    const scene = await placeCalls(engine, api, `ws://127.0.0.1:${server.ports.media}`);
+    const peers = [...scene.devices, ...scene.bridges];
+    const backend = new AskingBackend(api);
+    t.after(async () => {
+      await backend.stop();
+      await Promise.allSettled(peers.map((peer) => peer.stop()));
+      await Promise.all(modules.map((module) => module.close()));
+    });
+
+    await server.command.logged('a spare media process waits');
+    tell(t, 'with a spare', await crash(server, scene, 1), await mediaChild(server, 2));
+    await callsInTruth(api, ops);
+    tell(t, 'without', await crash(server, scene, 2), await mediaChild(server, 3));
+    await callsInTruth(api, ops);
+
+    await backend.stop();
+    assert.deepEqual(backend.faults, []);
+    assert.ok(backend.answers > 100, `${backend.answers} answers`);
+    assert.equal(lost, 0);
+    assert.equal(metric(await metricsOf(server), 'reveille_sleep_sessions'), sleepers);
+    for (let i = 0; i < sleepers; i += wokenEvery) {
+      const woken = await api.wake({ device_id: `S${i}` });
+      assert.equal(woken.status, 202, woken.text);
+      await modules[i]?.nextPacket();
+    }
+    const deaths = server.command.lines.filter((line) => line.includes('"msg":"the media process died;'));
+    assert.deepEqual(
+      deaths.map((line) => (JSON.parse(line) as { how: string }).how),
+      ['SIGSEGV', 'SIGSEGV'],
+    );
+    await Promise.all(peers.map((peer) => peer.stop()));
+    assert.equal(await server.command.stop('SIGTERM'), 0);
+  },
+);

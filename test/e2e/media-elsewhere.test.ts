@@ -1,0 +1,194 @@
+/**
+ * A media process on a machine of its own, as real processes on this one: `serve --only media` comes to the gate of a
+ * server over TLS with the key that both have. Source: calls-and-media.md, The media process.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
+import { DeviceLeg } from '../../src/cli/device-leg.ts';
+import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { callBody, issuance } from '../support/call-hands.ts';
+import { LongCommand, runCli } from '../support/cli-process.ts';
+import { startServerProcess, type ServerProcess } from '../support/server-process.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
+
+interface Scene {
+  readonly directory: string;
+  readonly keyFile: string;
+  readonly server: ServerProcess;
+  /** Of the gate. */
+  readonly gate: string;
+}
+
+function newKey(directory: string, name = 'link.key'): string {
+  const file = join(directory, name);
+  writeFileSync(file, randomBytes(32));
+  return file;
+}
+
+async function startServer(t: Ending, directory: string, keyFile: string, gate: string): Promise<Scene> {
+  const server = await startServerProcess(t, [
+    `data.dir=${directory}`,
+    `registry.file=${await writeTestRegistry(directory)}`,
+    'media.process=elsewhere',
+    `media.link_listen=${gate}`,
+    `media.link_key_file=${keyFile}`,
+  ]);
+  const { address } = await server.command.logged<{ address: string }>(
+    'waiting for a media process elsewhere',
+  );
+  return { directory, keyFile, server, gate: address };
+}
+
+function open(t: Ending): Promise<Scene> {
+  const directory = temporaryDirectory(t);
+  return startServer(t, directory, newKey(directory), '127.0.0.1:0');
+}
+
+function startMedia(t: Ending, { gate, keyFile }: Pick<Scene, 'gate' | 'keyFile'>): LongCommand {
+  const sets = [`media.link_server=${gate}`, `media.link_key_file=${keyFile}`, 'media.listen=127.0.0.1:0'];
+  return new LongCommand(t, ['serve', '--only', 'media', ...sets.flatMap((set) => ['--set', set])]);
+}
+
+/** Where the media process takes legs, the `which`th time that it does. */
+async function mediaUrl(media: LongCommand, which = 1): Promise<string> {
+  const { listeners } = await media.logged<{ listeners: { media: string } }>('ready', which);
+  return `ws://${listeners.media}`;
+}
+
+const isUp = 'a media process elsewhere is up';
+
+/** One that needs no decoder goes from its issuance to a frame. */
+async function playCall(
+  t: Ending,
+  { server }: Scene,
+  url: string,
+): Promise<{ device: DeviceLeg; bridge: BridgeLeg }> {
+  const api = new ApiClient(server.ports.api, testCredentials.all);
+  t.after(() => api.close());
+  const body = JSON.stringify(callBody({ down_video_mt: 'h264', video_res_mode: 'auto' }));
+  const { json, text } = await api.call({ ...issuance, body });
+  assert.equal(json.code, 0, text);
+  const { token, peer_id } = json.data as { token: string; peer_id: string };
+  const session = new URL(peer_id).searchParams.get('x_session') ?? '';
+  const device = await DeviceLeg.connect({ url, token });
+  const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
+  await bridge.next('start');
+  const frame = { kind: 'video', format: 'h264', isKeyFrame: true, width: 16, height: 16 } as const;
+  const header = encodeFrameHeader({ ...frame, timestampMs: 0 });
+  bridge.frame(Buffer.concat([header, Buffer.from('000000016588', 'hex')]));
+  while (device.counts.videoFrames === 0) await device.ping();
+  return { device, bridge };
+}
+
+const draining = { code: 4503, reason: 'draining' };
+
+test('a call is carried elsewhere, and the end of the server sends its legs away', async (t) => {
+  const scene = await open(t);
+  const media = startMedia(t, scene);
+  const { device, bridge } = await playCall(t, scene, await mediaUrl(media));
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+  assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
+  await media.logged('the link to the server has ended');
+  assert.equal(await media.stop('SIGTERM'), 0);
+});
+
+test('the end of the media process sends its legs away, and it can come again', async (t) => {
+  const scene = await open(t);
+  const media = startMedia(t, scene);
+  const { device, bridge } = await playCall(t, scene, await mediaUrl(media));
+  assert.equal(await media.stop('SIGTERM'), 0);
+  assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
+  await scene.server.command.logged('the media process elsewhere is gone');
+  const again = startMedia(t, scene);
+  await playCall(t, scene, await mediaUrl(again));
+  await scene.server.command.logged(isUp, 2);
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+});
+
+test('a media process outlives its server, and comes to the next one', async (t) => {
+  const scene = await open(t);
+  const media = startMedia(t, scene);
+  await mediaUrl(media);
+  await scene.server.command.stop('SIGKILL');
+  await media.logged('the link to the server has ended');
+  const next = await startServer(t, scene.directory, scene.keyFile, scene.gate);
+  await playCall(t, next, await mediaUrl(media, 2));
+  assert.equal(await next.server.command.stop('SIGTERM'), 0);
+});
+
+test('one with another key is not let in, and both sides say why', async (t) => {
+  const scene = await open(t);
+  const media = startMedia(t, { gate: scene.gate, keyFile: newKey(scene.directory, 'other.key') });
+  const { fault } = await media.logged<{ fault: string }>('not linked to the server; it is tried again');
+  assert.match(fault, /another key: give both ends the same media\.link_key_file/);
+  await scene.server.command.line((line) => line.includes('has another key for the link'));
+  assert.equal(await media.stop('SIGTERM'), 0);
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+});
+
+test('a second one is sent away, is told why, and takes over when the first is gone', async (t) => {
+  const scene = await open(t);
+  const first = startMedia(t, scene);
+  await mediaUrl(first);
+  const second = startMedia(t, scene);
+  const { fault } = await second.logged<{ fault: string }>('not linked to the server; it is tried again');
+  assert.equal(
+    fault,
+    'the server sent this media process away: another media process carries the calls of this server',
+  );
+  await scene.server.command.line((line) => line.includes('a second media process came and was sent away'));
+  await first.stop('SIGKILL');
+  await playCall(t, scene, await mediaUrl(second));
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+});
+
+test('one whose port is taken says so on both sides, and ends', async (t) => {
+  const scene = await open(t);
+  const taken = `127.0.0.1:${scene.server.ports.api}`;
+  const sets = [
+    `media.link_server=${scene.gate}`,
+    `media.link_key_file=${scene.keyFile}`,
+    `media.listen=${taken}`,
+  ];
+  const { exitCode, stderr } = await runCli([
+    'serve',
+    '--only',
+    'media',
+    ...sets.flatMap((set) => ['--set', set]),
+  ]);
+  assert.deepEqual([exitCode, stderr.includes(`cannot listen on ${taken}`)], [1, true]);
+  const { err } = await scene.server.command.logged<{ err: { message: string } }>(
+    'a media process elsewhere came and does not listen',
+  );
+  assert.match(err.message, /cannot listen on/);
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+});
+
+test('what is missing is named, and is a matter of usage', async (t) => {
+  const directory = temporaryDirectory(t);
+  const none = await runCli(['serve', '--only', 'media'], { REVEILLE_DATA_DIR: directory });
+  assert.deepEqual([none.exitCode, none.stderr.includes('media.link_server')], [2, true]);
+  const gateless = await runCli(['serve'], {
+    REVEILLE_DATA_DIR: directory,
+    REVEILLE_MEDIA_PROCESS: 'elsewhere',
+    REVEILLE_MEDIA_LINK_KEY_FILE: newKey(directory),
+  });
+  assert.deepEqual([gateless.exitCode, gateless.stderr.includes('link_listen')], [2, true]);
+  const keyless = await runCli(['serve', '--only', 'media'], {
+    REVEILLE_MEDIA_LINK_SERVER: '127.0.0.1:1',
+    REVEILLE_MEDIA_LINK_KEY_FILE: join(directory, 'none.key'),
+  });
+  assert.deepEqual([keyless.exitCode, keyless.stderr.includes('cannot be read')], [1, true]);
+});
+
+test('it stops while it still looks for its server', async (t) => {
+  const media = startMedia(t, { gate: '127.0.0.1:1', keyFile: newKey(temporaryDirectory(t)) });
+  await media.logged('not linked to the server; it is tried again');
+  assert.equal(await media.stop('SIGTERM'), 0);
+});

@@ -1,0 +1,234 @@
+/**
+ * The media process as the child of a real server: how it ends with it and without it, what signals do to it, and what
+ * reaches it from the server. Source: calls-and-media.md, The media process; running.md, Stopping.
+ */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { pathToFileURL } from 'node:url';
+import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
+import { DeviceLeg } from '../../src/cli/device-leg.ts';
+import { OpsClient } from '../../src/cli/ops-client.ts';
+import { findOpsToken } from '../../src/ops/ops-token.ts';
+import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { callBody, issuance } from '../support/call-hands.ts';
+import { legUpgrade, readHead } from '../support/media-peer.ts';
+import { processGone } from '../support/process-life.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { mediaChild, startServerProcess, type ServerProcess } from '../support/server-process.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
+import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
+
+interface Scene {
+  readonly server: ServerProcess;
+  readonly directory: string;
+  readonly url: string;
+  readonly api: ApiClient;
+}
+
+async function open(
+  t: Ending,
+  overrides: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Scene> {
+  const directory = temporaryDirectory(t);
+  const own = [`data.dir=${directory}`, `registry.file=${await writeTestRegistry(directory)}`];
+  const server = await startServerProcess(t, [...own, ...overrides], env);
+  const api = new ApiClient(server.ports.api, testCredentials.all);
+  t.after(() => api.close());
+  return { server, directory, url: `ws://127.0.0.1:${server.ports.media}`, api };
+}
+
+async function issue({ api }: Scene, change: object = {}): Promise<{ token: string; session: string }> {
+  const { json, text } = await api.call({ ...issuance, body: JSON.stringify(callBody(change)) });
+  assert.equal(json.code, 0, text);
+  const { token, peer_id } = json.data as { token: string; peer_id: string };
+  return { token, session: new URL(peer_id).searchParams.get('x_session') ?? '' };
+}
+
+/** Of a call that needs no decoder. */
+async function openLegs(scene: Scene): Promise<{ device: DeviceLeg; bridge: BridgeLeg; token: string }> {
+  const { url } = scene;
+  const { token, session } = await issue(scene, { down_video_mt: 'h264', video_res_mode: 'auto' });
+  const device = await DeviceLeg.connect({ url, token });
+  const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
+  await bridge.next('start');
+  return { device, bridge, token };
+}
+
+const draining = { code: 4503, reason: 'draining' };
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  test(`${signal} closes legs in order, and both processes are gone`, async (t) => {
+    const scene = await open(t);
+    const { pid } = await mediaChild(scene.server);
+    const { device, bridge } = await openLegs(scene);
+    assert.equal(await scene.server.command.stop(signal), 0);
+    assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
+    await processGone(pid);
+    const killed = scene.server.command.lines.filter((line) => line.includes('is killed'));
+    assert.deepEqual(killed, []);
+  });
+
+test('a signal to the media process does nothing: whoever stops a service may send it to all of it', async (t) => {
+  const scene = await open(t);
+  const { pid } = await mediaChild(scene.server);
+  const { device } = await openLegs(scene);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
+  await device.ping();
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+  assert.deepEqual(await device.closed, draining);
+});
+
+test('neither who never asks nor who never answers its close keeps the processes from going', async (t) => {
+  const scene = await open(t);
+  const { pid } = await mediaChild(scene.server);
+  const idler = await RawPeer.connect(scene.server.ports.media);
+  const { token } = await issue(scene);
+  const deaf = await RawPeer.connect(scene.server.ports.media);
+  deaf.send(legUpgrade({ Authorization: `Bearer ${token}` }));
+  await readHead(deaf);
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+  assert.ok(!scene.server.command.lines.some((line) => line.includes('is killed')));
+  await processGone(pid);
+  await Promise.all([idler.gone, deaf.gone]);
+});
+
+test('when the server is killed, the media process sends its legs away and ends by itself', async (t) => {
+  const scene = await open(t, ['media.spare=true']);
+  const { pid } = await mediaChild(scene.server);
+  const spare = await scene.server.command.logged<{ pid: number }>('a spare media process waits');
+  const { device } = await openLegs(scene);
+  await scene.server.command.stop('SIGKILL');
+  assert.deepEqual(await device.closed, draining);
+  await Promise.all([processGone(pid), processGone(spare.pid)]);
+});
+
+test('a media process that hangs is killed and replaced, and its call goes on', async (t) => {
+  const scene = await open(t);
+  const { pid } = await mediaChild(scene.server);
+  const { device, token } = await openLegs(scene);
+  process.kill(pid, 'SIGSTOP');
+  t.after(() => tryKill(pid));
+  await device.closed;
+  await mediaChild(scene.server, 2);
+  const death = await scene.server.command.logged<MediaDeath>('the media process died; it is started again');
+  const { how, fault } = death;
+  assert.deepEqual(
+    [death.pid, how, fault?.slice(0, 32)],
+    [pid, 'SIGKILL', 'the media process was silent for'],
+  );
+  await (await DeviceLeg.connect({ url: scene.url, token })).ping();
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+});
+
+interface MediaDeath {
+  readonly pid: number;
+  readonly how: string;
+  readonly fault: string | null;
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is gone.
+  }
+}
+
+test('a spare media process that dies is replaced', async (t) => {
+  const { server } = await open(t, ['media.spare=true']);
+  const spare = await server.command.logged<{ pid: number }>('a spare media process waits');
+  process.kill(spare.pid, 'SIGKILL');
+  assert.equal((await server.command.logged<{ how: string }>('the spare media process died')).how, 'SIGKILL');
+  await server.command.logged('a spare media process waits', 2);
+  assert.equal(await server.command.stop('SIGTERM'), 0);
+});
+
+test('a port that is taken keeps the server from starting, and it says so', async (t) => {
+  const scene = await open(t);
+  const taken = `media.listen=127.0.0.1:${scene.server.ports.media}`;
+  const directory = temporaryDirectory(t);
+  await assert.rejects(startServerProcess(t, [`data.dir=${directory}`, taken]), ({ message }: Error) =>
+    message.includes(
+      `the media process does not start: cannot listen on 127.0.0.1:${scene.server.ports.media}: in use`,
+    ),
+  );
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+});
+
+test('SIGHUP serves the new certificate of the media listener', { skip: noOpenssl }, async (t) => {
+  const certificate = new TestCertificate(temporaryDirectory(t));
+  certificate.use('first');
+  const { certFile, keyFile } = certificate;
+  const { server } = await open(t, [`media.tls_cert_file=${certFile}`, `media.tls_key_file=${keyFile}`]);
+  assert.equal(await certificateShown(server), 'first');
+  certificate.use('second');
+  process.kill(server.command.pid ?? 0, 'SIGHUP');
+  while ((await certificateShown(server)) !== 'second');
+  certificate.spoil();
+  process.kill(server.command.pid ?? 0, 'SIGHUP');
+  await server.command.logged('certificate not reloaded; the one in force stays');
+  assert.equal(await certificateShown(server), 'second');
+  assert.equal(await server.command.stop('SIGTERM'), 0);
+});
+
+async function certificateShown({ ports }: ServerProcess): Promise<string> {
+  const socket = connectTls({ host: '127.0.0.1', port: ports.media, rejectUnauthorized: false });
+  await new Promise((secured, failed) => socket.once('secureConnect', secured).once('error', failed));
+  const { CN } = socket.getPeerCertificate().subject;
+  socket.destroy();
+  return CN;
+}
+
+test('a token by a key that was made a moment ago is let in', async (t) => {
+  const scene = await open(t);
+  const ops = new OpsClient(`127.0.0.1:${scene.server.ports.ops}`, findOpsToken(scene.directory) ?? '');
+  await ops.change('/v1/token-keys/rotate', {});
+  const { token } = await issue(scene);
+  await (await DeviceLeg.connect({ url: scene.url, token })).ping();
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+});
+
+/** For whoever loads packages in a process: node-av is not there. */
+function withoutDecoders(directory: string): NodeJS.ProcessEnv {
+  const hook = join(directory, 'hook.mjs');
+  writeFileSync(
+    hook,
+    `export async function resolve(specifier, context, next) {
+      if (!specifier.startsWith('node-av')) return next(specifier, context);
+      throw Object.assign(new Error(\`Cannot find package '\${specifier}'\`), { code: 'ERR_MODULE_NOT_FOUND' });
+    }`,
+  );
+  const hider = join(directory, 'hider.cjs');
+  const registration = `require('node:module').register(${JSON.stringify(pathToFileURL(hook).href)});`;
+  writeFileSync(hider, registration);
+  return { NODE_OPTIONS: `--require ${hider}` };
+}
+
+test('without decoders the server says so, carries what needs none and refuses the rest', async (t) => {
+  const scene = await open(t, [], withoutDecoders(temporaryDirectory(t)));
+  const { server, url } = scene;
+  await server.command.line((line) => line.includes('the package node-av is not installed'));
+  const { device, bridge } = await openLegs(scene);
+  const frame = {
+    kind: 'video',
+    format: 'h264',
+    isKeyFrame: true,
+    width: 16,
+    height: 16,
+    timestampMs: 0,
+  } as const;
+  bridge.frame(Buffer.concat([encodeFrameHeader(frame), Buffer.from('000000016588', 'hex')]));
+  while (device.counts.videoFrames === 0) await device.ping();
+
+  const fit = await issue(scene, { device_id: 'SLEEPING01', msg_room_id: 'room-2' });
+  await assert.rejects(DeviceLeg.connect({ url, token: fit.token }), { status: 503, reason: /decod/ });
+  const late = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session: fit.session });
+  assert.deepEqual(await late.closed, { code: 4503, reason: 'media_full' });
+  assert.equal(await server.command.stop('SIGTERM'), 0);
+});

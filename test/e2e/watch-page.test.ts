@@ -1,0 +1,105 @@
+/** The page that shows a call, as its browser asks for it, at a real server. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { findOpsToken } from '../../src/ops/ops-token.ts';
+import { connectBridge, connectDevice, issueCall } from '../support/call-hands.ts';
+import { opsOf } from '../support/driven-server.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+async function addressOf(session: string): Promise<string> {
+  return (await opsOf(server).change<{ readonly url: string }>('/v1/calls/watch', { session })).url;
+}
+
+/** The key in the page of a session. */
+async function openPage(session: string): Promise<string> {
+  const page = await fetch(await addressOf(session));
+  assert.equal(page.status, 200);
+  return /data-key="([\w-]{43})"/.exec(await page.text())?.[1] ?? assert.fail('no key in the page');
+}
+
+function askAs(key: string, path: string): Promise<Response> {
+  const headers = { Authorization: `Bearer ${key}` };
+  return fetch(`http://127.0.0.1:${server.ports.ops}${path}`, { headers });
+}
+
+interface Told {
+  readonly call?: { readonly state: string; readonly legs: object };
+  readonly view?: { readonly viewers: number; readonly mode: string } | null;
+  readonly end_reason: string | null;
+}
+
+async function tell(key: string): Promise<Told> {
+  const answer = await askAs(key, '/watch/view');
+  assert.equal(answer.status, 200);
+  return (await answer.json()) as Told;
+}
+
+test('a page opens once, follows its call to the end, and shows both of its pictures', async () => {
+  const { session, token } = await issueCall(server, { msg_room_id: 'watched' });
+  const key = await openPage(session);
+  const issued = await tell(key);
+  assert.deepEqual([issued.call?.state, issued.view, issued.end_reason], ['issued', null, null]);
+
+  const device = await connectDevice(server, token);
+  const bridge = await connectBridge(server, { session });
+  await bridge.next('start');
+  const links = (await (await askAs(key, '/watch/pictures')).json()) as Record<'source' | 'output', string>;
+  const streams = [await fetch(links.source), await fetch(links.output)];
+  for (const { status, headers } of streams) {
+    assert.equal(status, 200);
+    assert.match(headers.get('content-type') ?? '', /^multipart\/x-mixed-replace/);
+  }
+  const { call, view } = await tell(key);
+  assert.deepEqual([call?.state, call?.legs], ['establishing', { device: true, bridge: true }]);
+  assert.deepEqual([view?.mode, view?.viewers], ['fit_screen', 2]);
+  const seen = await opsOf(server).ask<Told>('/v1/calls/media', new URLSearchParams({ session }));
+  assert.equal(seen.view?.viewers, 2);
+
+  device.hangup();
+  for (const stream of streams) await stream.arrayBuffer();
+  assert.deepEqual(await tell(key), { end_reason: 'hangup_device' });
+});
+
+test('an address is good once, and a page that is reloaded says how to get another', async () => {
+  const { session } = await issueCall(server, { msg_room_id: 'reloaded' });
+  const address = await addressOf(session);
+  assert.equal((await fetch(address, { method: 'HEAD' })).status, 405);
+  assert.equal((await fetch(address)).status, 200, 'a look at its head has not used it up');
+  for (const again of [address, `http://127.0.0.1:${server.ports.ops}/watch`]) {
+    const refused = await fetch(again);
+    assert.equal(refused.status, 401);
+    assert.match(refused.headers.get('content-type') ?? '', /^text\/html/);
+    assert.match(await refused.text(), /reveille calls watch SESSION/);
+  }
+});
+
+test('a page can be framed by nobody, runs nothing of others, is kept nowhere and says nothing of where it was', async () => {
+  const { session } = await issueCall(server, { msg_room_id: '<script>alert(1)</script>' });
+  const page = await fetch(await addressOf(session));
+  const policy = page.headers.get('content-security-policy') ?? '';
+  assert.match(policy, /^default-src 'none'; script-src 'nonce-[\w-]{22}'; style-src 'nonce-[\w-]{22}'; /);
+  assert.ok(policy.includes(`img-src http://127.0.0.1:${server.ports.media};`), policy);
+  assert.ok(policy.includes("frame-ancestors 'none'"));
+  assert.equal(page.headers.get('cache-control'), 'no-store');
+  assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
+  const text = await page.text();
+  assert.ok(!text.includes('<script>alert'), 'a room is what a backend calls it');
+  assert.ok(text.includes('&#60;script&#62;alert(1)'));
+});
+
+test('the key of a page opens nothing else, and the token of administration is no key', async () => {
+  const { session } = await issueCall(server, { msg_room_id: 'keyed' });
+  const key = await openPage(session);
+  assert.equal((await askAs(key, '/v1/calls')).status, 401);
+  assert.equal((await askAs(key, `/v1/calls/media?session=${session}`)).status, 401);
+  assert.equal((await askAs(findOpsToken(server.dataDirectory) ?? '', '/watch/view')).status, 401);
+  const foreign = { Authorization: `Bearer ${key}`, Origin: 'http://evil.example' };
+  const url = `http://127.0.0.1:${server.ports.ops}/watch/view`;
+  assert.equal((await fetch(url, { headers: foreign })).status, 403);
+});

@@ -1,0 +1,65 @@
+/** Media processes that a test starts, speaks for and kills: their links are real, and time is the test's. */
+import type { Clock } from '../../src/base/clock.ts';
+import { MediaEnd, type MediaProcess } from '../../src/media-link/media-end.ts';
+import type { MediaProcessSettings } from '../../src/link-wire/media-facts.ts';
+import type { MediaCarrier } from '../../src/server/media-child.ts';
+import { DuplexPair } from './duplex-pair.ts';
+import { mediaCounts } from './linked-desk.ts';
+
+export class FakeCarrier implements MediaCarrier {
+  readonly link: MediaCarrier['link'];
+  readonly pid: number;
+  readonly ended: Promise<string>;
+  readonly end: MediaEnd;
+  /** What it was told to do, and how it was ended. */
+  readonly asked: string[] = [];
+  /** It does not end by itself when its link does, nor drain. */
+  isStuck = false;
+  settings: MediaProcessSettings | null = null;
+  readonly #pair = new DuplexPair();
+  #resolve: (how: string) => void = () => undefined;
+
+  constructor(clock: Clock, pid: number) {
+    this.pid = pid;
+    this.link = this.#pair.here;
+    this.ended = new Promise((resolve) => (this.#resolve = resolve));
+    this.end = new MediaEnd(this.#pair.there, {
+      clock,
+      onEnd: () => {
+        if (!this.isStuck) this.#resolve('exit code 0');
+      },
+    });
+    void this.end.started().then(
+      (settings) => (this.settings = settings),
+      () => undefined,
+    );
+  }
+
+  listen(port: number): void {
+    const process: MediaProcess = {
+      reloadTls: () => this.asked.push('reload TLS'),
+      drain: () => {
+        this.asked.push('drain');
+        return this.isStuck ? new Promise(() => undefined) : Promise.resolve();
+      },
+      view: () => null,
+      counts: () => mediaCounts,
+    };
+    this.end.ready({ host: '127.0.0.1', port }, process);
+  }
+
+  fail(sentence: string): void {
+    this.end.failed(sentence);
+    void this.end.end();
+  }
+
+  die(how: string): void {
+    this.#resolve(how);
+    this.#pair.there.destroy();
+  }
+
+  kill(): void {
+    this.asked.push('killed');
+    this.die('SIGKILL');
+  }
+}

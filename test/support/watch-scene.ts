@@ -1,0 +1,68 @@
+/** One call as those see it who show it to people: what is asked of the house, and what it answers. */
+import type { CallSession } from '../../src/domain/call.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
+import { mediaFrameResults, type MediaView } from '../../src/domain/picture.ts';
+import { ViewerTickets } from '../../src/operations/viewer-tickets.ts';
+import { WatchKeys } from '../../src/operations/watch-keys.ts';
+import type { WatchHouse } from '../../src/server/watch-house.ts';
+import { callSession } from './call-scene.ts';
+import { DrivenClock } from './driven-clock.ts';
+
+const noFrames = Object.fromEntries(
+  mediaFrameResults.map((result) => [result, 0]),
+) as unknown as MediaView['frames'];
+
+export const mediaView: MediaView = {
+  mode: 'fit_screen',
+  hasDevice: true,
+  hasBridge: true,
+  viewers: 2,
+  source: { format: 'h264', size: null, framesPerSecond: 15, bytesPerSecond: 40_000 },
+  output: {
+    format: 'mjpeg',
+    size: { width: 132, height: 100 },
+    framesPerSecond: 14.5,
+    bytesPerSecond: 30_000,
+  },
+  frames: { ...noFrames, encoded: 90, undecodable: 2 },
+  rebuilds: 4,
+  keyFramesAsked: 1,
+  frameMs: { p50: 4, p99: 9.5 },
+  workMs: null,
+};
+
+export class WatchScene implements WatchHouse {
+  readonly clock = new DrivenClock(1_800_000_000_000);
+  readonly live = new Map<SessionId, CallSession>();
+  readonly tickets = new ViewerTickets(this.clock, 4);
+  readonly pageTickets = new ViewerTickets(this.clock, 4);
+  readonly keys = new WatchKeys(this.clock);
+  /** What the media process says; null: nothing. */
+  view: MediaView | null = mediaView;
+
+  readonly calls: WatchHouse['calls'] = {
+    find: (id) => this.live.get(id) ?? null,
+    hasDevice: () => true,
+    hasBridge: () => false,
+  };
+
+  /** `address` null: no media process is there. */
+  readonly media = {
+    address: { host: '127.0.0.1', port: 8083 } as WatchHouse['media']['address'],
+    view: () => Promise.resolve(this.view),
+  };
+
+  opsOrigin(): string {
+    return 'http://127.0.0.1:8090';
+  }
+
+  mediaOrigin(): string {
+    return 'https://media.example:8083';
+  }
+
+  add(change: Partial<CallSession> = {}): SessionId {
+    const session = callSession(change);
+    this.live.set(session.sessionId, session);
+    return session.sessionId;
+  }
+}
