@@ -1,14 +1,15 @@
 /**
  * H.264 and H.265: frames that build on those before them. After one that is broken or missing, all are dropped up to
- * the next key frame, since what a decoder paints over them is not what the camera saw. Of H.265 a slice whose end is cut
- * off looks like any other, to FFmpeg's decoder as well.
+ * the next key frame, since what a decoder paints over them is not what the camera saw. Of H.265 a slice that is cut off or
+ * overwritten looks like any other, to FFmpeg's decoder as well.
  * Source: calls-and-media.md, Resolution.
  */
 import type { Frame } from 'node-av/lib';
 import type { Size } from '../domain/call.ts';
 import type { FrameDrop, SourceFrame } from '../domain/picture.ts';
+import { parameterSpan, type CodedFormat } from '../video/parameter-span.ts';
+import type { FrameContent } from '../video/coded-frame.ts';
 import type { FrameDescription } from '../video/source-frame.ts';
-import { holdsPicture, parameterSpan, type CodedFormat } from './coded-units.ts';
 import { Decoder } from './decoder.ts';
 import type { Engine } from './engine.ts';
 import { FrameNumbers } from './frame-numbers.ts';
@@ -23,6 +24,8 @@ export class CodedSource implements FrameSource {
   /** The first parameter sets that the decoder was given; null: none yet. */
   #parameters: Uint8Array | null = null;
   #hasShown = false;
+  /** Other parameter sets came without a picture: the one behind them begins anew, or was lost in what came. */
+  #isKeyDue = false;
   /** The decoder may be left with something that a fresh one would not have. */
   #isTainted = false;
 
@@ -52,14 +55,15 @@ export class CodedSource implements FrameSource {
 
   take(frame: SourceFrame, description: FrameDescription): SourceStep {
     const { payload } = frame;
+    const { isKey, content } = description;
+    if (isKey) this.#gap = null;
     // Parameter sets may come in a frame of their own, before the key frame that needs them.
-    if (description.isKey) this.#gap = null;
-    else if (this.#gap !== null && holdsPicture(this.#format, payload)) return this.#gap;
-    this.#keepParameters(parameterSpan(this.#format, payload));
-    if (this.#isOneMissing(payload, description)) return this.#breakOff();
+    else if (this.#gap !== null && content !== 'parameters') return this.#gap;
+    if (content === 'nothing' || this.#isOneMissing(payload, description)) return this.#breakOff();
+    this.#keepParameters(parameterSpan(this.#format, payload), content);
     const decoding = this.#decoder.decode(payload);
     if (decoding === 'decoded') this.#hasShown = true;
-    else if (!holdsPicture(this.#format, payload)) return 'waiting';
+    else if (content === 'parameters') return 'waiting';
     else if (decoding === 'broken') return this.#breakOff();
     // Pictures are kept back from the beginning, or by mistake.
     else this.#isTainted ||= this.#hasShown;
@@ -75,23 +79,29 @@ export class CodedSource implements FrameSource {
     this.#decoder.close();
   }
 
-  #keepParameters(parameters: Uint8Array): void {
+  #keepParameters(parameters: Uint8Array, content: FrameContent): void {
+    if (content === 'picture') this.#isKeyDue = false;
     if (parameters.length === 0) return;
     if (this.#parameters === null) this.#parameters = parameters.slice();
-    else this.#isTainted ||= this.#isForeign(parameters);
+    else if (this.#isForeign(parameters)) {
+      this.#isTainted = true;
+      this.#isKeyDue = content === 'parameters';
+    }
   }
 
   #isForeign(parameters: Uint8Array): boolean {
     return this.#parameters !== null && Buffer.compare(parameters, this.#parameters) !== 0;
   }
 
-  #isOneMissing(payload: Uint8Array, { isKey }: FrameDescription): boolean {
+  #isOneMissing(payload: Uint8Array, { isKey, content }: FrameDescription): boolean {
+    if (this.#isKeyDue && !isKey && content === 'picture') return true;
     return this.#format === 'h264' && !this.#numbers.follows(payload, isKey);
   }
 
   #breakOff(): FrameDrop {
     this.#decoder.flush();
     this.#isTainted = true;
+    this.#isKeyDue = false;
     this.#gap = 'no_key_frame';
     return 'undecodable';
   }

@@ -37,9 +37,9 @@ export class Decoder {
     const context = makeCodecContext(engine, codec);
     context.threadCount = 1;
     context.setFlags(engine.constants.AV_CODEC_FLAG_LOW_DELAY);
-    // H.264 marks pictures that it painted over. The others know no more than an error, by which H.264 would take odd
-    // messages beside a good picture amiss as well.
-    if (format !== 'h264') context.setOption('err_detect', 'explode');
+    // H.264 marks pictures that it painted over; told to explode, it would take odd messages beside a good picture amiss
+    // as well. What is left over behind a picture it minds only where it is told to. The others know no more than an error.
+    context.setOption('err_detect', format === 'h264' ? 'aggressive' : 'explode');
     context.setOption('max_pixels', String((sourceMax.width + paddingMax) * (sourceMax.height + paddingMax)));
     const status = context.open2Sync(codec, null);
     if (status >= 0) return new Decoder(engine, context);

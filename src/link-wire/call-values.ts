@@ -11,7 +11,7 @@ import {
   uplinkVideoFormats,
   videoRotations,
 } from '../domain/call.ts';
-import type { ApplicationId, BridgeId, DeviceId, SessionId, TokenId } from '../domain/ids.ts';
+import type { BridgeId, DeviceId, SessionId, TokenId } from '../domain/ids.ts';
 import { callPayloadBytesMax, callTextBytesMax, screenSideMax } from '../domain/limits.ts';
 
 /** Of ids and whatever else is short. */
@@ -85,7 +85,6 @@ const deviceAdmission = z.strictObject({
 const bridgeAdmission = z.strictObject({
   bridgeId: word<BridgeId>(),
   keySha256: z.string().length(64),
-  appIds: z.array(word<ApplicationId>()).readonly().nullable(),
   sessionId: sessionId.nullable(),
 });
 

@@ -35,6 +35,7 @@ const fromServer = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('keys'), tokenKeys }),
   z.strictObject({ kind: z.literal('admitted'), question: number, leg: number, admitted: admittedLeg }),
   z.strictObject({ kind: z.literal('refused'), question: number, refusal: z.enum(legRefusals) }),
+  z.strictObject({ kind: z.literal('heard'), question: number }),
   z.strictObject({ kind: z.literal('tell'), leg: number, message: legMessage }),
   z.strictObject({
     kind: z.literal('close'),
@@ -65,6 +66,8 @@ const fromMedia = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('admit-viewer'), question: number, ticket: shown }),
   z.strictObject({ kind: z.literal('open'), leg: number }),
+  /** Answered when everything before it has been done. */
+  z.strictObject({ kind: z.literal('ask-heard'), question: number }),
   z.strictObject({
     kind: z.literal('report'),
     leg: number,

@@ -34,7 +34,7 @@ export class BridgeLeg implements CallLeg {
 
   /** What cannot be carried is refused in the bridge's place, behind the turn of the house, which still is asking. */
   #offer(message: Offer): void {
-    const refusal = this.#hall.relay.refusalOf(message.sessionId, message.media);
+    const refusal = this.#hall.relay.refusalOf(message.sessionId, message.media, 'frames');
     if (refusal === null) return this.#leg.tell(message);
     this.#hall.reportDeclined(refusal);
     queueMicrotask(() => this.#leg.received(refuse, false));
@@ -44,7 +44,7 @@ export class BridgeLeg implements CallLeg {
   #start(message: Start): void {
     const { sessionId, media } = message;
     const { relay } = this.#hall;
-    const refusal = relay.refusalOf(sessionId, media);
+    const refusal = relay.refusalOf(sessionId, media, 'frames');
     if (refusal === null) this.#leg.tell(message);
     this.#leg.carry((out) => (refusal === null ? relay.joinBridge(sessionId, media, out) : fail(refusal)));
   }

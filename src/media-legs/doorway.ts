@@ -9,6 +9,7 @@ import type { LegRefusal } from '../domain/call.ts';
 import { legAdmissionMsMax } from '../domain/limits.ts';
 import type { BridgeAdmission, CallDesk, DeviceAdmission, ViewerAdmission } from '../ports/call-desk.ts';
 import type { MediaTelemetry } from '../ports/telemetry.ts';
+import type { DeviceOutput } from '../relay/output.ts';
 import { BridgeLeg } from './bridge-leg.ts';
 import { DownlinkLeg, type DownlinkDoors } from './downlink-leg.ts';
 import type { LegHall } from './leg-hall.ts';
@@ -95,7 +96,7 @@ export class Doorway {
   #letDeviceIn(visit: Visit, admission: DeviceAdmission): void {
     const { desk, hall } = this.#house;
     const { sessionId, media } = admission;
-    if (!this.#canCarry(visit, admission)) return;
+    if (!this.#canCarry(visit, admission, 'frames')) return;
     this.#upgrade(visit, (leg) => {
       const opened = desk.openDeviceLeg(admission, leg);
       if (opened === null) return null;
@@ -105,8 +106,8 @@ export class Doorway {
   }
 
   /** Before the leg that is there is replaced. False: it is turned away. */
-  #canCarry(visit: Visit, { sessionId, media }: DeviceAdmission): boolean {
-    const refusal = this.#house.hall.relay.refusalOf(sessionId, media);
+  #canCarry(visit: Visit, { sessionId, media }: DeviceAdmission, takes: DeviceOutput['takes']): boolean {
+    const refusal = this.#house.hall.relay.refusalOf(sessionId, media, takes);
     if (refusal !== null) this.#turnAway(visit, refusal);
     return refusal === null;
   }
@@ -122,7 +123,7 @@ export class Doorway {
   #letDownlinkIn(visit: Visit, admission: DeviceAdmission): void {
     const { desk, hall } = this.#house;
     const { sessionId, media } = admission;
-    if (!this.#canCarry(visit, admission)) return;
+    if (!this.#canCarry(visit, admission, 'pictures')) return;
     this.#stream(visit, 'session_ended', {
       open: (leg) => desk.openDeviceLeg(admission, leg),
       join: (out) => hall.relay.joinDevice(sessionId, media, out),
@@ -139,6 +140,7 @@ export class Doorway {
 
   #upgrade(visit: Visit, open: (leg: SocketLeg) => LegSide | null): void {
     const { hall, telemetry } = this.#house;
+    this.#holdUntilHeard(visit);
     visit.upgrade((socket) => {
       const leg = new SocketLeg(socket, hall);
       telemetry.mediaLogin(leg.enter(open) ?? 'accepted');
@@ -146,8 +148,15 @@ export class Doorway {
     });
   }
 
+  /** Who is told that the leg is open finds the call so, whomever it asks. Of what is opened in this turn. */
+  #holdUntilHeard(visit: Visit): void {
+    const release = visit.hold();
+    queueMicrotask(() => void this.#house.desk.heard().then(release));
+  }
+
   /** `otherwise`: what it means when the house will not have the leg any more. */
   #stream(visit: Visit, otherwise: LegRefusal, doors: DownlinkDoors): void {
+    this.#holdUntilHeard(visit);
     const refusal = new DownlinkLeg(visit, this.#house.hall).enter(doors);
     if (refusal === null) this.#house.telemetry.mediaLogin('accepted');
     else this.#turnAway(visit, refusal === 'late' ? otherwise : refusal);

@@ -29,6 +29,11 @@ export class DownlinkLeg implements CallLeg, PictureOutput, Guest {
   #opened: OpenViewer | null = null;
   #joined: JoinedLeg | null = null;
   #isClosed = false;
+  /** Pictures that it was sent, and those of them that the system has taken. */
+  #begun = 0;
+  #taken = 0;
+  /** The one that was on its way at the last beat; 0: none was. */
+  #awaited = 0;
   #stopLingering: Cancel = () => undefined;
 
   constructor(visit: Visit, hall: LegHall) {
@@ -57,11 +62,19 @@ export class DownlinkLeg implements CallLeg, PictureOutput, Guest {
   sendPicture(jpeg: Uint8Array, sent: () => void): void {
     this.#begin();
     const head = `--${boundary}\r\nContent-Type: image/jpeg\r\nContent-Length: ${jpeg.length}\r\n\r\n`;
-    this.#visit.write([head, jpeg, '\r\n'], sent);
+    this.#begun += 1;
+    this.#visit.write([head, jpeg, '\r\n'], () => {
+      this.#taken += 1;
+      sent();
+    });
   }
 
-  /** HTTP has nothing to ask it; TCP asks. */
-  beat(): void {}
+  /** It has nothing to say: whether it is there shows in its reading, and where nothing is to be read TCP asks. */
+  beat(): void {
+    const onItsWay = this.#begun > this.#taken ? this.#begun : 0;
+    if (onItsWay > 0 && onItsWay === this.#awaited) this.#visit.cut();
+    this.#awaited = onItsWay;
+  }
 
   /** Who does not read what is left is cut. */
   close(): void {

@@ -43,6 +43,7 @@ export class MediaListener {
   readonly #connections = new Set<Socket>();
   #port = 0;
   #isOpen = true;
+  #drained: () => void = () => undefined;
   #stopBeating: Cancel = () => undefined;
   #isBeatDue = false;
   readonly #reportedMs = { silence: -Infinity, declined: -Infinity };
@@ -101,16 +102,20 @@ export class MediaListener {
     if (certificate !== null) (this.#server as TlsServer).setSecureContext(certificate);
   }
 
-  /** Takes no more connections, and lets nobody in who has one; the desk closes the legs. */
-  drain(): void {
+  /** Takes no more connections, and lets nobody in who has one; the desk closes the legs. Resolves when they are gone. */
+  drain(): Promise<void> {
     this.#isOpen = false;
     this.#port = 0;
     this.#server.close();
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+      this.#lookForLegs();
+    });
   }
 
   /** Closes every socket that is left, telling nobody, and frees the port. */
   close(): void {
-    this.drain();
+    void this.drain();
     this.#stopBeating();
     for (const guest of this.#hall.guests) guest.drop();
     for (const socket of this.#connections) socket.destroy();
@@ -118,8 +123,20 @@ export class MediaListener {
 
   #connected(socket: Socket): void {
     this.#connections.add(socket);
-    socket.once('close', () => this.#connections.delete(socket));
+    socket.once('close', () => {
+      this.#connections.delete(socket);
+      this.#lookForLegs();
+    });
     if (!this.#mayStay()) socket.destroy();
+  }
+
+  /** Behind the sockets' turn: a leg hears of its end after the listener. */
+  #lookForLegs(): void {
+    if (this.#isOpen) return;
+    setImmediate(() => {
+      const { guests, leaving } = this.#hall;
+      if (guests.size + leaving.size === 0) this.#drained();
+    });
   }
 
   /** False: a connection that just came is one too many. */

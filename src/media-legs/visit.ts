@@ -63,6 +63,13 @@ export class Visit {
     this.#response.writeHead(refusal.status, headers).end(body);
   }
 
+  /** What is written from now on waits for the call of what this returns, or for the end of the answer. */
+  hold(): () => void {
+    const { socket } = this.request;
+    socket.cork();
+    return () => socket.uncork();
+  }
+
   /** Of a visitor who asked for it. Calls `own` before it returns, or never: the visitor has gone. */
   upgrade(own: (socket: FrameSocket) => SocketOwner): void {
     assert(this.#head !== null, 'nobody is upgraded who did not ask for it');

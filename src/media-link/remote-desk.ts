@@ -33,7 +33,7 @@ export interface RemoteDeskHouse {
 /** What the server says to it. */
 export type DeskMessage = Extract<
   ServerMessage,
-  { readonly kind: 'admitted' | 'refused' | 'tell' | 'close' }
+  { readonly kind: 'admitted' | 'refused' | 'heard' | 'tell' | 'close' }
 >;
 type DeskAnswer = Exclude<DeskMessage, { readonly kind: 'tell' | 'close' }>;
 
@@ -50,6 +50,11 @@ export class RemoteDesk implements CallDesk {
     this.#house = house;
     this.#questions = new OpenQuestions(clock, { max: linkQuestionsMax, waitMs: legAdmissionMsMax });
     this.#legs = { clock, legs: new Map(), send: (message) => house.send(message) };
+  }
+
+  async heard(): Promise<void> {
+    if (!this.#isOver)
+      await this.#questions.ask((question) => this.#house.send({ kind: 'ask-heard', question }));
   }
 
   async admitDevice(token: string): Promise<Outcome<DeviceAdmission, LegRefusal>> {
@@ -120,8 +125,9 @@ export class RemoteDesk implements CallDesk {
     if (this.#isOver) return fail('unavailable');
     const answer = await this.#questions.ask((question) => this.#house.send(say(question)));
     if (answer?.kind === 'refused') return fail(answer.refusal);
-    const admission = answer === null ? null : admissionOf(answer.admitted);
-    if (answer === null || admission === null) return fail('unavailable');
+    if (answer?.kind !== 'admitted') return fail('unavailable');
+    const admission = admissionOf(answer.admitted);
+    if (admission === null) return fail('unavailable');
     this.#grants.set(admission, answer.leg);
     return succeed(admission);
   }

@@ -142,6 +142,9 @@ export class ServerEnd {
       case 'admit-viewer':
         this.#admissions.ask(message);
         break;
+      case 'ask-heard':
+        this.#link.send({ kind: 'heard', question: message.question });
+        break;
       case 'open':
         return this.#legs.open(message.leg);
       case 'gone':

@@ -24,7 +24,7 @@ export function admitBridgeLeg(
   const keySha256 = hashBridgeKey(key);
   const rights = key === '' ? null : bridgeKeys.rightsOf(keySha256);
   if (rights === null) return fail('bridge_key');
-  const admission = { bridgeId: rights.bridgeId, keySha256, appIds: rights.appIds };
+  const admission = { bridgeId: rights.bridgeId, keySha256 };
   if (sessionText === null) return succeed({ ...admission, sessionId: null });
   const session = directory.find(sessionText as SessionId);
   if (session === null || !mayServe(rights, session.appId)) return fail('unknown_session');

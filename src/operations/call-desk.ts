@@ -68,6 +68,10 @@ export class Desk implements CallDesk {
     directory.follow(this.#viewers);
   }
 
+  heard(): Promise<void> {
+    return Promise.resolve();
+  }
+
   admitDevice(token: string): Promise<Outcome<DeviceAdmission, LegRefusal>> {
     return this.#admit(() => admitDeviceLeg(this.#house, token));
   }

@@ -5,7 +5,6 @@
 import type { Outcome } from '../base/outcome.ts';
 import type { AliveSign, CallMedia, CallReport, LegRefusal } from '../domain/call.ts';
 import type { BridgeId, DeviceId, SessionId, TokenId } from '../domain/ids.ts';
-import type { ApplicationId } from '../domain/ids.ts';
 import type { CallLeg } from './call-leg.ts';
 
 export interface DeviceAdmission {
@@ -20,8 +19,6 @@ export interface BridgeAdmission {
   readonly bridgeId: BridgeId;
   /** Lowercase hex SHA-256 of the key it showed. */
   readonly keySha256: string;
-  /** Null: those of every application. */
-  readonly appIds: readonly ApplicationId[] | null;
   /** The session it asked for by name; null: it waits for a call. */
   readonly sessionId: SessionId | null;
 }
@@ -50,6 +47,11 @@ export interface OpenViewer {
 }
 
 export interface CallDesk {
+  /**
+   * Resolves when everything that was said before is known to who keeps the calls, or never will be: a peer that is told
+   * that its leg is open finds its call so, whomever it asks. Never rejects.
+   */
+  heard(): Promise<void>;
   /** Never rejects. Nothing is changed yet: that does `openDeviceLeg`. */
   admitDevice(token: string): Promise<Outcome<DeviceAdmission, LegRefusal>>;
   /** `sessionId`: the one asked for, as it was written; null: none. Never rejects. */

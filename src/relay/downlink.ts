@@ -16,7 +16,7 @@ import type {
   UnpicturedReason,
 } from './picture-pipeline.ts';
 import type { Receiver } from './receiver.ts';
-import { readSource, type SourceVideo } from './source-video.ts';
+import { SourceReader, type SourceVideo } from './source-video.ts';
 import { StreamMeter } from './stream-meter.ts';
 
 export class Downlink implements PictureAudience {
@@ -28,7 +28,7 @@ export class Downlink implements PictureAudience {
   readonly wantKeyFrame: () => void;
   readonly #clock: Clock;
   readonly #tally: FrameTally;
-  #frames = 0;
+  readonly #reader: SourceReader;
 
   /** `wantKeyFrame`: of the bridge. */
   constructor(clock: Clock, tally: FrameTally, wantKeyFrame: () => void) {
@@ -36,6 +36,7 @@ export class Downlink implements PictureAudience {
     this.wantKeyFrame = wantKeyFrame;
     this.#clock = clock;
     this.#tally = tally;
+    this.#reader = new SourceReader(clock);
   }
 
   /** `keyFrames`: by which the bridge is asked for some. */
@@ -46,7 +47,7 @@ export class Downlink implements PictureAudience {
     headerBytes: Uint8Array,
   ): void {
     if (header.kind === 'audio') return this.#takeAudio(header.timestampMs, payload, headerBytes);
-    const source = readSource(header, payload, headerBytes, this.#frames++, this.#clock.monotonicMs());
+    const source = this.#reader.read(header, payload, headerBytes);
     this.source.add(source.format, source.size, payload.length);
     keyFrames.cameBy(source);
     this.#takeVideo(source);
@@ -70,7 +71,7 @@ export class Downlink implements PictureAudience {
     for (const receiver of this.receivers) {
       const shape = receiver.shapeOf(source.format);
       if (shape === null) continue;
-      const fate = result.drop ?? result.pictures[shapes.indexOf(shape)] ?? skipped(frame);
+      const fate = result.drop ?? result.pictures[shapes.indexOf(shape)] ?? skipped(frame, result);
       if (isPicture(fate)) receiver.show(fate, source, isCounted);
       fates.push(fate);
     }
@@ -130,13 +131,15 @@ export class Downlink implements PictureAudience {
   }
 }
 
-type PictureFate = Picture | FrameDrop | 'paced' | 'slow_leg';
+type PictureFate = Picture | FrameDrop | Skipped;
+type Skipped = 'paced' | 'slow_leg' | 'unsupported';
 
 function isPicture(fate: PictureFate): fate is Picture {
   return typeof fate === 'object';
 }
 
-/** Why no picture was asked for: the rate, or nobody had room for one. */
-function skipped(frame: PictureSource): 'paced' | 'slow_leg' {
-  return frame.isPaced ? 'paced' : 'slow_leg';
+/** Why there is no picture, and nothing wrong: the rate; there is none in the frame; or nobody had room for one. */
+function skipped({ isPaced }: PictureSource, { source }: FrameResult): Skipped {
+  if (isPaced) return 'paced';
+  return source === null ? 'unsupported' : 'slow_leg';
 }

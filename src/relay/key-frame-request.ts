@@ -25,7 +25,7 @@ export class KeyFrameRequest {
   }
 
   /** Each frame that the leg sends, before anything is made of it. */
-  cameBy(video: WaitingVideo): void {
+  cameBy(video: Pick<WaitingVideo, 'format' | 'isKey'>): void {
     this.#isCoded = !standsAlone(video.format);
     if (video.isKey) this.#isWanted = false;
     else this.#askWhenDue();

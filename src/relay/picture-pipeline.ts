@@ -54,10 +54,10 @@ export class PicturePipeline {
 
   /** `isPassedOn`: others have its payload as well. */
   take(source: SourceVideo, isPassedOn: boolean, isCounted: boolean): void {
-    const { format, isKey } = source;
+    const { format, isKey, isPicture } = source;
     const payload = isPassedOn ? new Uint8Array(source.payload) : source.payload;
-    const isPaced = !this.#pace.admits(source.header.timestampMs);
-    const frame: PictureSource = { format, isKey, payload, source, isPaced, isCounted };
+    const isPaced = isPicture && !this.#pace.admits(source.header.timestampMs);
+    const frame: PictureSource = { format, isKey, isPicture, payload, source, isPaced, isCounted };
     if (isPaced && standsAlone(format)) return this.#audience.unpictured(frame, 'paced');
     this.#waiting.push(frame);
     if (this.#waiting.lacksKey) this.#audience.wantKeyFrame();
@@ -91,7 +91,7 @@ export class PicturePipeline {
     const result = await this.#transcoder.take(sourceFrame(frame), shapes);
     if (this.#isClosed) return this.#audience.unpictured(frame, 'no_receiver');
     this.#stage = 'free';
-    if (result.keyFrameWanted) this.#audience.wantKeyFrame();
+    if (result.keyFrameWanted && !this.#waiting.hasKey) this.#audience.wantKeyFrame();
     this.#audience.pictured(frame, shapes, result);
     this.#takeNext();
   }

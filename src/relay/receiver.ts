@@ -38,6 +38,7 @@ export class Receiver {
       kind: 'video',
       format: 'mjpeg',
       isKey: true,
+      isPicture: true,
       header: encodeFrameHeader({ kind: 'video', format: 'mjpeg', isKeyFrame: true, ...size, timestampMs }),
       payload: jpeg,
       place,

@@ -24,9 +24,9 @@ export class Relay {
     return this.#rooms.size;
   }
 
-  /** Why nobody could carry this call; null: somebody can. Nothing is reserved. */
-  refusalOf(sessionId: SessionId, media: CallMedia): CarriageRefusal | null {
-    return (this.#rooms.get(sessionId) ?? this.#newRoom(sessionId)).refusalOf(media);
+  /** Why nobody could carry this call for a leg that takes these; null: somebody can. Nothing is reserved. */
+  refusalOf(sessionId: SessionId, media: CallMedia, takes: DeviceOutput['takes']): CarriageRefusal | null {
+    return (this.#rooms.get(sessionId) ?? this.#newRoom(sessionId)).refusalOf(media, takes);
   }
 
   /** Takes the place of the device that is there. A call whose downlink is pictures is refused where none can be made. */

@@ -75,12 +75,12 @@ export class Room {
     };
   }
 
-  refusalOf(media: CallMedia): CarriageRefusal | null {
-    return isPictureCall(media) ? this.#carriage.refusalOf(media) : null;
+  refusalOf(media: CallMedia, takes: DeviceOutput['takes']): CarriageRefusal | null {
+    return needsPictures(media, takes) ? this.#carriage.refusalOf(media) : null;
   }
 
   joinDevice(media: CallMedia, out: DeviceOutput): Outcome<JoinedLeg, CarriageRefusal> {
-    const refusal = this.#admit(media, out.takes === 'pictures');
+    const refusal = this.#admit(media, out.takes);
     if (refusal !== null) return fail(refusal);
     const outlet = outletOf(out, this.#settledForDevice);
     const receiver = new Receiver(out.takes, true, outlet, this.#takings[out.takes]);
@@ -104,7 +104,7 @@ export class Room {
   }
 
   joinBridge(media: CallMedia, out: LegOutput): Outcome<JoinedLeg, CarriageRefusal> {
-    const refusal = this.#admit(media, false);
+    const refusal = this.#admit(media, 'frames');
     if (refusal !== null) return fail(refusal);
     const outlet = outletOf(out, this.#settled);
     const bridge = this.#keyFramesBy(() => out.askKeyFrame());
@@ -148,8 +148,8 @@ export class Room {
   }
 
   /** Makes room for a leg of a call of this media, as all in the session know it from then on. */
-  #admit(media: CallMedia, takesPictures: boolean): CarriageRefusal | null {
-    const isNeeded = takesPictures || isPictureCall(media);
+  #admit(media: CallMedia, takes: DeviceOutput['takes']): CarriageRefusal | null {
+    const isNeeded = needsPictures(media, takes);
     const refusal = isNeeded || this.#viewers.size > 0 ? this.#carriage.reserve(media) : null;
     if (isNeeded && refusal !== null) {
       this.#changed();
@@ -194,4 +194,9 @@ export class Room {
     if (message.kind === 'video' && result === message.done)
       this.#output.add(message.format, message.size, message.payload.length);
   };
+}
+
+/** Of a leg that takes these. */
+function needsPictures(media: CallMedia, takes: DeviceOutput['takes']): boolean {
+  return takes === 'pictures' || isPictureCall(media);
 }

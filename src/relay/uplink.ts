@@ -4,18 +4,17 @@ import type { FrameHeader } from '../peer-wire/frame-header.ts';
 import type { FrameTally } from './frame-tally.ts';
 import type { KeyFrameRequest } from './key-frame-request.ts';
 import type { Outlet } from './outlet.ts';
-import { passedOn, readSource, type SourceVideo } from './source-video.ts';
+import { passedOn, SourceReader, type SourceVideo } from './source-video.ts';
 
 export class Uplink {
   /** The bridge's; null: it is not there. */
   outlet: Outlet | null = null;
-  readonly #clock: Clock;
   readonly #tally: FrameTally;
-  #frames = 0;
+  readonly #reader: SourceReader;
 
   constructor(clock: Clock, tally: FrameTally) {
-    this.#clock = clock;
     this.#tally = tally;
+    this.#reader = new SourceReader(clock);
   }
 
   /** `keyFrames`: by which the device is asked for some. */
@@ -25,11 +24,7 @@ export class Uplink {
     payload: Uint8Array<ArrayBuffer>,
     headerBytes: Uint8Array,
   ): void {
-    if (header.kind === 'video')
-      this.#takeVideo(
-        keyFrames,
-        readSource(header, payload, headerBytes, this.#frames++, this.#clock.monotonicMs()),
-      );
+    if (header.kind === 'video') this.#takeVideo(keyFrames, this.#reader.read(header, payload, headerBytes));
     else if (this.outlet === null) this.#tally.frame('no_receiver');
     else this.outlet.offerAudio(header.timestampMs, payload, headerBytes);
   }

@@ -10,6 +10,8 @@ export interface WaitingVideo {
   readonly format: VideoFrameFormat;
   /** Of a frame that stands alone always true. */
   readonly isKey: boolean;
+  /** False: what a decoder is told before a key frame that needs it, such as its parameter sets. */
+  readonly isPicture: boolean;
   readonly payload: Uint8Array;
 }
 
@@ -38,6 +40,11 @@ export class VideoQueue<Video extends WaitingVideo> {
   /** Nothing coded is taken before a key frame. */
   get lacksKey(): boolean {
     return this.#lacksKey;
+  }
+
+  /** Coded video waits that can be begun with. */
+  get hasKey(): boolean {
+    return this.#waiting.some(({ format, isKey }) => isKey && !standsAlone(format));
   }
 
   /** Another frame that stands alone would push the oldest out. */
@@ -83,9 +90,9 @@ export class VideoQueue<Video extends WaitingVideo> {
   }
 
   #pushCoded(video: Video): void {
-    if (this.#lacksKey && !video.isKey) return this.#dropped(video, 'no_key_frame');
+    if (this.#lacksKey && !video.isKey && video.isPicture) return this.#dropped(video, 'no_key_frame');
     if (this.#wouldOverflow(video) && !this.#makeRoomFor(video)) return this.#dropped(video, 'slow_leg');
-    this.#lacksKey = false;
+    if (video.isKey) this.#lacksKey = false;
     this.#waiting.push(video);
     this.#codedFrames += 1;
     this.#codedBytes += video.payload.length;
@@ -106,6 +113,6 @@ export class VideoQueue<Video extends WaitingVideo> {
     this.#codedBytes = 0;
     this.#lacksKey = true;
     for (const gone of waiting) if (!standsAlone(gone.format)) this.#dropped(gone, 'slow_leg');
-    return video.isKey;
+    return video.isKey || !video.isPicture;
   }
 }

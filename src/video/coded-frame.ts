@@ -6,23 +6,30 @@ import type { Size } from '../domain/call.ts';
 import { nextNalUnit } from './nal-units.ts';
 import { RbspReader } from './rbsp-reader.ts';
 
+/** `parameters`: what decoders are told beside pictures, and no picture; `nothing`: nothing that is known. */
+export type FrameContent = 'picture' | 'parameters' | 'nothing';
+
 export interface CodedFrame {
+  readonly content: FrameContent;
   /** A decoder can start at it, if it has the parameter sets. */
   readonly hasKey: boolean;
   /** What its sequence parameter sets say, the largest of them; null: it has none that can be read. */
   readonly size: Size | null;
 }
 
+/** `sequence`: the parameter set that tells the size; `parameters`: another one; `message`: what a decoder may do without. */
+export type NalKind = 'key_slice' | 'slice' | 'sequence' | 'parameters' | 'message' | 'unknown';
+
 export interface NalSyntax {
   readonly headerBytes: number;
   /** `at`: the first byte of a NAL unit. */
-  kindOf(bytes: Uint8Array, at: number): 'key_slice' | 'slice' | 'parameters' | 'other';
+  kindOf(bytes: Uint8Array, at: number): NalKind;
   /** `reader` is behind the header of a sequence parameter set. Null: it is broken. */
   sizeOf(reader: RbspReader): Size | null;
 }
 
 /** As many as there can be ids; of more in one frame the rest is not looked at. */
-const parameterSetsMax = 32;
+const sequencesMax = 32;
 
 /**
  * `bytes`: an Annex B access unit, of which none is kept. Slices come last in it, and all are of a key frame or none is:
@@ -30,16 +37,19 @@ const parameterSetsMax = 32;
  */
 export function describeCodedFrame(bytes: Uint8Array, syntax: NalSyntax): CodedFrame {
   let size: Size | null = null;
-  let parameterSets = 0;
+  let content: FrameContent = 'nothing';
+  let sequences = 0;
   for (let at = nextNalUnit(bytes, 0); at !== -1; at = nextNalUnit(bytes, at)) {
     const kind = syntax.kindOf(bytes, at);
-    if (kind === 'key_slice' || kind === 'slice') return { hasKey: kind === 'key_slice', size };
-    if (kind === 'parameters' && parameterSets < parameterSetsMax) {
-      parameterSets += 1;
+    if (kind === 'key_slice' || kind === 'slice')
+      return { content: 'picture', hasKey: kind === 'key_slice', size };
+    if (kind !== 'unknown') content = 'parameters';
+    if (kind === 'sequence' && sequences < sequencesMax) {
+      sequences += 1;
       size = larger(size, syntax.sizeOf(new RbspReader(bytes, at + syntax.headerBytes)));
     }
   }
-  return { hasKey: false, size };
+  return { content, hasKey: false, size };
 }
 
 function larger(one: Size | null, other: Size | null): Size | null {

@@ -3,15 +3,17 @@
  * 7.3.3 and 7.4.2.2; calls-and-media.md, Legs.
  */
 import type { Size } from '../domain/call.ts';
-import { describeCodedFrame, type CodedFrame, type NalSyntax } from './coded-frame.ts';
+import { describeCodedFrame, type CodedFrame, type NalKind, type NalSyntax } from './coded-frame.ts';
 import { readCroppedSize } from './cropped-size.ts';
 import type { RbspReader } from './rbsp-reader.ts';
 
-/** Numbers of NAL units: slices, of them those of random access points, and behind the slices the parameter sets. */
+/** Numbers of NAL units: slices, of them those of random access points; behind the slices parameter sets, then messages. */
 const sliceMax = 31;
 const keySliceMin = 16;
 const keySliceMax = 21;
-const parameterSet = 33;
+const sequence = 33;
+const parametersMax = 34;
+const messageMax = 40;
 
 /** Of profile, tier and constraints, once and for each sub-layer that has its own; and of a level. */
 const profileBits = 88;
@@ -22,19 +24,22 @@ export function describeH265(bytes: Uint8Array): CodedFrame {
   return describeCodedFrame(bytes, h265);
 }
 
-const h265: NalSyntax = {
+export const h265: NalSyntax = {
   headerBytes: 2,
   kindOf: (bytes, at) => {
     const header = (bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0);
-    // Of further layers nothing is decoded; no unit has 0 for its layer of time, so half a header is none.
-    if (((header >> 3) & 0x3f) !== 0 || (header & 7) === 0) return 'other';
-    const type = (header >> 9) & 0x3f;
-    if (type >= keySliceMin && type <= keySliceMax) return 'key_slice';
-    if (type === parameterSet) return 'parameters';
-    return type <= sliceMax ? 'slice' : 'other';
+    // No unit has 0 for its layer of time, so half a header is none; and of further layers nothing is decoded.
+    if ((header & 7) === 0) return 'unknown';
+    return ((header >> 3) & 0x3f) === 0 ? kindOfType((header >> 9) & 0x3f) : 'message';
   },
   sizeOf: readSize,
 };
+
+function kindOfType(type: number): NalKind {
+  if (type <= sliceMax) return type >= keySliceMin && type <= keySliceMax ? 'key_slice' : 'slice';
+  if (type <= parametersMax) return type === sequence ? 'sequence' : 'parameters';
+  return type <= messageMax ? 'message' : 'unknown';
+}
 
 function readSize(reader: RbspReader): Size | null {
   // sps_video_parameter_set_id.

@@ -7,9 +7,8 @@ import type { Size } from '../domain/call.ts';
 import type { PictureShape } from '../domain/picture.ts';
 import { fillCrop, type Crop } from './fill-geometry.ts';
 import { fitSize } from './fit-geometry.ts';
-import { evenAtMost } from './integer-arithmetic.ts';
 
-/** `crop`, of the source, is scaled to `output`, whose sides are even. */
+/** `crop`, of the source, is scaled to `output`, whose sides are even where it is scaled at all. */
 export interface PicturePlan {
   readonly crop: Crop;
   readonly output: Size;
@@ -17,20 +16,10 @@ export interface PicturePlan {
 
 /** Sides are whole pixels, at least 1, a screen to fill even. Null: a side of the picture would be 0. */
 export function planPicture(source: Size, shape: PictureShape): PicturePlan | null {
-  if (shape.mode === 'auto') return planOwnSize(source);
+  const whole = { x: 0, y: 0, width: source.width, height: source.height };
+  if (shape.mode === 'auto') return { crop: whole, output: { width: source.width, height: source.height } };
   assert(shape.screen !== null, 'a scaled picture has a screen');
   if (shape.mode === 'fill_screen') return { crop: fillCrop(source, shape.screen), output: shape.screen };
   const output = fitSize(source, shape.screen);
-  return output === null
-    ? null
-    : { crop: { x: 0, y: 0, width: source.width, height: source.height }, output };
-}
-
-/** Nothing is scaled; an odd side loses its last line. */
-function planOwnSize(source: Size): PicturePlan | null {
-  const width = evenAtMost(source.width);
-  const height = evenAtMost(source.height);
-  return width === 0 || height === 0
-    ? null
-    : { crop: { x: 0, y: 0, width, height }, output: { width, height } };
+  return output === null ? null : { crop: whole, output };
 }

@@ -105,6 +105,14 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.deepEqual(scene.desk.counts(), nobody);
   });
 
+  test(`${name}: what was said is known to who keeps the calls once it is heard`, async () => {
+    const { scene, desk } = await make();
+    const { call, token } = await scene.newCall();
+    desk.openDeviceLeg(admitted(await desk.admitDevice(token)), new FakeCallLeg());
+    await desk.heard();
+    assert.equal(scene.directory.find(call)?.state, 'establishing');
+  });
+
   test(`${name}: what a bridge is told is whole`, async () => {
     const front = await make();
     const bridge = await comeAsBridge(front);
@@ -126,7 +134,7 @@ for (const [name, make] of Object.entries(implementations)) {
     const bridge = admitted(await desk.admitBridge(bridgeKey, call));
     assert.deepEqual(bridge, admitted(await scene.desk.admitBridge(bridgeKey, call)));
     const developer = admitted(await desk.admitBridge(developmentKeys[0] ?? '', null));
-    assert.deepEqual([developer.appIds, developer.sessionId], [null, null]);
+    assert.deepEqual([developer.bridgeId, developer.sessionId], ['dev-1', null]);
     assert.deepEqual(admitted(await desk.admitViewer(scene.ticket(call))), { sessionId: call });
   });
 

@@ -425,3 +425,31 @@ test('calls that cannot be carried are not put to idle bridges, which the log sa
     ],
   );
 });
+
+test('a reader of pictures who takes nothing of one for two beats is cut; one who takes some stays', async () => {
+  const stream = await watchPictures();
+  stream.answer.pause();
+  const opened = await desk.leg();
+  const joined = await relay.leg();
+  const beat = async (): Promise<void> => {
+    clock.advance(8000);
+    await new Promise((turned) => setImmediate(turned));
+  };
+  for (let beats = 0; beats < 3; beats++) await beat();
+  for (let beats = 0; beats < 3; beats++) {
+    await new Promise<void>((sent) => joined.pictureOutput.sendPicture(payloadOf(100), sent));
+    await beat();
+  }
+  const flow = flood(joined);
+  let before = -1;
+  while (before !== flow.sent) {
+    before = flow.sent;
+    await new Promise((later) => setTimeout(later, 50));
+  }
+  assert.equal(opened.goneTimes, 0);
+  await beat();
+  assert.equal(opened.goneTimes, 0, 'it had one beat of time');
+  await beat();
+  await desk.until(() => opened.goneTimes === 1);
+  assert.equal(joined.leftTimes, 1);
+});

@@ -271,3 +271,13 @@ test('when its legs have gone nothing of a session is left', async () => {
   await until(() => listener.socketCount === 0);
   assert.deepEqual([relay.sessionCount, transcoders.live], [0, []]);
 });
+
+test('a device that nobody can make pictures for is refused before it takes the place of the one that is there', async () => {
+  const device = await connectDevice(h264Media);
+  transcoders.refusal = 'engine';
+  await assert.rejects(PictureStream.open(port), /no pictures: 503/);
+  const bridge = await connectBridge(h264Media);
+  bridge.send(message(video(0), keySlice));
+  await device.framesCome(1);
+  assert.equal(desk.legs.length, 2, 'the device and the bridge');
+});

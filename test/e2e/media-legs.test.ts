@@ -167,6 +167,19 @@ test('what comes in one piece with the upgrade is heard when the leg is let in',
   assert.deepEqual(opened.signs, []);
 });
 
+test('a leg is told that it is open when those who keep the calls know it', async () => {
+  await listen();
+  let know: () => void = () => undefined;
+  desk.hearing = new Promise((resolve) => (know = resolve));
+  const heard: string[] = [];
+  const connecting = connectBridge().then(() => heard.push('open'));
+  await desk.leg();
+  heard.push('known');
+  know();
+  await connecting;
+  assert.deepEqual(heard, ['known', 'open']);
+});
+
 test('what the house tells a leg while it lets it in arrives behind the upgrade', async () => {
   await listen();
   desk.onOpening = (leg) => leg.tell({ kind: 'assign', sessionId: desk.sessionId, media: callMedia });

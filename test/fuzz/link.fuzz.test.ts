@@ -159,6 +159,7 @@ test('a server is not hurt by what a media process says, and keeps nothing of it
 
 test('the fuzzer finds a desk that forgets who is gone', async () => {
   const forgetful = (desk: CallDesk): CallDesk => ({
+    heard: () => desk.heard(),
     admitDevice: (token) => desk.admitDevice(token),
     admitBridge: (key, session) => desk.admitBridge(key, session),
     admitViewer: (ticket) => desk.admitViewer(ticket),

@@ -49,9 +49,9 @@ const frames: [name: string, hex: string, hasKey: boolean, size: typeof small | 
     small,
   ],
   ['its second key frame, an I picture', `${openSets}00000141888a02fffef6aefcdc54a966ac2a7c`, false, small],
-  ['its B picture', '000000019e45e423ff6641', false, null],
+  ['its B picture', '00000001019e45e423ff6641', false, null],
 ];
 for (const [name, hex, hasKey, size] of frames)
   test(`${name}: ${hasKey ? 'a decoder can start' : 'none can start'}`, () => {
-    assert.deepEqual(describeH264(Buffer.from(hex, 'hex')), { hasKey, size });
+    assert.deepEqual(describeH264(Buffer.from(hex, 'hex')), { content: 'picture', hasKey, size });
   });

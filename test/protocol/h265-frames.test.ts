@@ -64,5 +64,5 @@ const frames: [name: string, hex: string, hasKey: boolean, size: typeof small | 
 ];
 for (const [name, hex, hasKey, size] of frames)
   test(`${name}: ${hasKey ? 'a decoder can start' : 'none can start'}`, () => {
-    assert.deepEqual(describeH265(Buffer.from(hex, 'hex')), { hasKey, size });
+    assert.deepEqual(describeH265(Buffer.from(hex, 'hex')), { content: 'picture', hasKey, size });
   });

@@ -62,6 +62,9 @@ export class FakeOpenLeg implements OpenBridgeLeg {
 }
 
 export class FakeCallDesk implements CallDesk {
+  /** What was said is not known before it resolves. */
+  hearing: Promise<void> = Promise.resolve();
+
   readonly sessionId: SessionId = generateSessionId();
   /** Who is let in, by what they show. A ticket is taken out of them. */
   readonly devices = new Map<string, DeviceAdmission>();
@@ -87,9 +90,12 @@ export class FakeCallDesk implements CallDesk {
     this.bridges.set('good-key', {
       bridgeId: 'bridge-1' as BridgeId,
       keySha256: 'f'.repeat(64),
-      appIds: null,
     });
     this.tickets.set('good-ticket', { sessionId });
+  }
+
+  heard(): Promise<void> {
+    return this.hearing;
   }
 
   admitDevice(token: string): Promise<Outcome<DeviceAdmission, LegRefusal>> {

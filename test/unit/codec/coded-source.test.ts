@@ -66,6 +66,62 @@ engineTest('after a cut frame all are dropped up to the next key frame', (engine
   transcoder.close();
 });
 
+engineTest(
+  'a frame that goes on behind its picture is broken, though every block of it was there',
+  (engine) => {
+    const transcoder = makeTranscoder(engine);
+    const [key, next, ...rest] = h264Film(engine, { width: 240, height: 320 }, 4, [0, 3]);
+    assert(key !== undefined && next !== undefined);
+    for (const fill of [0x55, 0xff]) {
+      const broken: SourceFrame = { ...next, payload: next.payload.slice().fill(fill, 18) };
+      assert.deepEqual(fates(transcoder, [key, broken, ...rest]), [
+        'object',
+        'undecodable!',
+        'no_key_frame!',
+        'object',
+      ]);
+    }
+    transcoder.close();
+  },
+);
+
+engineTest(
+  'a key frame that is lost in its own parameter sets is missed by the frame behind it',
+  (engine) => {
+    const transcoder = makeTranscoder(engine);
+    const [first, second, key, next, last] = h264Film(engine, size, 5, [0, 2, 4]);
+    assert(key !== undefined);
+    const broken: SourceFrame = { ...key, payload: key.payload.slice().fill(0x55, 30) };
+    assert.deepEqual(fates(transcoder, [first, second, broken, next, last]), [
+      'object',
+      'object',
+      'nothing',
+      'undecodable!',
+      'object',
+    ]);
+    transcoder.close();
+  },
+);
+
+engineTest('a frame in which nothing is known is broken, also between good ones', (engine) => {
+  const film = h264Film(engine, size, 3, [0, 2]);
+  const hevc = h265Film(engine, size, 3, 2);
+  for (const [format, [key, , last]] of [
+    ['h264', film],
+    ['h265', hevc],
+  ] as const)
+    for (const text of ['no start code', '\0\0\x01\x7f', '\0'.repeat(8)]) {
+      const transcoder = makeTranscoder(engine);
+      const garbage = sourceFrame(format, Buffer.from(text, 'latin1'));
+      assert.deepEqual(
+        fates(transcoder, [garbage, key, garbage, last]),
+        ['no_key_frame!', 'object', 'undecodable!', 'object'],
+        `${format} ${JSON.stringify(text)}`,
+      );
+      transcoder.close();
+    }
+});
+
 engineTest('a frame that never came is noticed by the next one', (engine) => {
   const transcoder = makeTranscoder(engine);
   const film = h264Film(engine, size, 40, [0, 30]);

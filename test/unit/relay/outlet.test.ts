@@ -27,6 +27,7 @@ function jpeg(name: string, place: number): OutgoingVideo {
     kind: 'video',
     format: 'mjpeg',
     isKey: true,
+    isPicture: true,
     header,
     payload,
     size: null,

@@ -92,3 +92,26 @@ test('a frame that passes, too, is copied for the decoder, which moves its memor
   await afterThat();
   assert.equal(textsTaken(scene).at(-1), 'moved');
 });
+
+test('a key frame that is wanted is not asked for when one waits already', async () => {
+  const { scene, bridge } = busyScene();
+  bridge.video('h264', '1', false, 100);
+  bridge.video('h264', 'key 2', true, 200);
+  const broken = { source: null, drop: 'undecodable', keyFrameWanted: true } as const;
+  await scene.transcoder.answer(broken);
+  await scene.transcoder.answer(broken);
+  assert.equal(bridge.keyFramesAsked, 0);
+  await scene.transcoder.answer(broken);
+  assert.equal(bridge.keyFramesAsked, 1);
+});
+
+test('parameter sets in a message of their own do not count for the frame rate, and are no drop of a slow leg', async () => {
+  const scene = new RelayScene();
+  const [bridge] = [scene.bridge(), scene.device()];
+  bridge.video('h264', '\0\0\x01\x67', false, 0);
+  bridge.video('h264', 'key', true, 0);
+  await scene.transcoder.answer({ source: null, pictures: [] });
+  assert.deepEqual(scene.counts, { unsupported: 1 });
+  await scene.transcoder.answer();
+  assert.deepEqual(scene.counts, { unsupported: 1, encoded: 1 });
+});

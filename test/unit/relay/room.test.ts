@@ -92,11 +92,11 @@ test('a call that does not fit is refused, and nothing is left of it', () => {
   transcoders.refusal = 'load';
   const out = new FakeOutput();
   const refused = { ok: false, error: 'load' };
-  assert.equal(relay.refusalOf(sessionId, fitMedia), 'load');
+  assert.equal(relay.refusalOf(sessionId, fitMedia, 'frames'), 'load');
   assert.deepEqual(relay.joinDevice(sessionId, fitMedia, { takes: 'pictures', ...pictures(out) }), refused);
   assert.deepEqual(relay.joinBridge(sessionId, autoMedia, out), refused);
   assert.equal(relay.sessionCount, 0);
-  assert.equal(relay.refusalOf(sessionId, h264Media), null);
+  assert.equal(relay.refusalOf(sessionId, h264Media, 'frames'), null);
   assert.equal(relay.joinBridge(sessionId, h264Media, out).ok, true);
   assert.deepEqual(relay.watch(sessionId, 'source', pictures(out)), refused);
 });
@@ -105,7 +105,7 @@ test('who is in a call that is carried is not refused for load any more', () => 
   const scene = new RelayScene();
   scene.bridge();
   scene.transcoders.refusal = 'load';
-  assert.equal(scene.relay.refusalOf(scene.sessionId, fitMedia), null);
+  assert.equal(scene.relay.refusalOf(scene.sessionId, fitMedia, 'frames'), null);
   scene.device();
   scene.viewer('source');
 });
@@ -114,9 +114,10 @@ test('without a decoder only what passes is carried', () => {
   const { relay, sessionId, transcoders } = new RelayScene();
   transcoders.refusal = 'engine';
   const answers = [fitMedia, fillMedia, autoMedia, h264Media].map((media) =>
-    relay.refusalOf(sessionId, media),
+    relay.refusalOf(sessionId, media, 'frames'),
   );
   assert.deepEqual(answers, ['engine', 'engine', null, null]);
+  assert.equal(relay.refusalOf(sessionId, h264Media, 'pictures'), 'engine', 'nobody makes JPEGs of H.264');
   const out = new FakeOutput();
   assert.equal(relay.joinBridge(sessionId, autoMedia, out).ok, true);
   assert.equal(relay.watch(sessionId, 'output', pictures(out)).ok, true);

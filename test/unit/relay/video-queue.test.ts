@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { codedFramesWaitingMax } from '../../../src/domain/limits.ts';
 import type { VideoFrameFormat } from '../../../src/domain/picture.ts';
 import { VideoQueue, type WaitingVideo } from '../../../src/relay/video-queue.ts';
 
@@ -8,7 +9,7 @@ interface Named extends WaitingVideo {
 }
 
 function frame(name: string, format: VideoFrameFormat, isKey = false, bytes = 10): Named {
-  return { name, format, isKey, payload: new Uint8Array(bytes) };
+  return { name, format, isKey, isPicture: true, payload: new Uint8Array(bytes) };
 }
 
 const picture = (name: string): Named => frame(name, 'mjpeg', true);
@@ -109,4 +110,22 @@ test('a key frame that is required is waited for, while what waits stays', () =>
   waiting.push(key('key'));
   assert.deepEqual(dropped, ['2 no_key_frame']);
   assert.deepEqual(names(), ['1', 'key']);
+});
+
+test('parameter sets in a frame of their own are kept for the key frame behind them, and are none themselves', () => {
+  const { waiting, dropped, names } = queue();
+  const parameters = (name: string): Named => ({ ...coded(name), isPicture: false });
+  waiting.requireKey();
+  for (const each of [coded('a'), parameters('b'), coded('c'), key('d'), coded('e')]) waiting.push(each);
+  assert.deepEqual(dropped, ['a no_key_frame', 'c no_key_frame']);
+  assert.deepEqual(names(), ['b', 'd', 'e']);
+});
+
+test('parameter sets that come when too much waits push it out, and stay', () => {
+  const { waiting, names } = queue();
+  for (let i = 0; i < codedFramesWaitingMax; i += 1) waiting.push(coded(`${i}`));
+  waiting.push({ ...coded('parameters'), isPicture: false });
+  waiting.push(coded('lost'));
+  waiting.push(key('key'));
+  assert.deepEqual(names(), ['parameters', 'key']);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { FrameContent } from '../../../src/video/coded-frame.ts';
 import { describeH264 } from '../../../src/video/h264-stream.ts';
 import { h264ParameterSet, type H264Fields } from '../../support/parameter-sets.ts';
 
@@ -84,25 +85,34 @@ for (const profile of [44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 
     assert.deepEqual(describeH264(set).size, { width: 28, height: 30 });
   });
 
-const frames: [name: string, frame: Buffer[], hasKey: boolean, hasSize: boolean][] = [
-  ['an IDR picture with its parameter sets', [delimiter, small, idr], true, true],
-  ['an IDR picture alone', [idr], true, false],
-  ['another picture', [delimiter, interSlice], false, false],
-  ['another picture with parameter sets', [small, interSlice], false, true],
-  ['parameter sets alone', [small], false, true],
-  ['data partitions', [Buffer.from('00000142aa00000143aa00000144aa', 'hex')], false, false],
-  ['an access unit delimiter alone', [delimiter], false, false],
-  ['no start code', [Buffer.from('65888404', 'hex')], false, false],
-  ['nothing', [], false, false],
+const frames: [name: string, frame: Buffer[], content: FrameContent, hasKey: boolean, hasSize: boolean][] = [
+  ['an IDR picture with its parameter sets', [delimiter, small, idr], 'picture', true, true],
+  ['an IDR picture alone', [idr], 'picture', true, false],
+  ['another picture', [delimiter, interSlice], 'picture', false, false],
+  ['another picture with parameter sets', [small, interSlice], 'picture', false, true],
+  ['parameter sets alone', [small], 'parameters', false, true],
+  ['data partitions', [hex('00000142aa00000143aa00000144aa')], 'picture', false, false],
+  ['an access unit delimiter alone', [delimiter], 'parameters', false, false],
+  ['a unit of a number that is none', [hex('0000001f88')], 'nothing', false, false],
+  ['no start code', [hex('65888404')], 'nothing', false, false],
+  ['nothing', [], 'nothing', false, false],
 ];
-for (const [name, units, hasKey, hasSize] of frames)
-  test(`${name}: ${hasKey ? 'a' : 'no'} key frame, size ${hasSize ? '74x100' : 'not known'}`, () => {
+for (const [name, units, content, hasKey, hasSize] of frames)
+  test(`${name}: ${content}, ${hasKey ? 'a' : 'no'} key frame, size ${hasSize ? '74x100' : 'not known'}`, () => {
     const size = hasSize ? { width: 74, height: 100 } : null;
-    assert.deepEqual(describeH264(Buffer.concat(units)), { hasKey, size });
+    assert.deepEqual(describeH264(Buffer.concat(units)), { content, hasKey, size });
   });
 
+function hex(text: string): Buffer {
+  return Buffer.from(text, 'hex');
+}
+
 test('what is behind the first slice is not looked at', () => {
-  assert.deepEqual(describeH264(Buffer.concat([interSlice, small, idr])), { hasKey: false, size: null });
+  assert.deepEqual(describeH264(Buffer.concat([interSlice, small, idr])), {
+    content: 'picture',
+    hasKey: false,
+    size: null,
+  });
 });
 
 test('of several parameter sets the largest counts, and a broken one does not', () => {
@@ -113,6 +123,7 @@ test('of several parameter sets the largest counts, and a broken one does not', 
     [broken, large, small],
   ])
     assert.deepEqual(describeH264(Buffer.concat([...sets, idr])), {
+      content: 'picture',
       hasKey: true,
       size: { width: 640, height: 480 },
     });
@@ -131,6 +142,6 @@ test('a parameter set cut short anywhere before the end of its cropping tells no
 test('a frame of nothing but parameter sets is read no further than the 32nd', () => {
   const large = h264ParameterSet({ macroblocks: [40, 30] });
   const frame = (before: number): Buffer => Buffer.concat([...Array<Buffer>(before).fill(small), large, idr]);
-  assert.deepEqual(describeH264(frame(31)), { hasKey: true, size: { width: 640, height: 480 } });
-  assert.deepEqual(describeH264(frame(32)), { hasKey: true, size: { width: 74, height: 100 } });
+  assert.deepEqual(describeH264(frame(31)).size, { width: 640, height: 480 });
+  assert.deepEqual(describeH264(frame(32)).size, { width: 74, height: 100 });
 });

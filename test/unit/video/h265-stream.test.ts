@@ -56,6 +56,7 @@ for (let type = 0; type < 32; type += 1)
 test('units that are no slices are passed over', () => {
   for (let type = 32; type < 64; type += 1)
     assert.deepEqual(describeH265(Buffer.concat([unit(type), small, unit(19)])), {
+      content: 'picture',
       hasKey: true,
       size: { width: 74, height: 100 },
     });
@@ -65,6 +66,7 @@ test('what belongs to further layers is passed over', () => {
   for (const layer of [1, 32, 63]) {
     const large = h265ParameterSet({ coded: [640, 480], layer });
     assert.deepEqual(describeH265(Buffer.concat([large, unit(19, layer), unit(1)])), {
+      content: 'picture',
       hasKey: false,
       size: null,
     });
@@ -79,5 +81,18 @@ test('a parameter set cut short anywhere before the end of its cropping tells no
 
 for (const hex of ['0000000142', '0000014200000126', '00000126000001020000010100'])
   test(`half a header of a unit is none: ${hex}`, () => {
-    assert.deepEqual(describeH265(Buffer.from(hex, 'hex')), { hasKey: false, size: null });
+    assert.deepEqual(describeH265(Buffer.from(hex, 'hex')), {
+      content: 'nothing',
+      hasKey: false,
+      size: null,
+    });
   });
+
+test('parameter sets, messages and further layers are no picture, and what has no number is nothing', () => {
+  const contentOf = (...types: number[]): string =>
+    describeH265(Buffer.concat(types.map((type) => unit(type)))).content;
+  assert.deepEqual([contentOf(32, 33, 34), contentOf(35), contentOf(39, 40)], Array(3).fill('parameters'));
+  assert.equal(describeH265(unit(1, 1)).content, 'parameters');
+  assert.deepEqual([contentOf(41), contentOf(63)], ['nothing', 'nothing']);
+  assert.equal(contentOf(41, 1), 'picture');
+});
