@@ -16,6 +16,7 @@ import { FrameNumbers } from './frame-numbers.ts';
 import type { FrameSource, SourceStep } from './frame-source.ts';
 
 export class CodedSource implements FrameSource {
+  readonly reduction = 1;
   readonly #format: CodedFormat;
   readonly #decoder: Decoder;
   readonly #numbers = new FrameNumbers();

@@ -30,8 +30,8 @@ export class Decoder {
   #frame: Frame;
   #spare: Frame;
 
-  /** Throws what the engine throws where it has no such decoder. `sourceMax` bounds the memory that a picture takes. */
-  static open(engine: Engine, format: DecodedFormat, sourceMax: Size): Decoder {
+  /** Throws what the engine throws where it has no such decoder. `sourceMax` bounds the memory that a picture takes; `halvings`: of JPEGs, how often their sides are halved. */
+  static open(engine: Engine, format: DecodedFormat, sourceMax: Size, halvings = 0): Decoder {
     const codec = engine.av.Codec.findDecoder(codecId(engine, format));
     if (codec === null) throw new Error(`FFmpeg has no decoder of ${format}`);
     const context = makeCodecContext(engine, codec);
@@ -41,6 +41,7 @@ export class Decoder {
     // as well. What is left over behind a picture it minds only where it is told to. The others know no more than an error.
     context.setOption('err_detect', format === 'h264' ? 'aggressive' : 'explode');
     context.setOption('max_pixels', String((sourceMax.width + paddingMax) * (sourceMax.height + paddingMax)));
+    if (halvings > 0) context.setOption('lowres', halvings);
     const status = context.open2Sync(codec, null);
     if (status >= 0) return new Decoder(engine, context);
     freeCodecContext(context);
@@ -65,6 +66,8 @@ export class Decoder {
   decode(payload: Uint8Array<ArrayBuffer>): Decoding {
     // An empty packet would end the stream.
     if (payload.length === 0) return 'broken';
+    // Given back before it is needed, so that the next picture comes into the same memory, which the cache still has.
+    this.#frame.unref();
     this.#packet.unref();
     this.#packet.data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
     if (this.#context.sendPacketSync(this.#packet) < 0) return 'broken';

@@ -4,6 +4,8 @@
  */
 import type { AVBufferSrcFlag } from 'node-av/constants';
 import type { FilterContext, FilterGraph, Frame } from 'node-av/lib';
+import type { Size } from '../domain/call.ts';
+import type { Reduction } from '../video/reduction.ts';
 import type { Engine } from './engine.ts';
 import { freeFrame, freeGraph, makeFrame, makeGraph } from './native-census.ts';
 
@@ -14,11 +16,17 @@ export interface PictureTraits {
   readonly format: number;
   readonly colorSpace: number;
   readonly colorRange: number;
+  /** The source is larger by it. */
+  readonly reduction: Reduction;
 }
 
-export function traitsOf(frame: Frame): PictureTraits {
+export function traitsOf(frame: Frame, reduction: Reduction = 1): PictureTraits {
   const { width, height, format, colorSpace, colorRange } = frame;
-  return { width, height, format, colorSpace, colorRange };
+  return { width, height, format, colorSpace, colorRange, reduction };
+}
+
+export function sourceSize({ width, height, reduction }: PictureTraits): Size {
+  return { width: width * reduction, height: height * reduction };
 }
 
 export function haveSameTraits(one: PictureTraits, other: PictureTraits): boolean {
@@ -27,7 +35,8 @@ export function haveSameTraits(one: PictureTraits, other: PictureTraits): boolea
     one.height === other.height &&
     one.format === other.format &&
     one.colorSpace === other.colorSpace &&
-    one.colorRange === other.colorRange
+    one.colorRange === other.colorRange &&
+    one.reduction === other.reduction
   );
 }
 

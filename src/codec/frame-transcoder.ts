@@ -53,11 +53,11 @@ export class FrameTranscoder {
   take(frame: SourceFrame, shapes: readonly PictureShape[]): FrameResult {
     const startMs = this.#clock.monotonicMs();
     const rebuildsBefore = this.#rebuilds;
-    const step = this.#decode(frame);
+    const step = this.#decode(frame, shapes);
     const source = step === 'decoded' ? this.#source : null;
     const pictures = source === null ? [] : this.#makePictures(source, shapes);
     return {
-      source: source === null ? null : { width: source.frame.width, height: source.frame.height },
+      source: source === null ? null : sizeOf(source),
       pictures,
       drop: step === 'decoded' || step === 'waiting' ? null : step,
       keyFrameWanted: this.#source?.keyFrameWanted ?? false,
@@ -75,15 +75,15 @@ export class FrameTranscoder {
     this.#makers.length = 0;
   }
 
-  #decode(frame: SourceFrame): SourceStep {
+  #decode(frame: SourceFrame, shapes: readonly PictureShape[]): SourceStep {
     const { sourceMax } = this.#settings;
     const description = describeFrame(frame);
     const source = this.#sourceFor(frame, description);
     if (source === null) return 'rebuild_failed';
     const isTooLarge = description.size !== null && exceeds(description.size, sourceMax);
-    const step = isTooLarge ? 'too_large' : source.take(frame, description);
+    const step = isTooLarge ? 'too_large' : source.take(frame, description, shapes);
     // Where the header did not tell, the picture does.
-    if (step !== 'too_large' && !(step === 'decoded' && exceeds(source.frame, sourceMax))) return step;
+    if (step !== 'too_large' && !(step === 'decoded' && exceeds(sizeOf(source), sourceMax))) return step;
     source.skipTooLarge();
     return 'too_large';
   }
@@ -106,7 +106,7 @@ export class FrameTranscoder {
 
   #makePictures(source: FrameSource, shapes: readonly PictureShape[]): (Picture | FrameDrop)[] {
     if (shapes.length === 0) return [];
-    const traits = traitsOf(source.frame);
+    const traits = traitsOf(source.frame, source.reduction);
     return shapes.map((shape) => {
       const maker = this.#makerOf(shape);
       const before = maker.rebuilds;
@@ -124,6 +124,10 @@ export class FrameTranscoder {
     if (this.#makers.length > pictureShapesKeptMax) this.#makers.shift()?.close();
     return maker;
   }
+}
+
+function sizeOf({ frame, reduction }: FrameSource): Size {
+  return { width: frame.width * reduction, height: frame.height * reduction };
 }
 
 function openSource(engine: Engine, format: VideoFrameFormat, sourceMax: Size): FrameSource {

@@ -5,8 +5,9 @@
 import type { Frame } from 'node-av/lib';
 import type { FrameDrop, Picture, PictureShape } from '../domain/picture.ts';
 import { planPicture } from '../video/picture-plan.ts';
+import { reducePlan } from '../video/reduction.ts';
 import type { Engine } from './engine.ts';
-import { haveSameTraits, type FilterChain, type PictureTraits } from './filter-chain.ts';
+import { haveSameTraits, sourceSize, type FilterChain, type PictureTraits } from './filter-chain.ts';
 import { JpegEncoder } from './jpeg-encoder.ts';
 import { buildScaler } from './scaler.ts';
 
@@ -53,11 +54,11 @@ export class PictureMaker {
   }
 
   #rebuild(traits: PictureTraits): FrameDrop | null {
-    const plan = planPicture(traits, this.shape);
+    const plan = planPicture(sourceSize(traits), this.shape);
     this.close();
     if (plan === null) return 'too_small';
     try {
-      this.#scaler = buildScaler(this.#engine, traits, plan);
+      this.#scaler = buildScaler(this.#engine, traits, reducePlan(plan, traits.reduction));
       this.#encoder = JpegEncoder.open(this.#engine, plan.output, this.#quality);
     } catch {
       this.close();

@@ -11,6 +11,7 @@ import { freeFrame, makeFrame } from './native-census.ts';
 
 export class PlanarSource implements FrameSource {
   readonly keyFrameWanted = false;
+  readonly reduction = 1;
   readonly frame: Frame;
   /** Points into the payload, for as long as it takes to copy the planes. */
   readonly #view: Frame;

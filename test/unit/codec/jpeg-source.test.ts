@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import sharp from 'sharp';
+import type { PictureShape } from '../../../src/domain/picture.ts';
 import type { Engine } from '../../../src/codec/engine.ts';
 import { decodeJpeg } from '../../../src/codec/picture-file.ts';
 import { jpegStructure } from '../../support/jpeg-structure.ts';
@@ -18,11 +19,16 @@ const size = { width: 90, height: 70 };
 type JpegOptions = NonNullable<Parameters<sharp.Sharp['jpeg']>[0]>;
 
 /** The moving picture as another encoder writes it. */
-async function foreignJpeg(engine: Engine, options: JpegOptions, change = (image: sharp.Sharp) => image) {
-  const [frame] = jpegFilm(engine, size, 1);
+async function foreignJpeg(
+  engine: Engine,
+  options: JpegOptions,
+  change = (image: sharp.Sharp) => image,
+  sides = size,
+) {
+  const [frame] = jpegFilm(engine, sides, 1);
   assert(frame !== undefined);
   const { rgb } = decodeJpeg(engine, frame.payload);
-  const image = sharp(rgb, { raw: { ...size, channels: 3 } });
+  const image = sharp(rgb, { raw: { ...sides, channels: 3 } });
   return new Uint8Array(await change(image).jpeg(options).toBuffer());
 }
 
@@ -49,6 +55,25 @@ for (const [name, options, change] of kinds)
         sampling: ['2x2', '1x1', '1x1'],
       },
     );
+    transcoder.close();
+  });
+
+const large = { width: 160, height: 128 };
+const quarter: PictureShape = { mode: 'fit_screen', screen: { width: 40, height: 32 } };
+
+for (const [name, options, change] of kinds)
+  engineTest(`a ${name} JPEG is seen as well where only a quarter of its sides is wanted`, async (engine) => {
+    const transcoder = makeTranscoder(engine);
+    const payload = await foreignJpeg(engine, options, change, large);
+    const { source, pictures } = transcoder.take(sourceFrame('mjpeg', payload), [quarter]);
+    const [picture] = pictures;
+    assert(typeof picture === 'object');
+    assert.deepEqual([source, picture.size], [large, quarter.screen]);
+    const seen = Buffer.from(decodeJpeg(engine, picture.jpeg).rgb);
+    const whole = onlyPicture(transcoder, sourceFrame('mjpeg', payload), ownSize);
+    const wanted = await sharp(whole.jpeg).resize(40, 32).removeAlpha().raw().toBuffer();
+    const mean = seen.reduce((sum, value, i) => sum + Math.abs(value - (wanted[i] ?? NaN)), 0) / seen.length;
+    assert.ok(mean < 5, `${mean} of 255 away`);
     transcoder.close();
   });
 
