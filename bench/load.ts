@@ -1,6 +1,6 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook|calls ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md
+ * dead-webhook|calls|media|media-calls ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md
  * shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
@@ -14,6 +14,9 @@ import { measureDeadWebhook } from './load/dead-webhook.ts';
 import { describeFigure, type Figure } from './load/figure.ts';
 import { measureHeartbeats } from './load/heartbeats.ts';
 import { measureLogins } from './load/logins.ts';
+
+import { measureMediaCalls } from './load/media-calls.ts';
+import { measureMedia } from './load/media.ts';
 import { measureMemory } from './load/memory.ts';
 import { fullPlan, smokePlan, type Plan } from './load/plan.ts';
 import { measureQueries } from './load/queries.ts';
@@ -32,6 +35,8 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   webhooks: measureWebhooks,
   'dead-webhook': measureDeadWebhook,
   calls: measureCalls,
+  media: measureMedia,
+  'media-calls': measureMediaCalls,
 };
 const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
 

@@ -24,6 +24,10 @@ export class LatencyRecorder {
     );
   }
 
+  get count(): number {
+    return this.#histogram.totalCount;
+  }
+
   read(): LatencyReading {
     const at = (percentile: number): number =>
       this.#histogram.getValueAtPercentile(percentile) / microsecondsPerMs;

@@ -47,6 +47,24 @@ export interface Plan {
     readonly queriesPerSecond: number;
     readonly seconds: number;
   };
+  /** `framesPerPhotograph`: of five; `repeats`: how often a contender makes the clip's pictures, a multiple of `sessions`. */
+  readonly media: {
+    readonly framesPerPhotograph: number;
+    readonly repeats: number;
+    readonly sessions: number;
+  };
+  readonly mediaCalls: {
+    readonly formats: readonly ('mjpeg' | 'h264')[];
+    readonly framesPerPhotograph: number;
+    /** Nothing is measured in them: code is compiled, buffers find their size. */
+    readonly warmUpSeconds: number;
+    readonly seconds: number;
+    readonly calls: number;
+    /** To find how many a core carries: begun at a time, measured for so long, until frames are late. */
+    readonly callsPerLevel: number;
+    readonly levelSeconds: number;
+    readonly callsMax: number;
+  };
   readonly webhooks: {
     readonly devices: number;
     readonly warmUpSeconds: number;
@@ -85,6 +103,17 @@ export function fullPlan(runs: number): Plan {
       queriesPerSecond: 1000,
       seconds: 5,
     },
+    media: { framesPerPhotograph: 30, repeats: 18, sessions: 2 },
+    mediaCalls: {
+      formats: ['mjpeg', 'h264'],
+      framesPerPhotograph: 30,
+      warmUpSeconds: 4,
+      seconds: 20,
+      calls: 10,
+      callsPerLevel: 5,
+      levelSeconds: 4,
+      callsMax: 90,
+    },
     webhooks: { devices: 10_000, warmUpSeconds: 2, seconds: 10, eventsPerSecond: 1000 },
   };
 }
@@ -114,6 +143,17 @@ export const smokePlan: Plan = {
     seconds: 0.3,
     eventsPerSecond: 1000,
     eventsPerSecondMin: 100,
+  },
+  media: { framesPerPhotograph: 2, repeats: 2, sessions: 2 },
+  mediaCalls: {
+    formats: ['h264'],
+    framesPerPhotograph: 2,
+    warmUpSeconds: 0.5,
+    seconds: 1,
+    calls: 2,
+    callsPerLevel: 1,
+    levelSeconds: 1,
+    callsMax: 3,
   },
   webhooks: { devices: 200, warmUpSeconds: 0.2, seconds: 0.5, eventsPerSecond: 200 },
 };

@@ -22,6 +22,13 @@ export interface ServerUnderTest {
   stop(): Promise<void>;
 }
 
+/** Ours has more to be reached by. */
+export interface ReveilleServer extends ServerUnderTest {
+  readonly mediaPort: number;
+  readonly opsPort: number;
+  readonly dataDirectory: string;
+}
+
 export interface PeerServer extends ServerUnderTest {
   readonly desk: Desk<PeerProtocol>;
 }
@@ -51,13 +58,14 @@ export interface ReveilleOptions {
 }
 
 /** Ours, with an own data directory and registry; every setting not named here is at its default. */
-export async function startReveille(options: ReveilleOptions): Promise<ServerUnderTest> {
+export async function startReveille(options: ReveilleOptions): Promise<ReveilleServer> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
   const registryFile = join(directory, 'registry.json');
   writeFileSync(registryFile, registryText(options.devices, options.webhookUrl));
   const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
   process.once('exit', removeDirectory);
-  const place = { REVEILLE_DATA_DIR: join(directory, 'state') };
+  const dataDirectory = join(directory, 'state');
+  const place = { REVEILLE_DATA_DIR: dataDirectory };
   await importRegistry(registryFile, place);
   const child = new Child({
     entry: options.writesEvents === true ? writingServer : commandLine,
@@ -76,6 +84,9 @@ export async function startReveille(options: ReveilleOptions): Promise<ServerUnd
     httpPort: portOf(listeners['api']),
     devicePort: portOf(listeners['sleep']),
     signalPort: portOf(listeners['signal']),
+    mediaPort: portOf(listeners['media']),
+    opsPort: portOf(listeners['ops']),
+    dataDirectory,
     stop: async () => {
       await child.stop();
       process.off('exit', removeDirectory);

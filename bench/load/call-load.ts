@@ -1,0 +1,81 @@
+/** Calls at one server, and what its media process spends on them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OpsClient } from '../../src/cli/ops-client.ts';
+import { findOpsToken } from '../../src/ops/ops-token.ts';
+import type { Child } from './child.ts';
+import type { Desk } from './ipc.ts';
+import type { LegsProtocol, LegsReading } from './legs-protocol.ts';
+import { bridgeKey } from './played-call.ts';
+import { childOf, cpuSecondsOf } from './process-time.ts';
+import type { ReveilleServer } from './servers.ts';
+
+/** Settings of a server that lets in as many calls as come. */
+export const carryingEnv = { REVEILLE_MEDIA_BRIDGE_KEYS: bridgeKey, REVEILLE_MEDIA_LOAD_MAX: '1' };
+
+interface Played {
+  readonly reading: LegsReading;
+  /** Of a core: the media process, and the process of the legs. */
+  readonly cpuShare: number;
+  readonly loadShare: number;
+}
+
+export class CallLoad {
+  readonly #server: ReveilleServer;
+  readonly #desk: Desk<LegsProtocol>;
+  readonly #mediaPid: number;
+  readonly #legsPid: number;
+  #sessions: readonly string[] = [];
+
+  constructor(server: ReveilleServer, desk: Desk<LegsProtocol>, legs: Child) {
+    this.#server = server;
+    this.#desk = desk;
+    this.#mediaPid = childOf(server.child.process.pid ?? NaN, 'media-server/main');
+    this.#legsPid = legs.process.pid ?? NaN;
+  }
+
+  /** Of a core, while nobody calls. */
+  async idleShare(seconds: number): Promise<number> {
+    const before = cpuSecondsOf(this.#mediaPid);
+    await sleep(seconds * 1000);
+    return (cpuSecondsOf(this.#mediaPid) - before) / seconds;
+  }
+
+  /** Gives how many there are then. */
+  async growTo(calls: number): Promise<number> {
+    const { httpPort, mediaPort } = this.#server;
+    const more = calls - this.#sessions.length;
+    if (more > 0) this.#sessions = await this.#desk.ask('connect', { httpPort, mediaPort, calls: more });
+    return this.#sessions.length;
+  }
+
+  async play(seconds: number): Promise<Played> {
+    const [mediaBefore, legsBefore] = [cpuSecondsOf(this.#mediaPid), cpuSecondsOf(this.#legsPid)];
+    const reading = await this.#desk.ask('play', seconds);
+    return {
+      reading,
+      cpuShare: (cpuSecondsOf(this.#mediaPid) - mediaBefore) / seconds,
+      loadShare: (cpuSecondsOf(this.#legsPid) - legsBefore) / seconds,
+    };
+  }
+
+  /** The worker's own time for a frame, of the median call. */
+  async workTimes(): Promise<{ p50: number; p99: number }> {
+    const { opsPort, dataDirectory } = this.#server;
+    const ops = new OpsClient(`127.0.0.1:${opsPort}`, findOpsToken(dataDirectory) ?? '');
+    const times: { readonly p50: number; readonly p99: number }[] = [];
+    for (const session of this.#sessions) {
+      const { view } = await ops.ask<CarriedCall>('/v1/calls/media', new URLSearchParams({ session }));
+      if (view?.work_ms === null || view === null) throw new Error(`call ${session} had no picture`);
+      times.push(view.work_ms);
+    }
+    return { p50: medianOf(times.map(({ p50 }) => p50)), p99: medianOf(times.map(({ p99 }) => p99)) };
+  }
+}
+
+interface CarriedCall {
+  readonly view: { readonly work_ms: { readonly p50: number; readonly p99: number } | null } | null;
+}
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? NaN;
+}

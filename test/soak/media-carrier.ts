@@ -1,0 +1,59 @@
+/** Starts the soak's media process for the server that it belongs to, and looks at it from outside. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { assert } from '../../src/base/assert.ts';
+import type { MediaCarrier } from '../../src/server/media-child.ts';
+import { leakVariable, mediaQuestion, type MediaSample } from './media-question.ts';
+
+const file = fileURLToPath(new URL('./media-process.ts', import.meta.url));
+
+export class SoakMedia {
+  readonly #leaks: boolean;
+  /** The first is the one that serves; behind it stand those that wait to take its place. */
+  #child: ChildProcess | null = null;
+
+  constructor(leaks: boolean) {
+    this.#leaks = leaks;
+  }
+
+  get isAlive(): boolean {
+    return this.#child?.exitCode === null && this.#child.signalCode === null;
+  }
+
+  start(): MediaCarrier {
+    const child = spawn(process.execPath, [...process.execArgv, file], {
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'ipc'],
+      env: { ...process.env, ...(this.#leaks && { [leakVariable]: '1' }) },
+    });
+    this.#child ??= child;
+    const link = child.stdio[3];
+    assert(link !== undefined && link !== null && 'write' in link, 'the link of a child is open both ways');
+    return {
+      link: link as Duplex,
+      pid: child.pid ?? null,
+      ended: once(child, 'close').then(([code, signal]) => String(signal ?? code)),
+      kill: () => void child.kill('SIGKILL'),
+    };
+  }
+
+  /** What the kernel has given it for itself alone, in bytes. */
+  residentBytes(): number {
+    const status = readFileSync(`/proc/${this.#child?.pid}/status`, 'latin1');
+    return Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
+  }
+
+  /** Native objects of all workers. */
+  async countNatives(): Promise<number> {
+    const child = this.#child;
+    assert(child !== null, 'what is asked is there');
+    const answered = once(child, 'message') as Promise<[MediaSample]>;
+    child.send(mediaQuestion);
+    const [{ natives }] = await answered;
+    return natives
+      .flatMap((census) => Object.values(census ?? {}))
+      .reduce((sum: number, count: number) => sum + count, 0);
+  }
+}

@@ -1,0 +1,35 @@
+/** What the bridges of the soak send: short films of several sizes, each to be begun at any moment, as whole messages. */
+import type { Engine } from '../../src/codec/engine.ts';
+import type { Size } from '../../src/domain/call.ts';
+import type { SourceFrame } from '../../src/domain/picture.ts';
+import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { h264Film, jpegFilm } from '../support/coded-frames.ts';
+
+export const filmSizes: readonly Size[] = [
+  { width: 640, height: 480 },
+  { width: 320, height: 240 },
+  { width: 240, height: 320 },
+];
+const framesOfFilm = 15;
+
+/** Header and payload of each frame. */
+export type Film = readonly Buffer[];
+
+export interface FilmShelves {
+  readonly h264: readonly Film[];
+  readonly mjpeg: readonly Film[];
+}
+
+export function makeFilms(engine: Engine): FilmShelves {
+  return {
+    h264: filmSizes.map((size) => messagesOf(h264Film(engine, size, framesOfFilm))),
+    mjpeg: filmSizes.map((size) => messagesOf(jpegFilm(engine, size, framesOfFilm))),
+  };
+}
+
+function messagesOf(frames: readonly SourceFrame[]): Film {
+  return frames.map(({ payload, ...frame }, index) => {
+    const header = { kind: 'video', ...frame, isKeyFrame: index === 0, timestampMs: 0 } as const;
+    return Buffer.concat([encodeFrameHeader(header), payload]);
+  });
+}

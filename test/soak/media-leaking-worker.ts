@@ -1,0 +1,42 @@
+/**
+ * The canary's worker: does what the real one does, and of a hundred frames loses two, as a person might who forgets to
+ * free: one that was counted when it was made, and one that was not.
+ */
+import { assert } from '../../src/base/assert.ts';
+import { openEngine, type Engine } from '../../src/codec/engine.ts';
+import { makeFrame } from '../../src/codec/native-census.ts';
+import { i420Bytes } from '../../src/video/i420.ts';
+import { takeFrame as takeFrameWell } from '../../src/workers/transcoder-worker.ts';
+import type { FrameTask } from '../../src/workers/transcoder-task.ts';
+
+export { closeAll, closeSession, countNatives, startEngine } from '../../src/workers/transcoder-worker.ts';
+
+const framesBetweenLeaks = 100;
+const size = { width: 1920, height: 1080 };
+const opening = openEngine();
+/** The garbage collector would find what nothing refers to. */
+const lost: unknown[] = [];
+let frames = 0;
+
+export async function takeFrame(task: FrameTask): Promise<unknown> {
+  const engine = await opening;
+  assert(engine.ok, 'the soak has an engine');
+  frames += 1;
+  if (frames % framesBetweenLeaks === 0) lost.push(makeFrame(engine.value), loseUncounted(engine.value));
+  return takeFrameWell(task);
+}
+
+/** Pixels that FFmpeg has copied. */
+function loseUncounted(engine: Engine): unknown {
+  const view = new engine.av.Frame();
+  view.alloc();
+  view.width = size.width;
+  view.height = size.height;
+  view.format = engine.constants.AV_PIX_FMT_YUV420P;
+  view.fromBuffer(Buffer.alloc(i420Bytes(size), frames));
+  const copy = new engine.av.Frame();
+  copy.alloc();
+  assert(copy.ref(view) >= 0, 'a frame is copied');
+  view.free();
+  return copy;
+}

@@ -1,0 +1,105 @@
+/** A real server with the soak's media process, and credentials for as many calls as are asked for. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { ReveilleClient } from '../../src/client/reveille-client.ts';
+import { startServer, type RunningServer } from '../../src/server/server.ts';
+import { loadSettings } from '../../src/server/settings.ts';
+import type { CallAccess } from './media-call.ts';
+import type { SoakMedia } from './media-carrier.ts';
+
+const credential = { accessKeyId: 'AKsoak', secretKey: 'a secret of the soak', appId: '2818153' };
+const bridgeKey = 'key-of-the-bridges-of-the-soak';
+const listeners = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
+const shapes = [
+  { mode: 'fit_screen', screen: { width: 160, height: 100 } },
+  { mode: 'fill_screen', screen: { width: 160, height: 100 } },
+  { mode: 'auto', screen: { width: 640, height: 480 } },
+] as const;
+
+export class SoakServer {
+  readonly #server: RunningServer;
+  readonly #directory: string;
+  readonly #client: ReveilleClient;
+
+  static async start(media: SoakMedia, calls: number, complain: (line: string) => void): Promise<SoakServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'reveille-soak-'));
+    const file = join(directory, 'registry.json');
+    await writeFile(file, JSON.stringify(registry(calls)));
+    const listens = listeners.map((name) => `${name}.listen=127.0.0.1:0`);
+    const overrides = [
+      `data.dir=${directory}`,
+      `registry.file=${file}`,
+      `media.bridge_keys=${bridgeKey}`,
+      'media.load_max=1',
+    ];
+    const settings = loadSettings({ env: {}, overrides: [...listens, ...overrides] });
+    const ignore = (): void => undefined;
+    const log = {
+      debug: ignore,
+      info: ignore,
+      warn: ignore,
+      error: (_facts: object, sentence: string) => complain(sentence),
+    };
+    const server = await startServer(settings, {
+      clock: new SystemClock(),
+      log,
+      startMedia: () => media.start(),
+    });
+    return new SoakServer(server, directory);
+  }
+
+  private constructor(server: RunningServer, directory: string) {
+    this.#server = server;
+    this.#directory = directory;
+    this.#client = new ReveilleClient({ origin: `http://${server.listeners.api}`, credential });
+  }
+
+  /** What a call takes part by: `index` is that of its device, and chooses the shape of its pictures. */
+  async issue(index: number): Promise<CallAccess> {
+    const { mode, screen } = shapes[index % shapes.length] ?? shapes[0];
+    const issued = await this.#client.issueCallCredentials({
+      device_id: deviceIdOf(index),
+      msg_session_key: 'a session key',
+      msg_room_id: `room-${index}`,
+      msg_session_token: 'a server token',
+      msg_app_id: 'wx0123456789abcdef',
+      msg_model_id: 'model_1',
+      down_video_mt: 'mjpeg',
+      screen_width: screen.width,
+      screen_height: screen.height,
+      video_res_mode: mode,
+      audio_rate: 8000,
+      audio_channels: 1,
+    });
+    if (!issued.ok) throw new Error(`no credentials: ${issued.code} ${issued.message}`);
+    const session = new URL(issued.data.peer_id).searchParams.get('x_session') ?? '';
+    const url = `ws://${this.#server.listeners.media}`;
+    return { url, bridgeKey, session, token: issued.data.token, mode, screen };
+  }
+
+  async stop(): Promise<void> {
+    this.#client.close();
+    await this.#server.stop();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
+
+function deviceIdOf(index: number): string {
+  return `SOAK${String(index).padStart(4, '0')}`;
+}
+
+function registry(calls: number): object {
+  const { accessKeyId, secretKey, appId } = credential;
+  return {
+    applications: [{ app_id: appId, name: 'soak' }],
+    credentials: [{ access_key_id: accessKeyId, secret_key: secretKey, app_id: appId, permissions: ['*'] }],
+    products: [{ product_id: 'doorbell', app_ids: [appId] }],
+    devices: Array.from({ length: calls }, (_, index) => ({
+      device_id: deviceIdOf(index),
+      product_id: 'doorbell',
+      secret: `secret ${index}`,
+    })),
+  };
+}
