@@ -10,7 +10,11 @@ import { childOf, cpuSecondsOf } from './process-time.ts';
 import type { ReveilleServer } from './servers.ts';
 
 /** Settings of a server that lets in as many calls as come. */
-export const carryingEnv = { REVEILLE_MEDIA_BRIDGE_KEYS: bridgeKey, REVEILLE_MEDIA_LOAD_MAX: '1' };
+export const carryingEnv = {
+  REVEILLE_MEDIA_PROCESS: 'child',
+  REVEILLE_MEDIA_BRIDGE_KEYS: bridgeKey,
+  REVEILLE_MEDIA_LOAD_MAX: '1',
+};
 
 interface Played {
   readonly reading: LegsReading;

@@ -57,7 +57,7 @@ export interface ReveilleOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Ours, with an own data directory and registry; every setting not named here is at its default. */
+/** Ours, with an own data directory and registry, and nobody who carries media; else every setting is at its default. */
 export async function startReveille(options: ReveilleOptions): Promise<ReveilleServer> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
   const registryFile = join(directory, 'registry.json');
@@ -73,6 +73,7 @@ export async function startReveille(options: ReveilleOptions): Promise<ReveilleS
     core: serverCore,
     env: {
       ...freeListeners,
+      REVEILLE_MEDIA_PROCESS: 'none',
       ...place,
       ...(options.verification && { REVEILLE_AUTH_VERIFICATION: options.verification }),
       ...options.env,

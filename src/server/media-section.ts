@@ -41,9 +41,9 @@ export const mediaSection = section({
     'Frames per second that a bridge asks the phone for, and that pictures are made of at most.',
   ),
   process: setting(
-    oneOf('child', 'elsewhere'),
+    oneOf('child', 'elsewhere', 'none'),
     'child',
-    'Who carries media: a process that the server starts and watches, or one that connects to media.link_listen.',
+    'Who carries media: a process that the server starts and watches, one that connects to media.link_listen, or nobody.',
   ),
   spare: setting(
     onOff,
@@ -91,13 +91,13 @@ export const mediaSection = section({
 /** A server that waits for its media process has a place and a key to wait with. */
 function linkedElsewhere(
   given: {
-    readonly process: 'child' | 'elsewhere';
+    readonly process: 'child' | 'elsewhere' | 'none';
     readonly link_listen: ListenAddress | null;
     readonly link_key_file: string | null;
   },
   context: z.core.$RefinementCtx,
 ): void {
-  if (given.process === 'child') return;
+  if (given.process !== 'elsewhere') return;
   for (const [name, what] of [
     ['link_listen', 'an address'],
     ['link_key_file', 'a path'],

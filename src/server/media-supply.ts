@@ -1,4 +1,4 @@
-/** Where the media process comes from, by the settings: a child of ours, or one elsewhere that comes to a gate. */
+/** Where the media process comes from, by the settings: a child of ours, one elsewhere that comes to a gate, or nowhere. */
 import { assert } from '../base/assert.ts';
 import { MediaGate, type MediaGateHouse } from './media-gate.ts';
 import { MediaKeeper, type MediaKeeperHouse } from './media-keeper.ts';
@@ -31,6 +31,14 @@ export function mediaSupply(settings: Settings, house: MediaSupplyHouse): MediaS
       spare: spare ? new MediaSpare(own) : null,
     });
   }
+  if (process === 'none') return nothing;
   assert(address !== null && keyFile !== null, 'the schema wants both of who waits for a media process');
   return new MediaGate({ address, keyFile }, house);
 }
+
+/** Where nobody carries media, calls are issued and nobody can be let in to them. */
+const nothing: MediaSupply = {
+  start: () => Promise.resolve(),
+  stop: () => Promise.resolve(),
+  close: () => undefined,
+};

@@ -14,7 +14,7 @@ import { findOpsToken } from '../../src/ops/ops-token.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { callBody, issuance, msgSessionKey, msgSessionToken } from '../support/call-hands.ts';
 import { runCli } from '../support/cli-process.ts';
-import { startServerProcess } from '../support/server-process.ts';
+import { startServerProcess, withMedia } from '../support/server-process.ts';
 import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
 
 const developmentKey = 'planted-development-key-55e1';
@@ -23,6 +23,7 @@ test('no secret of a call is in a log, an event, a metric, an operator’s view,
   const directory = await mkdtemp(join(tmpdir(), 'reveille-secrets-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const { command, ports } = await startServerProcess(t, [
+    ...withMedia,
     `data.dir=${directory}`,
     `registry.file=${await writeTestRegistry(directory)}`,
     `media.bridge_keys=${developmentKey}`,

@@ -135,10 +135,9 @@ test('devices and credentials change in a store at rest', async (t) => {
   );
 });
 
-const freePorts = ['api', 'sleep', 'signal', 'media', 'ops'].flatMap((name) => [
-  '--set',
-  `${name}.listen=127.0.0.1:0`,
-]);
+const listens = ['api', 'sleep', 'signal', 'media', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
+/** And nobody who carries media: there are no calls here. */
+const freePorts = [...listens, 'media.process=none'].flatMap((setting) => ['--set', setting]);
 
 test('a first start makes a demo application; its devices sleep, wake and are kicked; SIGTERM ends it with 0', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');

@@ -23,6 +23,7 @@ import {
   startServerProcess,
   type MediaChild,
   type ServerProcess,
+  withMedia,
 } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
@@ -175,6 +176,7 @@ engineTest(
   async (engine, t) => {
     const directory = temporaryDirectory(t);
     const server = await startServerProcess(t, [
+      ...withMedia,
       `data.dir=${join(directory, 'data')}`,
       `registry.file=${writeRegistry(directory)}`,
       `media.bridge_keys=${bridgeKey}`,

@@ -18,7 +18,7 @@ import { callBody, issuance } from '../support/call-hands.ts';
 import { legUpgrade, readHead } from '../support/media-peer.ts';
 import { processGone } from '../support/process-life.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { mediaChild, startServerProcess, type ServerProcess } from '../support/server-process.ts';
+import { mediaChild, startServerProcess, type ServerProcess, withMedia } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
@@ -37,7 +37,7 @@ async function open(
 ): Promise<Scene> {
   const directory = temporaryDirectory(t);
   const own = [`data.dir=${directory}`, `registry.file=${await writeTestRegistry(directory)}`];
-  const server = await startServerProcess(t, [...own, ...overrides], env);
+  const server = await startServerProcess(t, [...own, ...withMedia, ...overrides], env);
   const api = new ApiClient(server.ports.api, testCredentials.all);
   t.after(() => api.close());
   return { server, directory, url: `ws://127.0.0.1:${server.ports.media}`, api };
@@ -153,10 +153,12 @@ test('a port that is taken keeps the server from starting, and it says so', asyn
   const scene = await open(t);
   const taken = `media.listen=127.0.0.1:${scene.server.ports.media}`;
   const directory = temporaryDirectory(t);
-  await assert.rejects(startServerProcess(t, [`data.dir=${directory}`, taken]), ({ message }: Error) =>
-    message.includes(
-      `the media process does not start: cannot listen on 127.0.0.1:${scene.server.ports.media}: in use`,
-    ),
+  await assert.rejects(
+    startServerProcess(t, [...withMedia, `data.dir=${directory}`, taken]),
+    ({ message }: Error) =>
+      message.includes(
+        `the media process does not start: cannot listen on 127.0.0.1:${scene.server.ports.media}: in use`,
+      ),
   );
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
@@ -231,4 +233,12 @@ test('without decoders the server says so, carries what needs none and refuses t
   const late = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session: fit.session });
   assert.deepEqual(await late.closed, { code: 4503, reason: 'media_full' });
   assert.equal(await server.command.stop('SIGTERM'), 0);
+});
+
+test('a server that is to carry no media has no media process, and the rest of it runs', async (t) => {
+  const { api, server } = await open(t, ['media.process=none']);
+  const { json } = await api.call({ ...issuance, body: JSON.stringify(callBody()) });
+  assert.equal(json.code, 0);
+  const metrics = await (await fetch(`http://127.0.0.1:${server.ports.ops}/metrics`)).text();
+  assert.match(metrics, /^reveille_media_up 0$/m);
 });

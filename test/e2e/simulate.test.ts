@@ -5,10 +5,9 @@ import { test } from 'node:test';
 import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 
-const freePorts = ['api', 'sleep', 'signal', 'media', 'ops'].flatMap((name) => [
-  '--set',
-  `${name}.listen=127.0.0.1:0`,
-]);
+const listens = ['api', 'sleep', 'signal', 'media', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
+/** And nobody who carries media: there are no calls here. */
+const freePorts = [...listens, 'media.process=none'].flatMap((setting) => ['--set', setting]);
 
 interface Scene {
   readonly server: LongCommand;

@@ -22,7 +22,7 @@ import { ApiClient } from '../support/api-client.ts';
 import { callBody, issuance } from '../support/call-hands.ts';
 import { Chromium } from '../support/chromium.ts';
 import type { LongCommand } from '../support/cli-process.ts';
-import { startServerProcess } from '../support/server-process.ts';
+import { startServerProcess, withMedia } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
 
@@ -105,6 +105,7 @@ async function endMediaProcess(command: LongCommand): Promise<void> {
 test('a person sees the source and the output of a call side by side, in their sizes, and what was dropped', async (t) => {
   const directory = temporaryDirectory(t);
   const { ports, command } = await startServerProcess(t, [
+    ...withMedia,
     `data.dir=${directory}`,
     `registry.file=${await writeTestRegistry(directory)}`,
   ]);

@@ -41,5 +41,11 @@ for (const { name, media, request } of requests)
   test(`a bridge is told its room and its media, and what to ask the phone for: ${name}`, () => {
     const session = callSession({ media: { ...callMedia, ...media } });
     const told = startMessage(session, 12);
-    assert.deepEqual(told, { kind: 'start', room: callRoom, request, media: session.media });
+    assert.deepEqual(told, {
+      kind: 'start',
+      sessionId: session.sessionId,
+      room: callRoom,
+      request,
+      media: session.media,
+    });
   });
