@@ -57,6 +57,11 @@ export interface ReveilleOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** Most figures have no calls; then nobody carries media, and there is no port. */
+function carriesMedia({ env }: ReveilleOptions): boolean {
+  return env?.['REVEILLE_MEDIA_PROCESS'] === 'child';
+}
+
 /** Ours, with an own data directory and registry, and nobody who carries media; else every setting is at its default. */
 export async function startReveille(options: ReveilleOptions): Promise<ReveilleServer> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
@@ -85,7 +90,7 @@ export async function startReveille(options: ReveilleOptions): Promise<ReveilleS
     httpPort: portOf(listeners['api']),
     devicePort: portOf(listeners['sleep']),
     signalPort: portOf(listeners['signal']),
-    mediaPort: portOf(listeners['media']),
+    mediaPort: carriesMedia(options) ? portOf(listeners['media']) : 0,
     opsPort: portOf(listeners['ops']),
     dataDirectory,
     stop: async () => {
