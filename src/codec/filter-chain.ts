@@ -25,7 +25,11 @@ export function traitsOf(frame: Frame, reduction: Reduction = 1): PictureTraits 
   return { width, height, format, colorSpace, colorRange, reduction };
 }
 
-export function sourceSize({ width, height, reduction }: PictureTraits): Size {
+export function sourceSize({
+  width,
+  height,
+  reduction,
+}: Pick<PictureTraits, 'width' | 'height' | 'reduction'>): Size {
   return { width: width * reduction, height: height * reduction };
 }
 

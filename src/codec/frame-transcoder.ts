@@ -19,7 +19,7 @@ import { exceeds } from '../video/source-bound.ts';
 import { describeFrame, type FrameDescription } from '../video/source-frame.ts';
 import { CodedSource } from './coded-source.ts';
 import type { Engine } from './engine.ts';
-import { traitsOf } from './filter-chain.ts';
+import { sourceSize, traitsOf } from './filter-chain.ts';
 import type { FrameSource, SourceStep } from './frame-source.ts';
 import { JpegSource } from './jpeg-source.ts';
 import { PictureMaker } from './picture-maker.ts';
@@ -127,7 +127,7 @@ export class FrameTranscoder {
 }
 
 function sizeOf({ frame, reduction }: FrameSource): Size {
-  return { width: frame.width * reduction, height: frame.height * reduction };
+  return sourceSize({ width: frame.width, height: frame.height, reduction });
 }
 
 function openSource(engine: Engine, format: VideoFrameFormat, sourceMax: Size): FrameSource {

@@ -4,6 +4,7 @@
  * Source: running.md, Stopping.
  */
 import { Socket } from 'node:net';
+import { messageOf } from '../base/error-message.ts';
 import { SystemClock } from '../base/system-clock.ts';
 import { MediaEnd } from '../media-link/media-end.ts';
 import { TranscoderLanes } from '../workers/transcoder-lanes.ts';
@@ -46,6 +47,6 @@ try {
     openTranscoders: (workers) => TranscoderLanes.open({ ...workers, clock, log, onWedged: die }),
   });
 } catch (error) {
-  end.failed(error instanceof Error ? error.message : String(error));
+  end.failed(messageOf(error));
   await end.end();
 }

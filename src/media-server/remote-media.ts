@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../base/clock.ts';
+import { messageOf } from '../base/error-message.ts';
 import { mediaRestartMsMax, mediaRestartMsMin } from '../domain/limits.ts';
 import type { MediaAddress, MediaProcessSettings } from '../link-wire/media-facts.ts';
 import { MediaEnd } from '../media-link/media-end.ts';
@@ -46,7 +47,7 @@ export class RemoteMedia {
         if (link !== null) await this.#serve(link);
       } catch (error) {
         if (error instanceof CannotServe) throw error.cause;
-        const fault = error instanceof Error ? error.message : String(error);
+        const fault = messageOf(error);
         if (!this.#isStopping)
           log.warn({ fault, retry_ms: this.#waitMs }, 'not linked to the server; it is tried again');
       }
@@ -103,7 +104,7 @@ export class RemoteMedia {
     try {
       return await startMediaServer(this.#settings, { clock, log, end, openTranscoders });
     } catch (cause) {
-      end.failed(cause instanceof Error ? cause.message : String(cause));
+      end.failed(messageOf(cause));
       await end.end();
       throw new CannotServe(cause);
     }

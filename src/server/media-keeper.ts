@@ -4,6 +4,7 @@
  * Source: calls-and-media.md, The media process.
  */
 import type { Cancel, Clock } from '../base/clock.ts';
+import { messageOf } from '../base/error-message.ts';
 import { settlesWithin } from '../base/settles-within.ts';
 import { mediaRestartMsMax, mediaRestartMsMin, mediaStopMsMax } from '../domain/limits.ts';
 import type { MediaProcessSettings } from '../link-wire/media-facts.ts';
@@ -127,8 +128,4 @@ function restartMs(quickDeaths: number): number {
 
 function notStarted(why: string, cause: unknown): Error {
   return new Error(`the media process does not start: ${why}`, { cause });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
