@@ -1,20 +1,27 @@
 /**
  * Runs the tests: every `*.test.ts` under `test/`, or under the files and folders given. The runner of Node 20
  * expands no patterns, takes an empty list for success and counts a file without a test as a passed one; so the
- * files are listed here, and what saw nothing fails.
+ * files are listed here, and what saw nothing fails. It gives every file a process, and loading our modules takes that
+ * a second: files that need no process of their own (`together`) share one.
  *
  *   node --import tsx test/run.ts [--flag-of-node ...] [file or folder ...]
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const args = process.argv.slice(2);
 const flags = args.filter((arg) => arg.startsWith('-'));
 const places = args.filter((arg) => !arg.startsWith('-'));
 if (places.length === 0) places.push(fileURLToPath(new URL('.', import.meta.url)));
+
+/** Folders whose files change nothing of their process; and how many of them go into one. */
+const together = /[/\\]test[/\\](?:unit|property|protocol|conformance)[/\\]/;
+const togetherMax = 12;
+/** What is to happen around every test of a file would happen around those of the others. */
+const aroundEach = /^(?:before|beforeEach|afterEach)\(/m;
 
 process.exitCode = await main();
 
@@ -24,9 +31,9 @@ async function main(): Promise<number> {
   const files = [...new Set(places.flatMap(testFiles))].sort();
   if (files.length === 0) return complain(`no *.test.ts under ${places.join(', ')}`, 1);
   const folder = mkdtempSync(join(tmpdir(), 'test-run-'));
-  const report = join(folder, 'report.tap');
+  const report = join(folder, 'report.txt');
   try {
-    const code = await runNode(files, report);
+    const code = await runNode(groupFiles(files, folder), report);
     return code === 0 ? judge(files, readFileSync(report, 'utf8')) : code;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -41,12 +48,27 @@ function testFiles(place: string): string[] {
     .map((path) => resolve(place, path));
 }
 
+/** What the runner is given: files, and in place of those that go together a file that imports them. */
+function groupFiles(files: readonly string[], folder: string): string[] {
+  const sharing = files.filter((file) => together.test(file) && !aroundEach.test(readFileSync(file, 'utf8')));
+  const groups: string[] = [];
+  for (let from = 0; from < sharing.length; from += togetherMax) {
+    const imports = sharing
+      .slice(from, from + togetherMax)
+      .map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`);
+    const group = join(folder, `group-${groups.length}.test.mjs`);
+    writeFileSync(group, imports.join(''));
+    groups.push(group);
+  }
+  return [...files.filter((file) => !sharing.includes(file)), ...groups];
+}
+
 /** Resolves to the runner's exit code. */
 function runNode(files: readonly string[], report: string): Promise<number> {
   const reporters = [
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
-    '--test-reporter=tap',
+    `--test-reporter=${new URL('support/seen-reporter.mjs', import.meta.url).href}`,
     `--test-reporter-destination=${report}`,
   ];
   const options = [
@@ -67,14 +89,12 @@ function runNode(files: readonly string[], report: string): Promise<number> {
   });
 }
 
-/** A run that passed: whether it saw anything. */
+/** A run that passed: whether it saw anything. `report`: what seen-reporter.mjs has written. */
 function judge(files: readonly string[], report: string): number {
-  const passed = Number([...report.matchAll(/^# pass (\d+)$/gm)].at(-1)?.[1] ?? 0);
-  const named = new Set(
-    [...report.matchAll(/^# Subtest: (.+\.ts)$/gm)].map(([, name = '']) => resolve(name)),
-  );
+  const { passed, seen } = JSON.parse(report) as { passed: number; seen: string[] };
+  const withTests = new Set(seen.map((file) => resolve(file)));
   // Where tests are chosen by a flag, a file may well have none of them.
-  const empty = flags.length > 0 ? [] : files.filter((file) => named.has(file));
+  const empty = flags.length > 0 ? [] : files.filter((file) => !withTests.has(file));
   if (empty.length > 0) return complain(`no test in ${empty.join(', ')}`, 1);
   return passed === 0 ? complain(`no test ran in ${files.length} files`, 1) : 0;
 }
