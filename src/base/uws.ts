@@ -47,10 +47,12 @@ export const closeListenSocket = uws.us_listen_socket_close;
 const localPort = uws.us_socket_local_port;
 
 /** The binding takes (host, port, options, callback); its types leave this form out, and the constant. */
-interface ExclusiveListen {
+interface ListenWithOptions {
   listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
 }
 const exclusivePort = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT;
+/** The library's own way: every process of the same user that asks for it listens, and the kernel spreads connections. */
+const sharedPort = 0;
 
 export interface ListenSocket {
   readonly socket: us_listen_socket;
@@ -63,16 +65,27 @@ export function listenExclusively(app: TemplatedApp, host: string, port: number)
   return new Promise((resolve) => resolve(listenAtOnce(app, host, port)));
 }
 
+/** The same beside other processes of this server, which listen there in the same way. */
+export function listenShared(app: TemplatedApp, host: string, port: number): Promise<ListenSocket> {
+  return new Promise((resolve) => resolve(listenAtOnce(app, host, port, true)));
+}
+
 /**
- * The same before it returns, for who closed another listen socket on the port in this turn. Throws when the address
+ * The same as either before it returns, for who closed another listen socket on the port in this turn. Throws when the address
  * cannot be had. A port that is to be listened on again must not have been got by asking for port 0: the library
- * marks only a port it was given as one that may be taken while connections to it live on.
+ * marks only a port it was given as one that may be taken while connections to it live on. `isShared`: with whoever
+ * else asks for the port in this way; that nobody does by mistake has been seen to before.
  */
-export function listenAtOnce(app: TemplatedApp, host: string, port: number): ListenSocket {
+export function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared = false): ListenSocket {
   let listening: ListenSocket | null = null;
-  (app as unknown as ExclusiveListen).listen(host, port, exclusivePort, (socket) => {
-    if (socket) listening = { socket, port: localPort(socket) };
-  });
+  (app as unknown as ListenWithOptions).listen(
+    host,
+    port,
+    isShared ? sharedPort : exclusivePort,
+    (socket) => {
+      if (socket) listening = { socket, port: localPort(socket) };
+    },
+  );
   if (listening === null)
     throw new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`);
   return listening;

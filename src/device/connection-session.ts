@@ -8,8 +8,9 @@
  *  2. An event that speaks of another epoch than the open one changes nothing.
  *  3. Every end but a replacement sets lastOfflineAt and is told once; a replacement is told as a login.
  *  4. A login is not a heartbeat.
+ *  5. A session that a later login elsewhere has displaced closes as replaced; of another one nothing changes.
  *
- * Source: decisions.md, Connectivity; sleep-wire.md, Sessions; signal-wire.md.
+ * Source: decisions.md, Connectivity; sleep-wire.md, Sessions; signal-wire.md; cluster.md, Ownership.
  */
 import type { ConnectionRecord } from '../domain/connectivity.ts';
 import type { SessionId } from '../domain/ids.ts';
@@ -36,6 +37,8 @@ export type ConnectionEvent<Reason extends string> =
       readonly atMs: number;
       readonly heartbeatAt: number;
     }
+  /** A later login at another member has the seat of this session. */
+  | { readonly kind: 'displaced'; readonly session: SessionId; readonly heartbeatAt: number }
   | { readonly kind: 'note-heartbeat'; readonly heartbeatAt: number };
 
 /** What backends and the house are told of. */
@@ -56,7 +59,7 @@ export type SessionChange<Reason extends string> =
     };
 
 export type ConnectionEffect<Reason extends string> =
-  /** Keep this record, and tell of the change with it; null: only a heartbeat was noted. */
+  /** Keep this record, and tell of the change with it; null: there is nothing to tell. */
   | { readonly kind: 'save'; readonly change: SessionChange<Reason> | null }
   /** Close the connection of the session that was open before this event. */
   | { readonly kind: 'close-previous'; readonly reason: Reason | 'replaced' };
@@ -83,6 +86,7 @@ function reduceClosed<Reason extends string>(
       return { record: loggedIn(record, event), effects: [opened(record, event, false)] };
     case 'ended':
     case 'expel':
+    case 'displaced':
     case 'note-heartbeat':
       return { record, effects: nothing };
   }
@@ -107,6 +111,9 @@ function reduceOpen<Reason extends string>(
         record: ended(record, event),
         effects: [closed(record, session, event), { kind: 'close-previous', reason: event.reason }],
       };
+    case 'displaced':
+      if (event.session !== session) return { record, effects: nothing };
+      return { record: { ...heard(record, event.heartbeatAt), openSession: null }, effects: displaced };
     case 'note-heartbeat':
       if (event.heartbeatAt === 0 || event.heartbeatAt === record.lastHeartbeatAt)
         return { record, effects: nothing };
@@ -115,7 +122,12 @@ function reduceOpen<Reason extends string>(
 }
 
 const nothing: readonly never[] = [];
-const noted: readonly { readonly kind: 'save'; readonly change: null }[] = [{ kind: 'save', change: null }];
+const noted: readonly ConnectionEffect<never>[] = [{ kind: 'save', change: null }];
+/** Its end was told as the login that displaced it. */
+const displaced: readonly ConnectionEffect<never>[] = [
+  { kind: 'save', change: null },
+  { kind: 'close-previous', reason: 'replaced' },
+];
 
 type Login = Extract<ConnectionEvent<never>, { kind: 'login' }>;
 

@@ -24,6 +24,19 @@ export const neverConnected: ConnectionRecord = {
   openSession: null,
 };
 
+/** Of each time the later one. */
+export function latestTimes(one: ConnectionTimes, other: ConnectionTimes): ConnectionTimes {
+  return {
+    lastLoginAt: latest(one.lastLoginAt, other.lastLoginAt),
+    lastHeartbeatAt: latest(one.lastHeartbeatAt, other.lastHeartbeatAt),
+    lastOfflineAt: latest(one.lastOfflineAt, other.lastOfflineAt),
+  };
+}
+
+function latest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
 export interface ConnectivityRecord {
   readonly deviceId: DeviceId;
   readonly signal: ConnectionTimes & { readonly isOnline: boolean };

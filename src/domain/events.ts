@@ -28,12 +28,19 @@ export type EventBody =
         readonly session: SessionId;
         readonly node: string;
         readonly replaced: boolean;
+        /** Others had to call the session lost, and it lives. */
+        readonly recovered?: true;
         readonly media?: JsonObject;
       };
     }
   | {
       readonly type: 'device.sleep.login';
-      readonly data: { readonly session: SessionId; readonly node: string; readonly replaced: boolean };
+      readonly data: {
+        readonly session: SessionId;
+        readonly node: string;
+        readonly replaced: boolean;
+        readonly recovered?: true;
+      };
     }
   | {
       readonly type: 'device.signal.offline';

@@ -233,3 +233,60 @@ export const signingKeysMax = 16_384;
 export const hmacBatchesMax = 32;
 export const hmacBatchJobsMax = 128;
 export const hmacBatchBytesMax = 256 * 1024;
+
+/** Several members. Source: cluster.md. Nodes that a device may sleep at; the login of one more takes the oldest's seat. */
+export const sleepSeatsMax = 3;
+/** How often a member renews its lease, and for how long it counts without. */
+export const leaseRenewMs = 3000;
+export const leaseLostMs = 10_000;
+/** Deadlines nest: a wakeup's write 1.0 s < the request to the owner 1.8 s < HTTP 2.5 s. */
+export const ownerWakeMsMax = 1800;
+/** The write on a session of another member, within the request to the owner. */
+export const peerWriteMsMax = 1400;
+export const wakeupAnswerMsMax = 2500;
+/** An owner that does not answer a query within this is not waited for: the record answers. */
+export const ownerQueryMsMax = 1000;
+/** An owner that nobody answers for, though its lease lives, is asked once more after this. */
+export const ownerRetryMs = 75;
+/** Wakeups of other members that are known by the caller's own id; the oldest is forgotten first. */
+export const acceptedElsewhereMax = 200_000;
+/** A message's acknowledgement comes within `messageAckMsMax`; its way there and back has this beside it. */
+export const peerHopMsMax = 500;
+/** Between members. One message; questions of one member that are not answered yet, beyond them `unsent`. */
+export const peerMessageBytesMax = 768 * 1024;
+export const peerQuestionsMax = 20_000;
+/** Questions of one process that another one is at work on, also those that nobody waits for any more; beyond it one is dropped. */
+export const peerAnswersMax = 2 * peerQuestionsMax;
+/** What may wait to be sent to one member; beyond it what is told is dropped and what is asked is `unsent`. */
+export const peerBacklogBytesMax = 16 * 1024 * 1024;
+/** A broken connection to a process that lives is dialled again after this; who comes has so long to say who it is. */
+export const peerRedialMs = 100;
+export const peerGreetingMsMax = 5000;
+/** How often a member writes its heartbeats down, and how many parts that is. */
+export const beatsWriteMs = 30_000;
+export const beatsParts = 64;
+/** A login waits so long for its epoch in what all share; then it gets a provisional one. */
+export const claimMsMax = 500;
+/** Who keeps a device's calls is asked for so long, and claimed so often against others who claim them. */
+export const callKeeperMsMax = 800;
+export const callClaimsMax = 5;
+/** An orderly stop waits so long until others see what this member has written last. */
+export const outboxDrainMsMax = 10_000;
+/** Other members know of a login this long after it, a report of which is told to them then. */
+export const wakeReportHopMs = 1000;
+/** Server processes of one machine. */
+export const processesMax = 64;
+/** The supervisor asks each of them so often whether it is there; one that was silent for so many of these is killed. */
+export const processBeatMs = 1000;
+export const processSilentBeatsMax = 5;
+/** The same of one that has not started yet: its code is being loaded, its part of the store opened. */
+export const processStartBeatsMax = 60;
+/** Before one that died soon after its start is started again: the least, doubled each time up to the most. */
+export const processRestartMsMin = 500;
+export const processRestartMsMax = 30_000;
+/** What one that is told to stop has beside the deadline of its drain; then it is killed. */
+export const processStopMsMax = 20_000;
+/** A spare is not prepared sooner: what has just begun to serve needs the machine more. */
+export const processSpareDelayMs = 2000;
+/** What a member that is asked for its metrics or its state may take; then it is left out, and said to be silent. */
+export const memberViewMsMax = 1000;

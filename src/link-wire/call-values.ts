@@ -1,18 +1,8 @@
 /** What is said of calls and their legs on the link: the shapes of the domain's values, checked when they are read. */
 import { z } from 'zod';
-import {
-  audioChannelCounts,
-  audioRates,
-  callEndReasons,
-  callStates,
-  downlinkAudioFormats,
-  downlinkVideoFormats,
-  resolutionModes,
-  uplinkVideoFormats,
-  videoRotations,
-} from '../domain/call.ts';
+import { callEndReasons, callStates, videoRotations } from '../domain/call.ts';
+import { callMediaShape, callRoomShape, callSizeShape } from '../domain/call-shape.ts';
 import type { BridgeId, DeviceId, SessionId, TokenId } from '../domain/ids.ts';
-import { callPayloadBytesMax, callTextBytesMax, screenSideMax } from '../domain/limits.ts';
 
 /** Of ids and whatever else is short. */
 const wordCharactersMax = 1024;
@@ -26,41 +16,19 @@ function word<Branded extends string>() {
 
 export const sessionId = word<SessionId>();
 
-const side = z.int().min(1).max(screenSideMax);
-const size = z.strictObject({ width: side, height: side });
-
-const callMedia = z.strictObject({
-  noVideo: z.boolean(),
-  upVideo: z.enum(uplinkVideoFormats),
-  downVideo: z.enum(downlinkVideoFormats),
+const videoRequest = callSizeShape.extend({
   rotation: z.literal(videoRotations),
-  screen: size.nullable(),
-  resolution: z.enum(resolutionModes),
-  downAudio: z.enum(downlinkAudioFormats),
-  audioRate: z.literal(audioRates),
-  audioChannels: z.literal(audioChannelCounts),
+  maxFps: z.int().min(1),
 });
-
-const roomText = z.string().max(callTextBytesMax);
-const callRoom = z.strictObject({
-  msgAppId: roomText,
-  modelId: roomText,
-  roomId: roomText,
-  sessionKey: roomText,
-  sessionToken: roomText,
-  payload: z.string().max(callPayloadBytesMax),
-});
-
-const videoRequest = size.extend({ rotation: z.literal(videoRotations), maxFps: z.int().min(1) });
 
 export const legMessage = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('assign'), sessionId, media: callMedia }),
+  z.strictObject({ kind: z.literal('assign'), sessionId, media: callMediaShape }),
   z.strictObject({
     kind: z.literal('start'),
     sessionId,
-    room: callRoom,
+    room: callRoomShape,
     request: videoRequest.nullable(),
-    media: callMedia,
+    media: callMediaShape,
   }),
   z.strictObject({
     kind: z.literal('state'),
@@ -79,7 +47,7 @@ const deviceAdmission = z.strictObject({
   sessionId,
   deviceId: word<DeviceId>(),
   tokenId: word<TokenId>(),
-  media: callMedia,
+  media: callMediaShape,
 });
 
 const bridgeAdmission = z.strictObject({

@@ -3,17 +3,14 @@
  * place, and no other one is; its version is looked at before the rest of it, which only ends of one version agree
  * about. Nothing is read after a fault.
  */
-import { Unpackr } from 'msgpackr';
+import { LengthFrameDecoder, type LengthFrameStep } from '../base/length-frame.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
+import { unpackPlain } from '../base/plain-msgpack.ts';
 import { linkMessageBytesMax } from '../domain/limits.ts';
-import { LinkFrameDecoder, type LinkFrameStep } from './link-frame.ts';
 import { linkVersion } from './link-message.ts';
-import { isPlainMsgpack } from './plain-msgpack.ts';
-
-const unpackr = new Unpackr({ useRecords: false });
 
 export class LinkReader<Message> {
-  readonly #frames = new LinkFrameDecoder();
+  readonly #frames = new LengthFrameDecoder(linkMessageBytesMax);
   readonly #readMessage: (value: unknown) => Outcome<Message, string>;
   #isGreeted = false;
 
@@ -36,10 +33,10 @@ export class LinkReader<Message> {
     for (const step of this.#frames.feed(chunk)) yield this.#read(step);
   }
 
-  #read(step: LinkFrameStep): Outcome<Message, string> {
+  #read(step: LengthFrameStep): Outcome<Message, string> {
     if (step.kind === 'invalid')
       return fail(`sent a message of ${step.length} bytes, where 1 to ${linkMessageBytesMax} are in order`);
-    const value = unpack(step.payload);
+    const value = unpackPlain(step.payload);
     const fault = this.#greetingFault(value);
     if (fault !== null) return fail(fault);
     this.#isGreeted = true;
@@ -54,16 +51,6 @@ export class LinkReader<Message> {
     if (!isGreeting || typeof version !== 'number') return 'does not speak the language of the link';
     if (version === linkVersion) return null;
     return `speaks version ${version} of the link, and this end version ${linkVersion}: run the same release on both`;
-  }
-}
-
-/** Undefined: no message of ours. */
-function unpack(payload: Buffer): unknown {
-  if (!isPlainMsgpack(payload)) return undefined;
-  try {
-    return unpackr.unpack(payload);
-  } catch {
-    return undefined;
   }
 }
 

@@ -22,8 +22,8 @@ export interface SignalSessions {
     connection: SignalConnection,
     hasRoom: boolean,
   ): SignalSessionTicket | 'denied' | 'busy';
-  /** Resolves when the login is committed, and the device may be told its epoch; null when it is. */
-  committed(ticket: SignalSessionTicket): Promise<void> | null;
+  /** The epoch that the device is to be told, once the login is committed; a value when it is. */
+  committed(ticket: SignalSessionTicket): number | Promise<number>;
   wakeReported(ticket: SignalSessionTicket, report: WakeReport): void;
   /** The connection is gone for a reason of the peer's or the gateway's own; not called after `close` from the house. */
   ended(ticket: SignalSessionTicket, reason: SignalEndReason, lastHeartbeatAt: number): void;

@@ -27,6 +27,14 @@ export type CallReportLabel = (typeof callReportLabels)[number];
 export const bridgeAnswerLabels = ['accepted', 'refused', 'unanswered', 'gone'] as const;
 export type BridgeAnswerLabel = (typeof bridgeAnswerLabels)[number];
 
+/** What became of a question to another member. */
+export const peerAskLabels = ['answered', 'nobody', 'unsent', 'unanswered'] as const;
+export type PeerAskLabel = (typeof peerAskLabels)[number];
+
+/** A login of this member in what all share: it has its seat, or a later one elsewhere has it. */
+export const seatLabels = ['taken', 'lost'] as const;
+export type SeatLabel = (typeof seatLabels)[number];
+
 export interface Telemetry {
   httpRequest(route: string, status: number, code: number, seconds: number): void;
   authFailure(reason: string): void;
@@ -53,6 +61,9 @@ export interface Telemetry {
   mediaFrames(result: MediaFrameResult, count: number): void;
   /** Scalers and encoders made because a size changed, the first ones included. */
   mediaRebuilds(count: number): void;
+  /** A question to another member, from its asking to what became of it. */
+  peerAsk(result: PeerAskLabel, seconds: number): void;
+  seat(result: SeatLabel): void;
   /** From a frame's coming at the bridge leg to its picture being finished. */
   mediaFrameTime(seconds: number): void;
 }

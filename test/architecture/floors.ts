@@ -4,9 +4,19 @@ import { resolveImport, type SourceFile } from './source-tree.ts';
 const floors: readonly (readonly string[])[] = [
   ['base'],
   ['domain'],
-  ['tgv1', 'rest', 'sleep-wire', 'signal-wire', 'peer-wire', 'call-token', 'link-wire', 'video'],
+  [
+    'tgv1',
+    'rest',
+    'sleep-wire',
+    'signal-wire',
+    'peer-wire',
+    'call-token',
+    'link-wire',
+    'cluster-wire',
+    'video',
+  ],
   ['device', 'ports', 'client', 'codec'],
-  ['actor', 'store', 'workers', 'webhooks', 'media-link'],
+  ['actor', 'store', 'workers', 'webhooks', 'media-link', 'cluster'],
   ['operations', 'relay'],
   ['http', 'sleep-gateway', 'signal-gateway', 'media-legs', 'ops'],
   ['server', 'media-server'],
@@ -39,6 +49,10 @@ function importViolation(path: string, specifier: string): string[] {
 const doors: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^src\/base\/uws\.ts$/,
   'node-av': /^src\/codec\//,
+  '@nats-io/transport-node': /^src\/cluster\//,
+  '@nats-io/nats-core': /^src\/cluster\//,
+  '@nats-io/jetstream': /^src\/cluster\//,
+  '@nats-io/kv': /^src\/cluster\//,
   ws: /^src\/(?:media-legs\/web-socket\.ts$|cli\/)/,
 };
 

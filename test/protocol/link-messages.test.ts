@@ -1,4 +1,4 @@
-/** Messages of the link as bytes, written out by another hand: maps with two bytes of length, the shortest of the rest. */
+/** Messages of the link as bytes, written out by another hand. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionId } from '../../src/domain/ids.ts';
@@ -10,14 +10,7 @@ import {
   type ServerMessage,
 } from '../../src/link-wire/link-message.ts';
 import { LinkReader } from '../../src/link-wire/link-reader.ts';
-
-const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
-const word = (text: string): Buffer => Buffer.concat([Buffer.of(0xa0 + text.length), Buffer.from(text)]);
-
-function map(...entries: (readonly [string, Buffer])[]): Buffer {
-  const parts = entries.flatMap(([key, value]) => [word(key), value]);
-  return Buffer.concat([Buffer.of(0xde, 0, entries.length), ...parts]);
-}
+import { hex, map, word } from '../support/msgpack-bytes.ts';
 
 function framed(payload: Buffer): Buffer {
   const length = Buffer.alloc(4);

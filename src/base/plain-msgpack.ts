@@ -1,13 +1,30 @@
 /**
- * Whether bytes are one value of msgpack that is safe to build: none of the extensions, by which regular expressions and
- * the like are made, no list that says it is longer than the bytes there are, and nothing nested deeper than messages
- * are. Looked at before the library builds anything: the media process may be in a stranger's hand.
+ * Values as bytes of msgpack, and back, where the bytes may be a stranger's. Before the library builds anything they are
+ * looked at: they are one value, with none of the extensions, by which regular expressions and the like are made, no
+ * list that says it is longer than the bytes there are, and nothing nested deeper than messages are.
  */
+import { Packr } from 'msgpackr';
 
-/** Values within one another in any message of the link. */
+/** Values within one another in any message. */
 const depthMax = 8;
+const packr = new Packr({ useRecords: false });
 
-export function isPlainMsgpack(bytes: Uint8Array): boolean {
+/** Of plain values: no undefined, no class but Buffer and Uint8Array. */
+export function packPlain(value: object): Buffer {
+  return packr.pack(value);
+}
+
+/** Undefined: it is no plain value. Bytes in the value are Buffers, and parts of `bytes`. */
+export function unpackPlain(bytes: Uint8Array): unknown {
+  if (!isPlainMsgpack(bytes)) return undefined;
+  try {
+    return packr.unpack(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function isPlainMsgpack(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   /** Values that are still to come in each list that is open, and before it the one value itself. */
   const due = [1];

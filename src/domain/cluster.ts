@@ -1,0 +1,69 @@
+/** Several processes or nodes that are one server. Source: cluster.md. */
+import type { ConnectionTimes } from './connectivity.ts';
+import type { SessionId } from './ids.ts';
+
+/**
+ * One life of one process: a member that starts again is another. `<node>/<process>@<incarnation>`; the process is 0 on a
+ * node that is one process, or does the work of which there is one a machine, and the incarnation is its own forever.
+ */
+export type MemberId = string & { readonly brand: 'MemberId' };
+
+export type ConnectionKind = 'sleep' | 'signal';
+
+/** Where a device's open session is. */
+export interface Seat {
+  readonly member: MemberId;
+  /** The name that events tell: a device has one sleep session a node. */
+  readonly node: string;
+  readonly session: SessionId;
+  readonly epoch: number;
+  /** Wall milliseconds: of two claims of one seat the later login wins. */
+  readonly loginAtMs: number;
+}
+
+/**
+ * What all members know of one connection of one device. Signal has one seat at most; sleep one a node, and
+ * `sleepSeatsMax` in all. Times are the latest over all seats.
+ */
+export interface SharedConnection extends ConnectionTimes {
+  /** Of the newest seat there ever was; 0: no login yet. */
+  readonly epoch: number;
+  /** Oldest epoch first. */
+  readonly seats: readonly Seat[];
+}
+
+export interface DeviceRow {
+  readonly sleep: SharedConnection;
+  readonly signal: SharedConnection;
+}
+
+/** `lost`: its lease is gone, and its sessions are being closed. */
+export type MemberState = 'up' | 'draining' | 'lost';
+
+/** What a member says of itself, and what others make of it. */
+export interface MemberStatus {
+  readonly member: MemberId;
+  readonly node: string;
+  /** The number of the process among those of its node. */
+  readonly process: number;
+  readonly state: MemberState;
+  readonly version: string;
+  /** Wall milliseconds. */
+  readonly startedAtMs: number;
+  readonly sleepSessions: number;
+  readonly signalSessions: number;
+  /** Changes that it has not yet brought to where all can see them. */
+  readonly outboxLength: number;
+  /** Events of the log that it has not seen yet. */
+  readonly eventLag: number;
+  /** Milliseconds since its lease was last seen renewed; 0: this is the member that tells. */
+  readonly leaseAgeMs: number;
+}
+
+/** `node` may hold any character; the process is a number, and the incarnation letters, digits and dashes. */
+const memberIdForm = /^.{1,255}\/\d{1,4}@[\w-]{1,64}$/su;
+
+/** Null: no member's id. */
+export function parseMemberId(text: string): MemberId | null {
+  return memberIdForm.test(text) ? (text as MemberId) : null;
+}
