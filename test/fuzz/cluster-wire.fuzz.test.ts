@@ -1,0 +1,120 @@
+/**
+ * What comes from another member, right and spoilt: whatever it is, a decoder throws nothing, says what is wrong in a
+ * sentence, and what it lets through is a value that is written and read again as the same one. The canary is a decoder
+ * that lets everything through that is msgpack.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { unpackPlain } from '../../src/base/plain-msgpack.ts';
+import { succeed, type Outcome } from '../../src/base/outcome.ts';
+import { decodePeerHello, encodePeerHello } from '../../src/cluster-wire/peer-hello.ts';
+import { decodePeerMessage, encodePeerMessage } from '../../src/cluster-wire/peer-message.ts';
+import * as stored from '../../src/cluster-wire/stored-values.ts';
+import { memberOne, peerMessages } from '../support/peer-messages.ts';
+import { chanceFrom, type Chance } from '../support/seeded-random.ts';
+import { storedValues } from '../support/stored-values.ts';
+
+const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
+const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 20_000);
+
+interface Codec {
+  readonly decode: (bytes: Uint8Array) => Outcome<unknown, string>;
+  readonly encode: (value: never) => Uint8Array;
+}
+
+const codecs: readonly Codec[] = [
+  { decode: decodePeerMessage, encode: encodePeerMessage },
+  { decode: decodePeerHello, encode: encodePeerHello },
+  {
+    decode: stored.decodeDeviceRow,
+    encode: ({ deviceId, row }: stored.StoredRow) => stored.encodeDeviceRow(deviceId, row),
+  },
+  { decode: stored.decodeSharedEvent, encode: stored.encodeSharedEvent },
+  { decode: stored.decodeMemberStatus, encode: stored.encodeMemberStatus },
+  { decode: stored.decodeBeats, encode: stored.encodeBeats },
+  { decode: stored.decodeWakeupRecord, encode: stored.encodeWakeupRecord },
+  { decode: stored.decodeDeviceCalls, encode: stored.encodeDeviceCalls },
+];
+
+const goodBytes: readonly Uint8Array[] = [
+  ...peerMessages.map(encodePeerMessage),
+  encodePeerHello({ kind: 'hello', member: memberOne, release: '0.1.0' }),
+  encodePeerHello({ kind: 'refused', sentence: 'no' }),
+  ...storedValues.map(({ bytes }) => bytes),
+];
+
+const strangeBytes = [
+  0x00, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc6, 0xc7, 0xcb, 0xcf, 0xd4, 0xdd, 0xdf, 0xff,
+];
+
+function spoil(chance: Chance, good: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(good);
+  const at = chance.below(bytes.length);
+  switch (chance.below(6)) {
+    case 0:
+      return bytes.subarray(0, at);
+    case 1:
+      bytes[at] = strangeBytes[chance.below(strangeBytes.length)] ?? 0;
+      return bytes;
+    case 2:
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << chance.below(8));
+      return bytes;
+    case 3:
+      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + chance.below(8))]);
+    case 4: {
+      const other = goodBytes[chance.below(goodBytes.length)] ?? bytes;
+      return Buffer.concat([bytes.subarray(0, at), other.subarray(chance.below(other.length))]);
+    }
+    default:
+      return Buffer.from([1, ...Array.from({ length: chance.below(60) }, () => chance.below(256))]);
+  }
+}
+
+interface Sightings {
+  read: number;
+  refused: number;
+}
+
+/** Null: all was in order; else what was not. */
+function look({ decode, encode }: Codec, bytes: Uint8Array, seen: Sightings): string | null {
+  const read = decode(bytes);
+  if (!read.ok) {
+    seen.refused += 1;
+    return read.error === '' ? 'nothing was said of what is wrong' : null;
+  }
+  seen.read += 1;
+  const again = decode(encode(read.value as never));
+  return isDeepStrictEqual(again, read) ? null : 'another value than was read';
+}
+
+function fuzz(seen: Sightings, tried: readonly Codec[] = codecs): string | null {
+  const chance = chanceFrom(seed);
+  for (let round = 0; round < rounds; round += 1) {
+    const good = goodBytes[round % goodBytes.length] ?? Buffer.of(1);
+    const bytes = chance.below(10) === 0 ? good : spoil(chance, good);
+    for (const codec of tried) {
+      try {
+        const fault = look(codec, bytes, seen);
+        if (fault !== null) return `seed ${seed}, round ${round}: ${fault}`;
+      } catch (error) {
+        return `seed ${seed}, round ${round}: thrown: ${String(error)}`;
+      }
+    }
+  }
+  return null;
+}
+
+test('what another member says is a value that can be said again, or is refused in words', () => {
+  const seen: Sightings = { read: 0, refused: 0 };
+  assert.equal(fuzz(seen), null);
+  assert.ok(seen.read > rounds / 10 && seen.refused > rounds, JSON.stringify(seen));
+});
+
+test('the fuzzer finds a decoder that lets through what is no message', () => {
+  const careless: Codec = {
+    decode: (bytes) => succeed(unpackPlain(bytes.subarray(1))),
+    encode: encodePeerMessage,
+  };
+  assert.match(String(fuzz({ read: 0, refused: 0 }, [careless])), /thrown|another value/);
+});
