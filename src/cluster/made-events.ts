@@ -1,0 +1,27 @@
+/** Events of what nobody's own store has committed: a session that others ended, or one that is claimed again. */
+import type { Clock } from '../base/clock.ts';
+import type { EventDraft } from '../domain/events.ts';
+import { generateEventId, type DeviceId, type ProductId } from '../domain/ids.ts';
+import type { OutboxEvent } from '../ports/outbox.ts';
+
+export class MadeEvents {
+  readonly #clock: Clock;
+  readonly #productOf: (deviceId: DeviceId) => ProductId | null;
+  #made = 0;
+  #lastMs = 0;
+
+  constructor(clock: Clock, productOf: (deviceId: DeviceId) => ProductId | null) {
+    this.#clock = clock;
+    this.#productOf = productOf;
+  }
+
+  make(draft: EventDraft): OutboxEvent {
+    this.#lastMs = Math.max(this.#lastMs, this.#clock.wallMs());
+    this.#made += 1;
+    return {
+      id: generateEventId(this.#lastMs, this.#made),
+      draft,
+      productId: this.#productOf(draft.deviceId),
+    };
+  }
+}

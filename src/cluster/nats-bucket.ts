@@ -1,0 +1,99 @@
+/**
+ * A bucket of JetStream. Reads go to the leader of its stream: a row that is old by a moment would call a session gone
+ * that has just come. But a leader that died is missed for seconds, until the others have chosen the next one: then a
+ * server that follows answers. Source: cluster.md, Ownership.
+ */
+import { JetStreamApiError, type JetStreamManager } from '@nats-io/jetstream';
+import type { Clock } from '../base/clock.ts';
+import { settlesWithin } from '../base/settles-within.ts';
+import { JetStreamSource } from './jetstream-source.ts';
+import type { BucketName } from './nats-names.ts';
+import type { NatsLink } from './nats-link.ts';
+import { readElsewhereMs } from './row-limits.ts';
+import type { BeatBucket, KeptValue, RowBucket } from './row-bucket.ts';
+
+const wrongLastSequence = 10_071;
+/** Asked of JetStream ahead of those that are looked at. */
+const waitingMax = 1000;
+
+export class NatsBucket implements RowBucket, BeatBucket {
+  readonly #link: NatsLink;
+  readonly #stream: string;
+  readonly #subjects: string;
+
+  readonly #clock: Clock;
+
+  constructor(link: NatsLink, name: BucketName, clock: Clock) {
+    this.#link = link;
+    this.#clock = clock;
+    this.#stream = link.names.bucketStream(name);
+    this.#subjects = `$KV.${link.names.bucket(name)}.`;
+  }
+
+  async get(key: string): Promise<KeptValue | null> {
+    const manager = await this.#manager();
+    const query = { last_by_subj: this.#subjects + key };
+    const atLeader = manager.streams.getMessage(this.#stream, query);
+    const found = await this.#orElsewhere(atLeader, () => manager.direct.getMessage(this.#stream, query));
+    return found === null ? null : { bytes: found.data, revision: found.seq };
+  }
+
+  /** The first that answers. Rejects when neither does. */
+  async #orElsewhere<Found>(atLeader: Promise<Found>, read: () => Promise<Found>): Promise<Found> {
+    if (await settlesWithin(this.#clock, readElsewhereMs, atLeader)) return atLeader;
+    return Promise.any([atLeader, read()]);
+  }
+
+  async put(key: string, bytes: Uint8Array, revision: number): Promise<number | null> {
+    this.#mustBeThere();
+    try {
+      const expect = { lastSubjectSequence: revision };
+      const { seq } = await this.#link.jetstream().publish(this.#subjects + key, bytes, { expect });
+      return seq;
+    } catch (error) {
+      if (error instanceof JetStreamApiError && error.code === wrongLastSequence) return null;
+      throw error;
+    }
+  }
+
+  async set(key: string, bytes: Uint8Array): Promise<void> {
+    this.#mustBeThere();
+    await this.#link.jetstream().publish(this.#subjects + key, bytes);
+  }
+
+  async removeAll(prefix: string): Promise<void> {
+    const manager = await this.#manager();
+    await manager.streams.purge(this.#stream, { filter: `${this.#subjects}${prefix}.>` });
+  }
+
+  async position(): Promise<number> {
+    const manager = await this.#manager();
+    const { state } = await manager.streams.info(this.#stream);
+    return state.last_seq;
+  }
+
+  async *since(position: number): AsyncGenerator<KeptValue, void, undefined> {
+    this.#mustBeThere();
+    const tail = await new JetStreamSource(this.#link, this.#stream).open(position, waitingMax);
+    try {
+      if (tail.pending === 0) return;
+      for await (const { data: bytes, sequence: revision, pending } of tail.messages) {
+        yield { bytes, revision };
+        if (pending === 0 || revision >= tail.last) return;
+      }
+      throw new Error('the rows could not be read to their end');
+    } finally {
+      tail.close();
+    }
+  }
+
+  #manager(): Promise<JetStreamManager> {
+    this.#mustBeThere();
+    return this.#link.jetstream().jetstreamManager(false);
+  }
+
+  /** What would wait for the connection to come back is to fail instead. */
+  #mustBeThere(): void {
+    if (this.#link.isAway) throw new Error('NATS is away');
+  }
+}

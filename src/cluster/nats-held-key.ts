@@ -1,0 +1,58 @@
+/**
+ * A key of a bucket that one member holds by compare-and-set: each write expects the revision of its own last one, so
+ * that a write of anybody else ends the holding. Writes come one after another.
+ */
+import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
+import type { KV } from '@nats-io/kv';
+
+export class NatsHeldKey {
+  readonly #bucket: KV;
+  readonly #key: string;
+  #revision: number;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** `revision`: what is there now; 0: nothing. */
+  constructor(bucket: KV, key: string, revision: number) {
+    this.#bucket = bucket;
+    this.#key = key;
+    this.#revision = revision;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** False: somebody else has written it. Rejects while NATS is away; then it may be written or not. */
+  write(value: Uint8Array): Promise<boolean> {
+    return this.#next(async () => {
+      const expected = { previousSeq: this.#revision };
+      this.#revision = await this.#bucket.put(this.#key, value, expected);
+    });
+  }
+
+  /** False: somebody else has written it. */
+  remove(): Promise<boolean> {
+    return this.#next(() => this.#bucket.delete(this.#key, { previousSeq: this.#revision }));
+  }
+
+  #next(change: () => Promise<void>): Promise<boolean> {
+    const done = this.#last.then(change).then(
+      () => true,
+      (error: unknown) => {
+        if (isOtherRevision(error)) return false;
+        throw error;
+      },
+    );
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** A compare-and-set that found something else there. */
+function isOtherRevision(error: unknown): boolean {
+  return (
+    error instanceof JetStreamApiError &&
+    (error.code === JetStreamApiCodes.StreamWrongLastSequence ||
+      error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown)
+  );
+}

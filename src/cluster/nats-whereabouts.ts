@@ -1,0 +1,50 @@
+/** Where devices are, as the rows in NATS say. Source: cluster.md, Ownership and Record. */
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/error-message.ts';
+import type { DeviceRow, SharedConnection } from '../domain/cluster.ts';
+import type { DeviceId } from '../domain/ids.ts';
+import { SharedStateAway, type Whereabouts } from '../ports/whereabouts.ts';
+import type { BeatReader } from './beat-reader.ts';
+import type { DeviceRows } from './device-rows.ts';
+
+export class NatsWhereabouts implements Whereabouts {
+  readonly #rows: DeviceRows;
+  readonly #beats: BeatReader;
+  readonly #clock: Clock;
+  readonly #isAway: () => boolean;
+
+  constructor(rows: DeviceRows, beats: BeatReader, clock: Clock, isAway: () => boolean) {
+    this.#rows = rows;
+    this.#beats = beats;
+    this.#clock = clock;
+    this.#isAway = isAway;
+  }
+
+  find(deviceId: DeviceId, waitMs: number): Promise<DeviceRow> {
+    return this.#within(waitMs, () => this.#rows.find(deviceId));
+  }
+
+  findKept(deviceId: DeviceId, waitMs: number): Promise<DeviceRow> {
+    return this.#within(waitMs, async () => {
+      const { sleep, signal } = await this.#rows.find(deviceId);
+      return { sleep: await this.#heard(deviceId, sleep), signal: await this.#heard(deviceId, signal) };
+    });
+  }
+
+  async #heard(deviceId: DeviceId, row: SharedConnection): Promise<SharedConnection> {
+    const beats = row.seats.map(({ member, session }) => this.#beats.heartbeatOf(member, deviceId, session));
+    const latest = Math.max(row.lastHeartbeatAt ?? 0, ...(await Promise.all(beats)));
+    return latest === 0 ? row : { ...row, lastHeartbeatAt: latest };
+  }
+
+  #within(waitMs: number, read: () => Promise<DeviceRow>): Promise<DeviceRow> {
+    if (this.#isAway()) return Promise.reject(new SharedStateAway('NATS is away'));
+    return new Promise((resolve, reject) => {
+      const giveUp = this.#clock.after(waitMs, () => {
+        reject(new SharedStateAway(`NATS has not answered within ${waitMs} ms`));
+      });
+      const fail = (error: unknown): void => reject(new SharedStateAway(messageOf(error)));
+      void read().then(resolve, fail).finally(giveUp);
+    });
+  }
+}
