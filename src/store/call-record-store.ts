@@ -18,13 +18,19 @@ export interface DeviceCalls {
 
 export class CallRecordStore implements CallRecords {
   readonly #table: CallTable;
+  readonly #refresh: () => void;
   readonly #journal: Journal;
   readonly #slot: JournalSlot<readonly CallSession[]>;
 
-  constructor(state: StateTables, journal: Journal) {
+  /** `refresh`: called before the store is read; where another process writes the calls, it has to see what is new. */
+  constructor(state: StateTables, journal: Journal, refresh: () => void = () => undefined) {
     this.#table = state.calls;
+    this.#refresh = refresh;
     this.#journal = journal;
-    this.#slot = new JournalSlot(journal, (key, sessions) => this.#put(key, sessions));
+    this.#slot = new JournalSlot(journal, {
+      put: (key, sessions) => this.#put(key, sessions),
+      changeOf: (key, sessions) => ({ kind: 'calls', deviceId: key as DeviceId, sessions }),
+    });
   }
 
   read(deviceId: DeviceId): readonly CallSession[] {
@@ -56,6 +62,7 @@ export class CallRecordStore implements CallRecords {
   }
 
   #findStored(deviceId: DeviceId): readonly CallSession[] {
+    this.#refresh();
     const row = this.#table.get(Buffer.from(deviceId));
     return row === undefined ? [] : decodeCalls(deviceId, row);
   }

@@ -4,14 +4,20 @@
  */
 import { sleepEvent, signalEvent } from '../device/session-event.ts';
 import { reduceConnection, type SessionChange } from '../device/connection-session.ts';
+import type { ConnectionKind, MemberId } from '../domain/cluster.ts';
 import type { ConnectionRecord } from '../domain/connectivity.ts';
 import type { EventDraft } from '../domain/events.ts';
 import type { DeviceId } from '../domain/ids.ts';
 import type { ConnectionRecords } from '../ports/connection-records.ts';
-import { findConnectionRecord, putConnectionRecord, type ConnectionTables } from './connection-rows.ts';
+import {
+  findConnectionRecord,
+  findOwnRecord,
+  putConnectionRecord,
+  type ConnectionTables,
+} from './connection-rows.ts';
 import type { Journal } from './journal.ts';
 import { JournalSlot } from './journal-slot.ts';
-import type { ConnectionKind, StateTables } from './state-tables.ts';
+import type { StateTables } from './state-tables.ts';
 import { closeSessionsSlice } from './store-limits.ts';
 
 export class ConnectionRecordStore implements ConnectionRecords {
@@ -19,17 +25,28 @@ export class ConnectionRecordStore implements ConnectionRecords {
   readonly #journal: Journal;
   readonly #kind: ConnectionKind;
   readonly #slot: JournalSlot<ConnectionRecord>;
+  readonly #member: MemberId | null;
 
-  constructor(state: StateTables, kind: ConnectionKind, journal: Journal) {
+  /** `member`: who this process is among several that write the store; null: it writes it alone. */
+  constructor(state: StateTables, kind: ConnectionKind, journal: Journal, member: MemberId | null = null) {
     const tables = state.connections[kind];
     this.#tables = tables;
     this.#journal = journal;
     this.#kind = kind;
-    this.#slot = new JournalSlot(journal, (key, record) => putConnectionRecord(tables, key, record));
+    this.#member = member;
+    this.#slot = new JournalSlot(journal, {
+      put: (key, record) => putConnectionRecord(tables, key, record),
+      changeOf: (key, record) => ({
+        kind: 'connection',
+        connection: kind,
+        deviceId: key as DeviceId,
+        record,
+      }),
+    });
   }
 
   read(deviceId: DeviceId): ConnectionRecord | null {
-    return this.#slot.get(deviceId) ?? findConnectionRecord(this.#tables, deviceId);
+    return this.#slot.get(deviceId) ?? this.#findStored(deviceId);
   }
 
   write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
@@ -46,7 +63,7 @@ export class ConnectionRecordStore implements ConnectionRecords {
   }
 
   /**
-   * Ends every session that a crash left open, at `atMs` wall milliseconds, as lost with its node, and resolves to
+   * Ends every session that a crash of the only process left open, at `atMs` wall milliseconds, as lost with its node, and resolves to
    * their number when that is committed. Before any listener accepts. Done again after another crash it finishes what
    * is left and repeats nothing.
    */
@@ -77,6 +94,12 @@ export class ConnectionRecordStore implements ConnectionRecords {
       if (effect.kind === 'save' && effect.change !== null)
         this.write(deviceId, step.record, this.#eventOf(deviceId, node, effect.change));
     return 1;
+  }
+
+  #findStored(deviceId: DeviceId): ConnectionRecord | null {
+    return this.#member === null
+      ? findConnectionRecord(this.#tables, deviceId)
+      : findOwnRecord(this.#tables, deviceId, this.#member);
   }
 
   #eventOf(deviceId: DeviceId, node: string, change: SessionChange<'node_lost'>): EventDraft {

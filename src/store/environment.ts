@@ -7,13 +7,20 @@
  * byte. Values are msgpack arrays. `eventTurnBatching` is off: with it on, lmdb keeps a promise of its own that
  * nobody holds, and a full disk would end the process with an unhandled rejection. A synchronous write blocks
  * its thread for as long as anybody else writes: it is for worker threads and for a store at rest.
+ *
+ * Where several processes write a file, the disk has each commit before the next begins, without `overlappingSync`: with
+ * it, a process that is killed while it waits for the disk takes the right to write from others for good.
  */
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Packr } from 'msgpackr';
+import { CommitOrder } from './commit-order.ts';
 
 export type Table<Row> = Database<Row, Buffer>;
 
-export type EnvironmentMode = 'write' | 'read-only';
+/** `shared`: other processes write it too, and open it so. */
+export type EnvironmentMode = 'write' | 'shared' | 'read-only';
+
+const outOfOrder = Symbol('out of order');
 
 const environmentOptions = {
   keyEncoding: 'binary',
@@ -34,13 +41,24 @@ export interface Sight {
 export class Environment {
   readonly #root: RootDatabase<unknown, Buffer>;
   readonly #path: string;
+  /** Null: no other process writes the file. */
+  #order: CommitOrder | null = null;
+  /** Transactions: told of one that ends when the file is closed, the package would throw where nobody catches. */
+  readonly #underWay = new Set<Promise<unknown>>();
   /** Nothing may be read any more: the package would reset a transaction that is gone. */
   #isClosing = false;
 
   /** Makes the file where there is none, unless read-only. Throws what LMDB throws. */
   constructor(path: string, mode: EnvironmentMode) {
     this.#path = path;
-    this.#root = open({ ...environmentOptions, path, readOnly: mode === 'read-only' });
+    if (mode !== 'shared') {
+      this.#root = open({ ...environmentOptions, path, readOnly: mode === 'read-only' });
+      return;
+    }
+    this.#root = open({ ...environmentOptions, path, overlappingSync: false });
+    this.#order = new CommitOrder(this.#root, path);
+    // Of those who write already, none has to meet what this one has put out of order.
+    this.transactionSync(() => undefined);
   }
 
   /** Makes the table where there is none, unless read-only. */
@@ -61,20 +79,22 @@ export class Environment {
   /**
    * Puts and removes of `write` are committed together, or the promise rejects and none of them is there. It resolves
    * when the disk has them. `sight` is told before that, in the first turn of the loop in which they are visible, and
-   * so proof against `kill -9`: the writer thread wakes the loop then.
+   * so proof against `kill -9`: the writer thread wakes the loop then. A shared file has a transaction of its own for
+   * it, in which `write` is called.
    */
   async batch(write: () => void, sight: Sight | null = null): Promise<void> {
+    if (this.#order !== null) return this.transaction(write, sight);
     const commit = settle(this.#root.batch(write));
     const look = sight === null ? null : this.#lookForIt(sight);
     try {
       await commit;
     } finally {
-      if (look !== null) clearImmediate(look.immediate);
+      stopLooking(look);
     }
   }
 
   /** An immediate without a claim on the loop runs in every turn there is, and makes none. */
-  #lookForIt(sight: Sight): { immediate: NodeJS.Immediate } {
+  #lookForIt(sight: Sight): Looking {
     const look = (): void => {
       if (this.#isClosing) return;
       this.refresh();
@@ -86,16 +106,48 @@ export class Environment {
   }
 
   /**
-   * Reads and writes with nobody writing in between; never blocks the loop while it waits for its turn.
-   * `act` decides before its first write and does not throw after it.
+   * Reads and writes with nobody writing in between, in this process or another; never blocks the loop while it waits
+   * for its turn, but others wait for the loop. When `act` throws, nothing has changed. `sight` as for a batch.
    */
-  transaction<Result>(act: () => Result): Promise<Result> {
-    return settle(this.#root.transaction(act));
+  async transaction<Result>(act: () => Result, sight: Sight | null = null): Promise<Result> {
+    for (;;) {
+      const result = await this.#tracked(this.#transactOnce(act, sight));
+      if (result !== outOfOrder) return result;
+    }
+  }
+
+  async #transactOnce<Result>(act: () => Result, sight: Sight | null): Promise<Result | typeof outOfOrder> {
+    let look: Looking | null = null;
+    const commit = this.#root.childTransaction(() => {
+      const result = this.#inOrder(act);
+      if (sight !== null && result !== outOfOrder) look = this.#lookForIt(sight);
+      return result;
+    });
+    try {
+      return await settle(commit);
+    } finally {
+      stopLooking(look);
+    }
+  }
+
+  async #tracked<Result>(commit: Promise<Result>): Promise<Result> {
+    this.#underWay.add(commit);
+    try {
+      return await commit;
+    } finally {
+      this.#underWay.delete(commit);
+    }
   }
 
   /** Blocks this thread until it is on disk. When `act` throws, nothing has changed. */
   transactionSync<Result>(act: () => Result): Result {
-    return this.#root.transactionSync(act);
+    let result = this.#root.transactionSync(() => this.#inOrder(act));
+    while (result === outOfOrder) result = this.#root.transactionSync(() => this.#inOrder(act));
+    return result;
+  }
+
+  #inOrder<Result>(act: () => Result): Result | typeof outOfOrder {
+    return this.#order === null || this.#order.isKept() ? act() : outOfOrder;
   }
 
   /** Reads in `act` and in what it yields see one moment of the store. */
@@ -114,10 +166,19 @@ export class Environment {
   }
 
   /** Waits for outstanding writes and the disk. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#isClosing = true;
-    return this.#root.close();
+    await Promise.allSettled(this.#underWay);
+    await this.#root.close();
   }
+}
+
+interface Looking {
+  immediate: NodeJS.Immediate;
+}
+
+function stopLooking(looking: Looking | null): void {
+  if (looking !== null) clearImmediate(looking.immediate);
 }
 
 export type SnapshotOptions = { readonly transaction: ReturnType<RootDatabase['useReadTransaction']> };

@@ -69,11 +69,26 @@ export class EventRetention {
   #newestToForget(): LoggedEvent | null {
     const { log, maxCount } = this.#parts;
     const excess = log.head - log.oldest + 1 - maxCount;
-    if (excess > 0) return this.#stored.find(log.oldest + Math.min(excess, forgetEventsSlice) - 1);
-    if (!this.#isTooOld(this.#stored.find(log.oldest))) return null;
+    if (excess > 0) return this.#newestOf(excess);
+    if (!this.#isTooOld(this.#oldest())) return null;
     const slice = this.#stored.read(log.oldest - 1, forgetEventsSlice, log.head);
     const firstKept = slice.findIndex((event) => !this.#isTooOld(event));
     return slice.at(firstKept === -1 ? -1 : firstKept - 1) ?? null;
+  }
+
+  /** At most a slice of so many sequences from the oldest; a mirrored log has some that are no event. */
+  #newestOf(excess: number): LoggedEvent | null {
+    const { oldest } = this.#parts.log;
+    const last = oldest + Math.min(excess, forgetEventsSlice) - 1;
+    const found = this.#stored.find(last) ?? this.#stored.read(oldest - 1, forgetEventsSlice, last).at(-1);
+    if (found !== undefined) return found;
+    const first = this.#oldest();
+    return first !== null && first.sequence < oldest + excess ? first : null;
+  }
+
+  #oldest(): LoggedEvent | null {
+    const { oldest, head } = this.#parts.log;
+    return this.#stored.read(oldest - 1, 1, head)[0] ?? null;
   }
 
   #isTooOld(event: LoggedEvent | null): boolean {

@@ -25,28 +25,27 @@ export interface PlacedEvents {
 
 export class EventWriter {
   readonly #tables: EventTables;
-  readonly #productOf: (deviceId: DeviceId) => ProductId | null;
-  #sequence: number;
+  readonly #stored: StoredEvents;
+  #sequence = 0;
   /** Of the newest id: the wall clock may step back, ids do not. */
-  #idMs: number;
+  #idMs = 0;
 
-  /** `productOf`: the device's product now; what it throws counts as none. Throws when the store cannot be read. */
-  constructor(state: StateTables, productOf: (deviceId: DeviceId) => ProductId | null) {
+  /** Throws when the store cannot be read. */
+  constructor(state: StateTables) {
     assert(state.events !== null, 'a store that is written has a log');
     this.#tables = state.events;
-    this.#productOf = productOf;
-    const newest = new StoredEvents(state).newest();
-    this.#sequence = newest.sequence;
-    this.#idMs = newest.idMs;
+    this.#stored = new StoredEvents(state);
+    this.catchUp();
   }
 
-  /** Never throws. */
-  productOf(deviceId: DeviceId): ProductId | null {
-    try {
-      return this.#productOf(deviceId);
-    } catch {
-      return null;
-    }
+  /**
+   * Goes on from what is in the log. Where others write it too: in the transaction in which the events are placed.
+   * Throws when it cannot be read.
+   */
+  catchUp(): void {
+    const { sequence, idMs } = this.#stored.newest();
+    this.#sequence = sequence;
+    this.#idMs = idMs;
   }
 
   /** Call it once a batch, and then only put what it returns. Throws when the store cannot be read, and has placed none. */
@@ -67,11 +66,11 @@ export class EventWriter {
     for (const [deviceId, row] of seqs) void this.#tables.seqs.put(Buffer.from(deviceId), row);
   }
 
-  /** Whether the batch with these is visible. Never throws. */
+  /** Whether the batch with these is visible: they, and not what another put there. Never throws. */
   isVisible({ events }: PlacedEvents): boolean {
     const last = events.at(-1);
     try {
-      return last !== undefined && this.#tables.events.getBinaryFast(eventKey(last.sequence)) !== undefined;
+      return last !== undefined && this.#tables.events.get(eventKey(last.sequence))?.[0] === last.id;
     } catch {
       return false;
     }

@@ -4,18 +4,14 @@
  */
 import type { EventDraft } from '../domain/events.ts';
 import type { ProductId } from '../domain/ids.ts';
+import type { CommitEntry, EntryChange } from './committer.ts';
 
 /** What the journal holds of one write, until it is committed. */
-export interface JournalEntry {
-  readonly event: EventDraft | null;
-  /** What the event's device was of when it happened; null: nothing, or there is no event. */
-  readonly productId: ProductId | null;
+export interface JournalEntry extends CommitEntry {
   /** Made when somebody waits for it. */
   waiter: Waiter | null;
   /** It is in a batch, and what it says is fixed. */
   isHandedOver: boolean;
-  /** Inside a batch. Never throws. */
-  put(): void;
   /** Once it is committed. */
   settle(): void;
 }
@@ -35,15 +31,21 @@ export interface EntryTaker {
   committedOf(entry: JournalEntry): Promise<void>;
 }
 
+/** How a table takes its values; both never throw. */
+export interface SlotTable<Value> {
+  /** Writes one value, inside a batch. */
+  put(key: string, value: Value): void;
+  changeOf(key: string, value: Value): EntryChange;
+}
+
 export class JournalSlot<Value> {
   readonly #journal: EntryTaker;
-  readonly #put: (key: string, value: Value) => void;
+  readonly #table: SlotTable<Value>;
   readonly #newest = new Map<string, SlotEntry<Value>>();
 
-  /** `put`: writes one value, inside a batch; never throws. */
-  constructor(journal: EntryTaker, put: (key: string, value: Value) => void) {
+  constructor(journal: EntryTaker, table: SlotTable<Value>) {
     this.#journal = journal;
-    this.#put = put;
+    this.#table = table;
   }
 
   /** The newest value that is not committed; undefined: ask the table. */
@@ -59,7 +61,7 @@ export class JournalSlot<Value> {
   /** Behind everything written so far. `event` is committed with it, or neither is. */
   write(key: string, value: Value, event: EventDraft | null, isAwaited: boolean): void {
     const productId = this.#journal.productOf(event);
-    const entry = new SlotEntry(this.#newest, this.#put, key, value, event, productId);
+    const entry = new SlotEntry(this.#newest, this.#table, key, value, event, productId);
     this.#newest.set(key, entry);
     this.#journal.take(entry, isAwaited);
   }
@@ -88,27 +90,31 @@ class SlotEntry<Value> implements JournalEntry {
   waiter: Waiter | null = null;
   isHandedOver = false;
   readonly #newest: Map<string, SlotEntry<Value>>;
-  readonly #put: (key: string, value: Value) => void;
+  readonly #table: SlotTable<Value>;
   readonly #key: string;
 
   constructor(
     newest: Map<string, SlotEntry<Value>>,
-    put: (key: string, value: Value) => void,
+    table: SlotTable<Value>,
     key: string,
     value: Value,
     event: EventDraft | null,
     productId: ProductId | null,
   ) {
     this.#newest = newest;
-    this.#put = put;
+    this.#table = table;
     this.#key = key;
     this.value = value;
     this.event = event;
     this.productId = productId;
   }
 
+  change(): EntryChange {
+    return this.#table.changeOf(this.#key, this.value);
+  }
+
   put(): void {
-    this.#put(this.#key, this.value);
+    this.#table.put(this.#key, this.value);
   }
 
   settle(): void {

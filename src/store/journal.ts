@@ -14,9 +14,8 @@
 import { BoundedQueue } from '../base/bounded-queue.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { EventDraft, LoggedEvent } from '../domain/events.ts';
-import type { ProductId } from '../domain/ids.ts';
-import type { Sight } from './environment.ts';
-import type { EventWriter, PlacedEvents } from './event-writer.ts';
+import type { DeviceId, ProductId } from '../domain/ids.ts';
+import type { Committer, EntryChange } from './committer.ts';
 import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
 import {
   collectedMax,
@@ -28,12 +27,9 @@ import {
 
 export interface JournalParts {
   readonly clock: Clock;
-  readonly events: EventWriter;
-  /**
-   * Commits what `write` puts, all or nothing: it rejects when none of it is there. `sight` is told where it is
-   * committed, and visible, before the disk has it, which the promise waits for.
-   */
-  readonly batch: (write: () => void, sight: Sight | null) => Promise<void>;
+  readonly committer: Committer;
+  /** The device's product now; null: it has none. What it throws counts as none. */
+  readonly productOf: (deviceId: DeviceId) => ProductId | null;
   /** Entries in memory past which the store is overloaded. */
   readonly backlogMax: number;
   /** Entries handed over at once; `commitWritesMax` unless a test wants another size. */
@@ -49,8 +45,6 @@ export class Journal implements EntryTaker {
   /** Not yet handed over. The journal's own bound is `isOverloaded`: nothing that happened is refused. */
   readonly #pending = new BoundedQueue<JournalEntry>(Infinity);
   #batch: JournalEntry[] = [];
-  /** Of the batch; null: not yet placed. */
-  #placed: PlacedEvents | null = null;
   #last: JournalEntry | null = null;
   #phase: Phase = 'idle';
   #isAwaited = false;
@@ -92,7 +86,12 @@ export class Journal implements EntryTaker {
   }
 
   productOf(event: EventDraft | null): ProductId | null {
-    return event === null ? null : this.#parts.events.productOf(event.deviceId);
+    if (event === null) return null;
+    try {
+      return this.#parts.productOf(event.deviceId);
+    } catch {
+      return null;
+    }
   }
 
   take(entry: JournalEntry, isAwaited: boolean): void {
@@ -145,24 +144,18 @@ export class Journal implements EntryTaker {
   }
 
   async #commit(): Promise<void> {
-    const { events, batch, clock } = this.#parts;
+    const { committer, clock } = this.#parts;
+    const batch = this.#batch;
     try {
-      const placed = (this.#placed ??= events.place(this.#batch));
-      await batch(() => this.#put(placed), this.#sightOf(placed));
+      const events = await committer.commit(batch, (seen) => this.#settle(batch, seen));
+      this.#settle(batch, events);
     } catch (error) {
       this.#turn(false, error);
       clock.after(commitRetryMs, () => this.#tryAgain());
       return;
     }
-    this.#settle();
     this.#turn(true, null);
     this.#goOn();
-  }
-
-  /** Nobody but who is told of events is in a hurry. */
-  #sightOf(placed: PlacedEvents): Sight | null {
-    if (placed.events.length === 0) return null;
-    return { isVisible: () => this.#parts.events.isVisible(placed), seen: () => this.#settle() };
   }
 
   /** What was visible is committed, though the disk refused it: it is not put again, and what follows will tell. */
@@ -171,23 +164,16 @@ export class Journal implements EntryTaker {
     else this.#goOn();
   }
 
-  #put(placed: PlacedEvents): void {
-    for (const entry of this.#batch) entry.put();
-    this.#parts.events.put(placed);
-  }
-
-  /** The batch is committed: reads find it in the store, and who waits for it goes on. */
-  #settle(): void {
-    const [committed, placed] = [this.#batch, this.#placed];
-    if (committed.length === 0) return;
+  /** The batch is committed: reads find it in the store, and who waits for it goes on. Once. */
+  #settle(committed: readonly JournalEntry[], events: readonly LoggedEvent[]): void {
+    if (this.#batch !== committed) return;
     this.#batch = [];
-    this.#placed = null;
     if (committed.at(-1) === this.#last) this.#last = null;
     for (const entry of committed) {
       entry.settle();
       entry.waiter?.resolve();
     }
-    if (placed !== null && placed.events.length > 0) this.#told(placed.events);
+    if (events.length > 0) this.#told(events);
   }
 
   /**
@@ -207,6 +193,8 @@ export class Journal implements EntryTaker {
   }
 }
 
+const unchanged: EntryChange = { kind: 'none' };
+
 class EventEntry implements JournalEntry {
   readonly event: EventDraft;
   readonly productId: ProductId | null;
@@ -216,6 +204,10 @@ class EventEntry implements JournalEntry {
   constructor(event: EventDraft, productId: ProductId | null) {
     this.event = event;
     this.productId = productId;
+  }
+
+  change(): EntryChange {
+    return unchanged;
   }
 
   put(): void {}

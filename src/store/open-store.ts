@@ -1,5 +1,6 @@
 /**
- * The store of one data directory: its lock and its two files. One server has it at a time; the command line
+ * The store of one data directory: its lock and its two files. One server has it at a time, whose processes may be
+ * several: then the one that supervises them holds the lock, and LMDB has them write in turns. The command line
  * may look on read-only meanwhile, which LMDB allows between processes. Source: running.md, Data.
  */
 import { existsSync } from 'node:fs';
@@ -22,17 +23,26 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Who holds the directory's lock; `held`: the process that started this one, and others that write beside it. */
+export interface StoreLock {
+  readonly lock: 'taken' | 'held';
+}
+
 /**
  * Makes what is not there. Throws a StoreOpenError, a sentence for the operator, when the directory is not ours,
  * is in use by another server, or cannot be opened.
  */
-export function openStore(path: string): Store {
+export function openStore(path: string, { lock }: StoreLock = { lock: 'taken' }): Store {
   const { directory, modeBefore } = prepareDataDirectory(path);
-  const lock = new ServerLock(directory);
+  const own = lock === 'taken' ? new ServerLock(directory) : null;
   try {
-    return { directory, modeBefore, ...openTables(directory, 'write', () => lock.release()) };
+    return {
+      directory,
+      modeBefore,
+      ...openTables(directory, own === null ? 'shared' : 'write', () => own?.release()),
+    };
   } catch (error) {
-    lock.release();
+    own?.release();
     throw error;
   }
 }

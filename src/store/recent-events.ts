@@ -16,9 +16,12 @@ export class RecentEvents {
     return this.#events[this.#start]?.sequence ?? null;
   }
 
-  /** `events` go on where the last ones ended. */
+  /** Where an event does not go on where the last one ended, all before it are dropped. */
   push(events: readonly LoggedEvent[]): void {
+    let last = this.#events.at(-1)?.sequence ?? 0;
     for (const event of events) {
+      if (event.sequence !== last + 1) this.#drop();
+      last = event.sequence;
       this.#events.push(event);
       this.#weight += weightOf(event);
     }
@@ -38,6 +41,12 @@ export class RecentEvents {
   read(after: number, limit: number): LoggedEvent[] {
     const start = this.#start + after + 1 - (this.first ?? after + 1);
     return this.#events.slice(start, start + limit);
+  }
+
+  #drop(): void {
+    this.#events = [];
+    this.#start = 0;
+    this.#weight = 0;
   }
 
   #shift(): number {

@@ -12,6 +12,7 @@ import { ImportReferences } from './import-references.ts';
 import { readDocument } from './registry-document.ts';
 import { parseEntry } from './registry-entry.ts';
 import type { ImportFailure, ImportReport, ImportRequest, ImportResult } from './registry-import-messages.ts';
+import { SeenEntries } from './registry-import-seen.ts';
 import { idKeys, type KindName } from './registry-kinds.ts';
 import { readLines } from './registry-lines.ts';
 import type { RegistryTables } from './registry-tables.ts';
@@ -63,25 +64,39 @@ function importWindow(
   const counts = noCounts();
   let fault: Fault | null = null;
   tables.environment.transactionSync(() => {
-    if (request.replace) tables.clear();
-    fault = putItems(tables, items, counts, onProgress);
+    const seen = request.replace ? beginReplacing(tables) : null;
+    fault = putItems(tables, items, { counts, seen, onProgress });
     if (fault !== null) return ABORT;
+    seen?.removeOthers();
     rememberFile(tables, request.file, window.sha256());
     return undefined;
   });
   return fault ?? { file: request.file, skipped: false, counts };
 }
 
+/** Null: the tables are empty now. Other nodes have to hear of what is not in the file, so there it goes at the end. */
+function beginReplacing(tables: RegistryTables): SeenEntries | null {
+  if (tables.unshared?.isOn === true) return new SeenEntries(tables, tables.unshared);
+  tables.clear();
+  return null;
+}
+
+interface ImportRun {
+  readonly counts: Counts;
+  /** Null: what is there stays. */
+  readonly seen: SeenEntries | null;
+  readonly onProgress: (entries: number) => void;
+}
+
 function putItems(
   tables: RegistryTables,
   items: Iterable<RegistryItem>,
-  counts: Counts,
-  onProgress: (entries: number) => void,
+  { counts, seen, onProgress }: ImportRun,
 ): Fault | null {
-  const references = new ImportReferences((kind, id) => tables.has(kind, id));
+  const references = new ImportReferences((kind, id) => (seen ?? tables).has(kind, id));
   let entries = 0;
   for (const item of items) {
-    const fault = item.ok ? putItem(tables, references, item) : item;
+    const fault = item.ok ? putItem(tables, references, item, seen) : item;
     if (fault !== null) return fault;
     if (item.ok) counts[item.kind] += 1;
     entries += 1;
@@ -97,10 +112,12 @@ function putItem(
   tables: RegistryTables,
   references: ImportReferences,
   { where, kind, json }: Item,
+  seen: SeenEntries | null,
 ): Fault | null {
   const entry = parseEntry(kind, json);
   if (!entry.ok) return { ...entry.error, where: describePlace(where), kind, id: idInFile(kind, json) };
   const id = tables.put(kind, entry.value);
+  seen?.add(kind, id);
   if (references.note(kind, entry.value, id, where)) return null;
   const reason =
     'comes after too many entries whose applications and products are not there yet: put those first';

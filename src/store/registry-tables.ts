@@ -3,7 +3,11 @@
  * writes for seconds must not hold up the records of who is connected.
  */
 import { join } from 'node:path';
+import { asBinary } from 'lmdb';
 import { Environment, type EnvironmentMode, type SnapshotOptions, type Table } from './environment.ts';
+import { packEntry } from './mirrored-rows.ts';
+import { findUnsharedTables } from './mirrored-tables.ts';
+import { UnsharedEntries } from './mirrored-unshared.ts';
 import { listNames, type EntryOf, type KindName } from './registry-kinds.ts';
 import { rowCodecs, type RowOf } from './registry-rows.ts';
 
@@ -20,6 +24,8 @@ type KindTables = { readonly [Kind in KindName]: Table<RowOf[Kind]> };
 export class RegistryTables {
   readonly environment: Environment;
   readonly kinds: KindTables;
+  /** Null: the store is looked on, and knows nothing of other nodes. */
+  readonly unshared: UnsharedEntries | null;
   readonly #imported: Table<readonly ImportedFile[]>;
 
   constructor(directory: string, mode: EnvironmentMode) {
@@ -35,6 +41,8 @@ export class RegistryTables {
       bridge: open('bridge'),
     };
     this.#imported = this.environment.table('imports');
+    const tables = findUnsharedTables(this.environment);
+    this.unshared = tables === null ? null : new UnsharedEntries(tables);
   }
 
   find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
@@ -46,12 +54,30 @@ export class RegistryTables {
     return this.kinds[kind].getBinaryFast(Buffer.from(id)) !== undefined;
   }
 
-  /** Inside a transaction of the environment only. Returns the entry's id. */
+  /**
+   * Inside a transaction of the environment only. Returns the entry's id. Where other nodes have to hear of it, it is
+   * noted for them, if it has changed.
+   */
   put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): string {
     const codec = rowCodecs[kind];
     const id = codec.id(entry);
-    void this.kinds[kind].put(Buffer.from(id), codec.encode(entry));
+    if (this.unshared?.isOn !== true) void this.kinds[kind].put(Buffer.from(id), codec.encode(entry));
+    else if (this.putRow(kind, id, packEntry(kind, entry))) this.unshared.note(kind, id);
     return id;
+  }
+
+  /** The stored bytes of an entry, in memory of their own. */
+  findRow(kind: KindName, id: string): Buffer | null {
+    return this.kinds[kind].getBinary(Buffer.from(id)) ?? null;
+  }
+
+  /** Inside a transaction of the environment only. Null: the entry goes. False: it was so already. */
+  putRow(kind: KindName, id: string, row: Buffer | null): boolean {
+    const [key, stored] = [Buffer.from(id), this.findRow(kind, id)];
+    if (row === null ? stored === null : stored?.equals(row) === true) return false;
+    const table: Table<unknown> = this.kinds[kind];
+    void (row === null ? table.remove(key) : table.put(key, asBinary(row)));
+    return true;
   }
 
   /** In the order of their ids' bytes, behind `after`, at most `limit`. */
@@ -64,6 +90,12 @@ export class RegistryTables {
     const codec = rowCodecs[kind];
     for (const { key, value } of this.kinds[kind].getRange({ ...options, ...start }))
       yield codec.decode(key.toString(), value);
+  }
+
+  /** At most `limit` ids behind `after`, in the order of their bytes. */
+  ids(kind: KindName, limit: number, after?: string): string[] {
+    const start = after === undefined ? {} : { start: Buffer.from(after), exclusiveStart: true };
+    return Array.from(this.kinds[kind].getKeys({ ...start, limit }), (key) => key.toString());
   }
 
   /** Inside a synchronous transaction of the environment only. */

@@ -29,10 +29,13 @@ export interface CredentialTerms {
 export class RegistryWriter {
   readonly #tables: RegistryTables;
   readonly #store: RegistryStore;
+  readonly #changed: () => void;
 
-  constructor(tables: RegistryTables, store: RegistryStore) {
+  /** `changed`: called after every change, for those who bring it to other nodes. */
+  constructor(tables: RegistryTables, store: RegistryStore, changed: () => void = () => undefined) {
     this.#tables = tables;
     this.#store = store;
+    this.#changed = changed;
   }
 
   /** Adds or replaces an entry; missing: what it refers to. */
@@ -116,6 +119,7 @@ export class RegistryWriter {
   async #change<Result>(act: () => Result): Promise<Result> {
     const result = await this.#tables.environment.transaction(act);
     this.#store.purge();
+    this.#changed();
     return result;
   }
 }

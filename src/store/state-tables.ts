@@ -4,13 +4,13 @@
  * start after a crash finds what was open without a walk through all.
  */
 import { join } from 'node:path';
+import type { ConnectionKind } from '../domain/cluster.ts';
 import type { CallRow, CallTable } from './call-rows.ts';
 import type { ConnectionTables } from './connection-rows.ts';
 import { Environment, type EnvironmentMode } from './environment.ts';
 import type { EventRow, EventTables } from './event-rows.ts';
+import type { OutboxTables } from './outbox-rows.ts';
 import type { WakeupTables } from './wakeup-rows.ts';
-
-export type ConnectionKind = 'sleep' | 'signal';
 
 export const stateFileName = 'state.mdb';
 
@@ -21,6 +21,7 @@ export class StateTables {
   readonly events: EventTables | null;
   #wakeups: WakeupTables | null = null;
   #calls: CallTable | null = null;
+  #outbox: OutboxTables | null = null;
 
   constructor(directory: string, mode: EnvironmentMode) {
     this.environment = new Environment(join(directory, stateFileName), mode);
@@ -40,6 +41,14 @@ export class StateTables {
   /** The same. */
   get calls(): CallTable {
     return (this.#calls ??= this.environment.table<CallRow>('call-sessions'));
+  }
+
+  /** The same; only one of several nodes has them. */
+  get outbox(): OutboxTables {
+    return (this.#outbox ??= {
+      items: this.environment.table('outbox'),
+      places: this.environment.table('outbox-places'),
+    });
   }
 
   #connectionTables(kind: ConnectionKind): ConnectionTables {

@@ -46,14 +46,27 @@ export const collectMsMax = 20;
 export const collectedMax = 32;
 /** Open sessions that are closed between two waits for the store, when a crash left them open. */
 export const closeSessionsSlice = 10_000;
+/** The same where other processes go on, which wait for each commit: a slice is one commit, about 10 ms of the loop. */
+export const lostSessionsSlice = 500;
 
 /** Known wakeups forgotten between two waits for the store, and how often one looks for them. */
 export const forgetWakeupsSlice = 500;
 export const forgetWakeupsMs = 1000;
+/** How often a process counts the wakeups that others have written too. */
+export const countWakeupsMs = 1000;
 
 /** Of the newest events, kept in memory; one counts once more for so many characters of capabilities: about 8 MB. */
 export const recentEventsMax = 2048;
 export const recentEventCharacters = 256;
+/** How often a process looks for events of others, though nobody told it of them, and how many it reads at once. */
+export const refreshLogMs = 1000;
+export const refreshLogSlice = 500;
 /** Events forgotten between two waits for the store, and how often one looks for them. */
 export const forgetEventsSlice = 500;
 export const forgetEventsMs = 1000;
+
+/** Of what comes from other nodes, between two waits for the store: events, fewer than one look of a log tells, and entries. */
+export const mirrorEventsSlice = 400;
+export const mirrorEntriesSlice = 1000;
+/** Entries of the registry that are checked, or noted, between two turns of the loop: about 2 ms of it. */
+export const mirrorCheckSlice = 250;

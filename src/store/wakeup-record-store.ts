@@ -14,7 +14,7 @@ import { countEntries } from './environment.ts';
 import type { Journal } from './journal.ts';
 import { JournalSlot } from './journal-slot.ts';
 import type { StateTables } from './state-tables.ts';
-import { forgetWakeupsMs, forgetWakeupsSlice } from './store-limits.ts';
+import { countWakeupsMs, forgetWakeupsMs, forgetWakeupsSlice } from './store-limits.ts';
 import {
   decodeWakeup,
   encodeWakeup,
@@ -30,7 +30,7 @@ export interface WakeupRecordSettings {
   readonly clock: Clock;
   /** Wakeups known at once, in the store and in memory; then 42901. */
   readonly knownMax: number;
-  /** Commits what `write` puts, all or nothing. */
+  /** Commits what `write` puts, all or nothing; where others write too, nobody does while it reads and puts. */
   readonly batch: (write: () => void) => Promise<void>;
 }
 
@@ -40,12 +40,20 @@ interface Saved {
   readonly replaced: WakeupRecord | null;
 }
 
+interface TimePlace {
+  readonly wallMs: number;
+  readonly key: string;
+}
+
 export class WakeupRecordStore implements WakeupRecords {
   readonly #tables: WakeupTables;
   readonly #journal: Journal;
   readonly #settings: WakeupRecordSettings;
   readonly #slot: JournalSlot<Saved>;
-  /** In the store and on the way there, expired but not yet forgotten ones too. */
+  /**
+   * In the store and on the way there, expired but not yet forgotten ones too. Of those on the way it misses some for a
+   * moment where it is counted anew: the bound is a million, and need not be exact.
+   */
   #known: number;
   #isForgetting = false;
 
@@ -54,7 +62,10 @@ export class WakeupRecordStore implements WakeupRecords {
     this.#journal = journal;
     this.#settings = settings;
     this.#known = countEntries(this.#tables.records);
-    this.#slot = new JournalSlot(journal, (key, saved) => this.#put(key, saved));
+    this.#slot = new JournalSlot(journal, {
+      put: (key, saved) => this.#put(key, saved),
+      changeOf: (key, { record }) => ({ kind: 'wakeup', ...parseWakeupKey(key), record }),
+    });
   }
 
   find(appId: ApplicationId, requestId: RequestId): WakeupRecord | null {
@@ -89,6 +100,11 @@ export class WakeupRecordStore implements WakeupRecords {
     return this.#known >= this.#settings.knownMax || this.#journal.isOverloaded;
   }
 
+  /** Counts again what is in the store, where other processes write it too: between two counts theirs are not seen. */
+  followOthers(): Cancel {
+    return this.#settings.clock.every(countWakeupsMs, () => this.#count());
+  }
+
   /** Forgets expired wakeups from now on, a slice at a time, as fast as the store takes them. */
   start(): Cancel {
     return this.#settings.clock.every(forgetWakeupsMs, () => void this.forgetExpired());
@@ -107,12 +123,21 @@ export class WakeupRecordStore implements WakeupRecords {
     }
   }
 
+  #count(): void {
+    try {
+      this.#known = countEntries(this.#tables.records);
+    } catch {
+      // The count from before stands.
+    }
+  }
+
   async #forgetSlice(): Promise<number> {
     const end = timeKey(this.#settings.clock.wallMs() - wakeupKnownMs + 1, '');
     const times = Array.from(this.#tables.times.getKeys({ end, limit: forgetWakeupsSlice }));
     if (times.length === 0) return 0;
-    const outdated = times.map(parseTimeKey).filter((place) => this.#isOutdated(place));
+    let outdated: TimePlace[] = [];
     await this.#settings.batch(() => {
+      outdated = times.map(parseTimeKey).filter((place) => this.#isOutdated(place));
       for (const time of times) this.#forgetPlace(time);
       for (const { key } of outdated) void this.#tables.records.remove(Buffer.from(key));
     });
@@ -121,7 +146,7 @@ export class WakeupRecordStore implements WakeupRecords {
   }
 
   /** An id that began anew after its 24 hours has another time by now, or will have: then only the old time goes. */
-  #isOutdated({ wallMs, key }: { readonly wallMs: number; readonly key: string }): boolean {
+  #isOutdated({ wallMs, key }: TimePlace): boolean {
     if (this.#slot.get(key) !== undefined) return false;
     const stored = this.#findStored(key);
     return stored !== null && timeOf(stored.begunAtMs) === wallMs;

@@ -1,5 +1,6 @@
 /** What every implementation of the port EventLog keeps to; the stand-in of the tests is one of them. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { EventDraft, LoggedEvent } from '../../src/domain/events.ts';
 import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
@@ -7,8 +8,11 @@ import { recentEventsOfDeviceMax } from '../../src/domain/limits.ts';
 import type { EventLog } from '../../src/ports/event-log.ts';
 import { EventRetention } from '../../src/store/event-retention.ts';
 import { DraftedEventLog } from '../support/drafted-event-log.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import type { StateTables } from '../../src/store/state-tables.ts';
+import { openSharedHouses } from '../support/shared-house.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { temporaryStore, type Ending } from '../support/temporary-store.ts';
+import { temporaryDirectory, temporaryStore, type Ending } from '../support/temporary-store.ts';
 import { draftOf, openJournal } from '../support/test-journal.ts';
 
 interface Implementation {
@@ -28,12 +32,31 @@ function store(t: Ending): Implementation {
       for (const draft of drafts) events.append(draft);
       await journal.allCommitted();
     },
-    async keep(maxCount) {
-      const batch = (write: () => void): Promise<void> => state.environment.batch(write);
-      const bounds = { maxAgeMs: Infinity, maxCount };
-      await new EventRetention(state, { ...bounds, clock: new DrivenClock(), log: events, batch }).forget();
-    },
+    keep: (count) => keepNewest(state, events, count),
   };
+}
+
+/** Two that write one store in turns, as one of them reads it. */
+function processes(t: Ending): Implementation {
+  const [reader, other] = openSharedHouses(t, join(temporaryDirectory(t), 'data'), ['1', '2']);
+  assert(reader !== undefined && other !== undefined);
+  let commits = 0;
+  return {
+    log: reader.events,
+    async commit(...drafts) {
+      const writer = commits++ % 2 === 0 ? other : reader;
+      for (const draft of drafts) writer.events.append(draft);
+      await writer.committed();
+      reader.events.refresh();
+    },
+    keep: (count) => keepNewest(reader.store.state, reader.events, count),
+  };
+}
+
+async function keepNewest(state: StateTables, log: EventStore, maxCount: number): Promise<void> {
+  const batch = (write: () => void): Promise<void> => state.environment.batch(write);
+  const bounds = { maxAgeMs: Infinity, maxCount };
+  await new EventRetention(state, { ...bounds, clock: new DrivenClock(), log, batch }).forget();
 }
 
 function standIn(): Implementation {
@@ -45,7 +68,11 @@ function standIn(): Implementation {
   };
 }
 
-const implementations: Record<string, (t: Ending) => Implementation> = { store, 'stand-in': standIn };
+const implementations: Record<string, (t: Ending) => Implementation> = {
+  store,
+  processes,
+  'stand-in': standIn,
+};
 
 const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
 const drafts = (count: number): EventDraft[] =>

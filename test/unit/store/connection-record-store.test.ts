@@ -6,7 +6,7 @@ import type { EventDraft } from '../../../src/domain/events.ts';
 import type { DeviceId, SessionId } from '../../../src/domain/ids.ts';
 import { ConnectionRecordStore } from '../../../src/store/connection-record-store.ts';
 import { openStore, type Store } from '../../../src/store/open-store.ts';
-import type { ConnectionKind } from '../../../src/store/state-tables.ts';
+import type { ConnectionKind } from '../../../src/domain/cluster.ts';
 import { commitRetryMs } from '../../../src/store/store-limits.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../support/scripted-commits.ts';

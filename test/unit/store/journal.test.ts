@@ -36,7 +36,10 @@ function scripted(t: TestContext, { backlogMax = 10_000 } = {}) {
 }
 
 function slotOf(journal: Journal, name: string, batches: Put[][]): JournalSlot<number> {
-  return new JournalSlot<number>(journal, (key, value) => batches.at(-1)?.push([name, key, value]));
+  return new JournalSlot<number>(journal, {
+    put: (key, value) => batches.at(-1)?.push([name, key, value]),
+    changeOf: () => ({ kind: 'none' }),
+  });
 }
 
 async function isSettled(promise: Promise<void> | null): Promise<boolean> {

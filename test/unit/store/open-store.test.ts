@@ -3,9 +3,11 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ApplicationId } from '../../../src/domain/ids.ts';
+import { prepareDataDirectory } from '../../../src/store/data-directory.ts';
 import { openStore, openStoreReadOnly } from '../../../src/store/open-store.ts';
 import { RegistryStore } from '../../../src/store/registry-store.ts';
 import { RegistryWriter } from '../../../src/store/registry-write.ts';
+import { ServerLock } from '../../../src/store/server-lock.ts';
 import { StoreOpenError } from '../../../src/store/store-open-error.ts';
 import { closedAfter, temporaryDirectory, temporaryStore } from '../../support/temporary-store.ts';
 
@@ -46,4 +48,14 @@ test('looking on where there is no store says what to do and makes nothing', (t)
     () => openStoreReadOnly(directory),
     (error) => error instanceof StoreOpenError && error.message.includes('no store'),
   );
+});
+
+test('processes whose supervisor holds the lock open a store beside each other, and leave the lock to it', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const lock = new ServerLock(prepareDataDirectory(directory).directory);
+  const processes = [1, 2].map(() => closedAfter(t, openStore(directory, { lock: 'held' })));
+  await Promise.all(processes.map((one) => one.close()));
+  assert.throws(() => openStore(directory), StoreOpenError);
+  lock.release();
+  await openStore(directory).close();
 });

@@ -5,7 +5,7 @@ import { wakeupKnownMs } from '../../../src/domain/limits.ts';
 import type { WakeupRecord } from '../../../src/domain/wakeup.ts';
 import type { Journal } from '../../../src/store/journal.ts';
 import { openStore, type Store } from '../../../src/store/open-store.ts';
-import { forgetWakeupsMs } from '../../../src/store/store-limits.ts';
+import { countWakeupsMs, forgetWakeupsMs } from '../../../src/store/store-limits.ts';
 import { WakeupRecordStore, type WakeupRecordSettings } from '../../../src/store/wakeup-record-store.ts';
 import { timeKey, wakeupKey } from '../../../src/store/wakeup-rows.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
@@ -208,6 +208,22 @@ test('a full memory says so, counts each wakeup once, and has room again when th
   clock.stepWall(wakeupKnownMs);
   await wakeups.forgetExpired();
   assert.equal(wakeups.isFull(), false);
+});
+
+test('where others write too, what they have saved counts within a second', async (t) => {
+  const clock = new DrivenClock();
+  const store = temporaryStore(t);
+  const [mine, others] = [1, 2].map(() => open(store, clock, { knownMax: 2 }));
+  assert(mine !== undefined && others !== undefined);
+  const stop = mine.wakeups.followOthers();
+  for (let i = 0; i < 2; i++) others.wakeups.save(app, request(i), wakeupAt(clock), null);
+  await others.journal.allCommitted();
+  assert.equal(mine.wakeups.isFull(), false);
+  assert.notEqual(mine.wakeups.find(app, request(1)), null);
+  clock.advance(countWakeupsMs);
+  assert.equal(mine.wakeups.isFull(), true);
+  stop();
+  assert.equal(clock.pendingTimers, 0);
 });
 
 test('a store that falls behind counts as full', (t) => {

@@ -1,0 +1,196 @@
+/** What every implementation of the port Peers keeps to, whatever it goes over. Messages arrive when they do; time is driven. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { fail, succeed } from '../../src/base/outcome.ts';
+import type { MemberId } from '../../src/domain/cluster.ts';
+import { peerMessageBytesMax, peerQuestionsMax } from '../../src/domain/limits.ts';
+import type { PeerNotice } from '../../src/domain/peer.ts';
+import type { PeerHost, Peers } from '../../src/ports/peers.ts';
+import { callOrder, callRoom } from '../support/call-scene.ts';
+import type { DrivenClock } from '../support/driven-clock.ts';
+import { answers, notices, peerKinds, questions } from '../support/peer-messages.ts';
+import { ScriptedHost } from '../support/scripted-host.ts';
+
+export interface PeersNetwork {
+  readonly clock: DrivenClock;
+  /** Another member; resolves when all others know it, and it them. */
+  join(host: PeerHost): Promise<Peers>;
+  /** It ends, in order or not; resolves when all others know it. */
+  end(peers: Peers): Promise<void>;
+}
+
+/** `t`: ends what was made with the test. */
+export type MakePeersNetwork = (t: TestContext) => Promise<PeersNetwork> | PeersNetwork;
+
+/** Above what a deadline may be late. */
+const lateMsMax = 100;
+
+async function pairOf(t: TestContext, makeNetwork: MakePeersNetwork) {
+  const network = await makeNetwork(t);
+  const hosts = [new ScriptedHost(), new ScriptedHost()] as const;
+  const one = await network.join(hosts[0]);
+  const two = await network.join(hosts[1]);
+  return { network, clock: network.clock, one, two, host: hosts[1], ownHost: hosts[0] };
+}
+
+async function isOpen(ask: Promise<unknown>): Promise<boolean> {
+  return (await Promise.race([ask, Promise.resolve('open')])) === 'open';
+}
+
+export function peersConformance(name: string, makeNetwork: MakePeersNetwork): void {
+  for (const kind of peerKinds)
+    test(`${name}: ${kind} is asked and answered as it was said`, async (t) => {
+      const { one, two, host } = await pairOf(t, makeNetwork);
+      host.isHolding = true;
+      for (const [place, answer] of answers[kind].entries()) {
+        const ask = one.ask(two.self, questions[kind], 1000);
+        await host.askedTimes(place + 1);
+        host.answerHeld(place, answer);
+        assert.deepEqual(await ask, succeed(answer));
+        assert.deepEqual(host.asked.at(-1), questions[kind]);
+      }
+    });
+
+  test(`${name}: members know who lives, themselves among them`, async (t) => {
+    const { network, one, two } = await pairOf(t, makeNetwork);
+    assert.deepEqual(new Set(one.alive()), new Set([one.self, two.self]));
+    assert.deepEqual([one.isAlive(one.self), one.isAlive(two.self)], [true, true]);
+    await network.end(two);
+    assert.deepEqual([one.alive(), one.isAlive(two.self)], [[one.self], false]);
+  });
+
+  test(`${name}: nobody answers for a member that is not there`, async (t) => {
+    const { network, one, two, host } = await pairOf(t, makeNetwork);
+    const stranger = 'node-9/9@never' as MemberId;
+    assert.deepEqual(await one.ask(stranger, questions.expel, 1000), fail('nobody'));
+    await network.end(two);
+    assert.deepEqual(await one.ask(two.self, questions.expel, 1000), fail('nobody'));
+    assert.deepEqual(host.asked, []);
+  });
+
+  test(`${name}: what a member had when it ended may have been done`, async (t) => {
+    const { network, one, two, host } = await pairOf(t, makeNetwork);
+    host.isHolding = true;
+    const ask = one.ask(two.self, questions.wake, 1000);
+    await host.askedTimes(1);
+    await network.end(two);
+    assert.deepEqual(await ask, fail('unanswered'));
+  });
+
+  test(`${name}: a member that does not answer is waited for until the time is up, for each question its own`, async (t) => {
+    const { clock, one, two, host } = await pairOf(t, makeNetwork);
+    host.isHolding = true;
+    const [short, long] = [100, 1800].map((waitMs) => one.ask(two.self, questions.wake, waitMs));
+    assert.ok(short && long);
+    await host.askedTimes(2);
+    clock.advance(99);
+    assert.ok(await isOpen(short));
+    clock.advance(1 + lateMsMax);
+    assert.deepEqual(await short, fail('unanswered'));
+    assert.ok(await isOpen(long));
+    clock.advance(1700);
+    assert.deepEqual(await long, fail('unanswered'));
+  });
+
+  test(`${name}: an answer that is too late is nobody's`, async (t) => {
+    const { clock, one, two, host } = await pairOf(t, makeNetwork);
+    host.isHolding = true;
+    const late = one.ask(two.self, questions.expel, 100);
+    await host.askedTimes(1);
+    clock.advance(100 + lateMsMax);
+    assert.deepEqual(await late, fail('unanswered'));
+    const other = one.ask(two.self, questions.expel, 1000);
+    await host.askedTimes(2);
+    host.answerHeld(0, true);
+    host.answerHeld(1, false);
+    assert.deepEqual(await other, succeed(false));
+  });
+
+  test(`${name}: answers come in any order, and both ask at once`, async (t) => {
+    const { one, two, host, ownHost } = await pairOf(t, makeNetwork);
+    host.isHolding = true;
+    const first = one.ask(two.self, questions.write, 1000);
+    const second = one.ask(two.self, questions.write, 1000);
+    await host.askedTimes(2);
+    assert.deepEqual(await two.ask(one.self, questions.expel, 1000), succeed(true));
+    assert.deepEqual(ownHost.asked, [questions.expel]);
+    host.answerHeld(1, 'busy');
+    assert.deepEqual(await second, succeed('busy'));
+    host.answerHeld(0, 'written');
+    assert.deepEqual(await first, succeed('written'));
+  });
+
+  test(`${name}: a member that hangs keeps nobody from asking another one`, async (t) => {
+    const { network, one, two, host } = await pairOf(t, makeNetwork);
+    const three = await network.join(new ScriptedHost());
+    host.isHolding = true;
+    const hung = one.ask(two.self, questions.expel, 1000);
+    await host.askedTimes(1);
+    assert.deepEqual(await one.ask(three.self, questions.expel, 1000), succeed(true));
+    assert.ok(await isOpen(hung));
+  });
+
+  test(`${name}: what is told arrives as it was said, in order, with who told it`, async (t) => {
+    const { one, two, host } = await pairOf(t, makeNetwork);
+    const many: PeerNotice[] = Array.from({ length: 50 }, () => notices).flat();
+    for (const notice of many) one.tell(two.self, notice);
+    await host.toldTimes(many.length);
+    assert.deepEqual(
+      host.notices,
+      many.map((notice) => ({ notice, from: one.self })),
+    );
+  });
+
+  test(`${name}: what is told to everybody is told to all others`, async (t) => {
+    const { network, one, host, ownHost } = await pairOf(t, makeNetwork);
+    const third = new ScriptedHost();
+    const three = await network.join(third);
+    one.tell('everybody', { kind: 'log-grew' });
+    await Promise.all([host.toldTimes(1), third.toldTimes(1)]);
+    three.tell('everybody', { kind: 'registry-changed' });
+    await Promise.all([host.toldTimes(2), ownHost.toldTimes(1)]);
+    const words = [ownHost, host, third].map((each) => each.notices.map(({ notice }) => notice.kind));
+    assert.deepEqual(words, [['registry-changed'], ['log-grew', 'registry-changed'], ['log-grew']]);
+  });
+
+  test(`${name}: what is told to nobody is told to nobody`, async (t) => {
+    const { one, two, host } = await pairOf(t, makeNetwork);
+    one.tell('node-9/9@never' as MemberId, { kind: 'log-grew' });
+    one.tell(two.self, { kind: 'registry-changed' });
+    await host.toldTimes(1);
+    assert.deepEqual(host.notices, [{ notice: { kind: 'registry-changed' }, from: one.self }]);
+  });
+
+  test(`${name}: what is too large is not sent, and what comes behind it is`, async (t) => {
+    const { one, two, host } = await pairOf(t, makeNetwork);
+    const order = callOrder({ room: { ...callRoom, payload: 'x'.repeat(peerMessageBytesMax) } });
+    assert.deepEqual(await one.ask(two.self, { kind: 'issue-call', order }, 1000), fail('unsent'));
+    assert.deepEqual(await one.ask(two.self, questions.expel, 1000), succeed(true));
+    assert.deepEqual(host.asked, [questions.expel]);
+  });
+
+  test(`${name}: beyond as many open questions as there may be, one is not sent`, async (t) => {
+    const { clock, one, two, host } = await pairOf(t, makeNetwork);
+    host.isHolding = true;
+    const asks = Array.from({ length: peerQuestionsMax }, () => one.ask(two.self, questions.metrics, 1000));
+    assert.deepEqual(await one.ask(two.self, questions.metrics, 1000), fail('unsent'));
+    await host.askedTimes(peerQuestionsMax);
+    clock.advance(1000 + lateMsMax);
+    const outcomes = await Promise.all(asks);
+    assert.ok(outcomes.every((outcome) => !outcome.ok && outcome.error === 'unanswered'));
+    host.isHolding = false;
+    assert.deepEqual(await one.ask(two.self, questions.expel, 1000), succeed(true));
+  });
+
+  test(`${name}: with its own end everything is settled, and nothing more is asked`, async (t) => {
+    const { network, one, two, host } = await pairOf(t, makeNetwork);
+    host.isHolding = true;
+    const ask = one.ask(two.self, questions.expel, 1000);
+    await host.askedTimes(1);
+    await network.end(one);
+    assert.deepEqual(await ask, fail('unanswered'));
+    assert.deepEqual(await one.ask(two.self, questions.expel, 1000), fail('nobody'));
+    one.tell('everybody', { kind: 'log-grew' });
+    assert.equal(host.asked.length, 1);
+  });
+}
