@@ -32,6 +32,10 @@ export interface CallFollower {
   changed(session: CallSession, change: CallChange): void;
   /** Its bridge leg was lost, and no other took its place; the session lives. */
   bridgeGone(session: CallSession): void;
+  /** It was another member's until now. */
+  adopted?(session: CallSession): void;
+  /** Another member keeps it from now on; it had no leg here. */
+  released?(session: CallSession): void;
 }
 
 /** `media_in_use`: answer 40903; `full`: answer 42901. Nothing has changed then. */
@@ -65,6 +69,28 @@ export class CallDirectory {
   resume(): number {
     this.#book.resume();
     return this.size;
+  }
+
+  /** Takes a device's calls over from another member; those that are here already stay. */
+  adopt(deviceId: DeviceId, sessions: readonly CallSession[]): void {
+    this.#news.after(() => {
+      const known = new Set(this.sessionsOf(deviceId).map(({ sessionId }) => sessionId));
+      for (const { session } of this.#book.adopt(deviceId, sessions))
+        if (!known.has(session.sessionId)) this.#tell((follower) => follower.adopted?.(session));
+    });
+  }
+
+  /** Gives the device's calls up to another member; null: one of them has a leg here, and they stay. */
+  release(deviceId: DeviceId): readonly CallSession[] | null {
+    return this.#news.after(() => {
+      if (
+        this.#book.calls.ofDevice(deviceId).some(({ device, bridge }) => device !== null || bridge !== null)
+      )
+        return null;
+      const sessions = this.#book.release(deviceId);
+      for (const session of sessions) this.#tell((follower) => follower.released?.(session));
+      return sessions;
+    });
   }
 
   /** Ends leases from now on. */

@@ -10,17 +10,20 @@ import { assert } from '../base/assert.ts';
 import { BoundedQueue } from '../base/bounded-queue.ts';
 import { fullBucket, type Rate, type TokenBucket } from '../base/token-bucket.ts';
 import type { ConnectionRecord, ConnectionTimes } from '../domain/connectivity.ts';
-import type { DeviceId } from '../domain/ids.ts';
+import type { DeviceId, SessionId } from '../domain/ids.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { mailboxMessagesMax } from '../domain/limits.ts';
 import type { SignalEndReason } from '../domain/signal.ts';
 import type { SleepEndReason, WakeMode } from '../domain/sleep.ts';
-import { reduceConnection, type ConnectionEvent, type SessionChange } from '../device/connection-session.ts';
+import { reduceConnection, type SessionChange } from '../device/connection-session.ts';
 import { canWake } from '../device/wake-decision.ts';
+import type { SeatTaken } from '../ports/seat-follower.ts';
 import type { SignalConnection } from '../ports/signal-connection.ts';
 import type { SleepConnection } from '../ports/sleep-connection.ts';
+import type { ActorMessage } from './actor-message.ts';
+import { timesOf, withTimes } from './record-times.ts';
 
-/** What the actor needs of the house; one for all actors. `change` null: only a heartbeat was noted. */
+/** What the actor needs of the house; one for all actors. `change` null: there is nothing to tell. */
 export interface ActorHouse {
   /** The device's signal record. Throws when the store cannot be read. */
   readSignal(deviceId: DeviceId): ConnectionRecord;
@@ -38,30 +41,6 @@ export interface ActorHouse {
   release(actor: DeviceActor): void;
 }
 
-export type WakeReply = (answer: SleepConnection | 40412 | 40902) => void;
-
-type Login = { readonly kind: 'login' };
-type SleepEvent = ConnectionEvent<SleepEndReason>;
-type SignalEvent = ConnectionEvent<SignalEndReason>;
-
-/** An event of one of the machines with what only this process can hold: a socket, a caller to answer. */
-export type ActorMessage =
-  | {
-      readonly to: 'sleep';
-      readonly event: Extract<SleepEvent, Login>;
-      readonly connection: SleepConnection;
-      readonly wakeMode: WakeMode;
-    }
-  | { readonly to: 'sleep'; readonly event: Exclude<SleepEvent, Login> }
-  | {
-      readonly to: 'signal';
-      readonly event: Extract<SignalEvent, Login>;
-      readonly connection: SignalConnection;
-      readonly media: JsonObject | null;
-    }
-  | { readonly to: 'signal'; readonly event: Exclude<SignalEvent, Login> }
-  | { readonly to: 'wake'; readonly carriesCustomData: boolean; readonly reply: WakeReply };
-
 export class DeviceActor {
   readonly deviceId: DeviceId;
   readonly #house: ActorHouse;
@@ -71,6 +50,9 @@ export class DeviceActor {
   /** Read when it is first needed: most devices here only sleep. */
   #signal: ConnectionRecord | null = null;
   #signalConnection: SignalConnection | null = null;
+  /** The epoch of the open session as all members know it; 0: as here. */
+  #sharedSleepEpoch = 0;
+  #sharedSignalEpoch = 0;
   #handling = false;
   #mailbox: BoundedQueue<ActorMessage> | null = null;
   #allowance: TokenBucket | null = null;
@@ -89,6 +71,24 @@ export class DeviceActor {
   /** The open signal epoch, or 0. */
   get signalEpoch(): number {
     return this.#signalConnection === null ? 0 : this.#signalRecord().epoch;
+  }
+
+  /** The open sleep epoch as backends are told it, or 0: sockets carry the one that is counted here. */
+  get toldSleepEpoch(): number {
+    return this.#sleepConnection === null ? 0 : this.#sharedSleepEpoch || this.#sleep.epoch;
+  }
+
+  get toldSignalEpoch(): number {
+    return this.#signalConnection === null ? 0 : this.#sharedSignalEpoch || this.#signalRecord().epoch;
+  }
+
+  /** The open sleep session, or null. */
+  get sleepSession(): SessionId | null {
+    return this.#sleepConnection === null ? null : this.#sleep.openSession;
+  }
+
+  get signalSession(): SessionId | null {
+    return this.#signalConnection === null ? null : this.#signalRecord().openSession;
   }
 
   /** What carries the signal session; null: the controller is not online. */
@@ -113,6 +113,17 @@ export class DeviceActor {
   /** The same of the signal connection. Throws when the store cannot be read. */
   signalTimes(): ConnectionTimes {
     return timesOf(this.#signalRecord(), this.signalHeartbeatAt);
+  }
+
+  /** What its members share of the session, if it is still open: its epoch, and what the others have seen of the device. */
+  adopt({ connection, session, epoch, times }: SeatTaken): void {
+    if (connection === 'sleep' && session === this.sleepSession) {
+      this.#sharedSleepEpoch = epoch;
+      this.#sleep = withTimes(this.#sleep, times);
+    } else if (connection === 'signal' && session === this.signalSession) {
+      this.#sharedSignalEpoch = epoch;
+      this.#signal = withTimes(this.#signalRecord(), times);
+    }
   }
 
   /** The tokens of this device's wake limit, made full at the first wake. */
@@ -148,13 +159,16 @@ export class DeviceActor {
   #handleSleep(message: Extract<ActorMessage, { to: 'sleep' }>): void {
     const { record, effects } = reduceConnection(this.#sleep, message.event);
     const previous = this.#sleepConnection;
+    const sharedEpoch = this.#sharedSleepEpoch;
     this.#sleep = record;
     if ('connection' in message) {
       this.#sleepConnection = message.connection;
       this.#wakeMode = message.wakeMode;
+      this.#sharedSleepEpoch = 0;
     } else if (record.openSession === null) this.#sleepConnection = null;
     for (const effect of effects)
-      if (effect.kind === 'save') this.#house.sleepChanged(this.deviceId, record, effect.change);
+      if (effect.kind === 'save')
+        this.#house.sleepChanged(this.deviceId, record, asTold(effect.change, sharedEpoch));
       else closePrevious(previous, effect.reason);
   }
 
@@ -164,11 +178,15 @@ export class DeviceActor {
     const { record, effects } = reduceConnection(this.#signalRecord(), message.event);
     const previous = this.#signalConnection;
     const media = 'connection' in message ? message.media : null;
+    const sharedEpoch = this.#sharedSignalEpoch;
     this.#signal = record;
-    if ('connection' in message) this.#signalConnection = message.connection;
-    else if (record.openSession === null) this.#signalConnection = null;
+    if ('connection' in message) {
+      this.#signalConnection = message.connection;
+      this.#sharedSignalEpoch = 0;
+    } else if (record.openSession === null) this.#signalConnection = null;
     for (const effect of effects)
-      if (effect.kind === 'save') this.#house.signalChanged(this.deviceId, record, effect.change, media);
+      if (effect.kind === 'save')
+        this.#house.signalChanged(this.deviceId, record, asTold(effect.change, sharedEpoch), media);
       else closePrevious(previous, effect.reason);
   }
 
@@ -182,9 +200,12 @@ export class DeviceActor {
   }
 }
 
-function timesOf(record: ConnectionRecord, heartbeatAt: number): ConnectionTimes {
-  const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = record;
-  return { lastLoginAt, lastHeartbeatAt: heartbeatAt || lastHeartbeatAt, lastOfflineAt };
+/** A session that ends is told by the epoch that all members know it by; the one of a login is not known yet. */
+function asTold<Reason extends string>(
+  change: SessionChange<Reason> | null,
+  sharedEpoch: number,
+): SessionChange<Reason> | null {
+  return change?.kind === 'closed' && sharedEpoch !== 0 ? { ...change, epoch: sharedEpoch } : change;
 }
 
 function closePrevious<Reason>(connection: { close(reason: Reason): void } | null, reason: Reason): void {

@@ -3,9 +3,10 @@
  * found has its records in the store. What changes is written down first, event and record together, and only then
  * told to those in the house who follow it.
  */
+import type { ConnectionKind } from '../domain/cluster.ts';
 import type { ConnectionRecord } from '../domain/connectivity.ts';
 import { neverConnected } from '../domain/connectivity.ts';
-import type { DeviceId } from '../domain/ids.ts';
+import type { DeviceId, SessionId } from '../domain/ids.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { SignalEndReason } from '../domain/signal.ts';
 import type { SleepEndReason } from '../domain/sleep.ts';
@@ -57,6 +58,16 @@ export class DeviceDirectory implements ActorHouse {
     const actor = new DeviceActor(deviceId, sleep, this);
     this.#actors.set(deviceId, actor);
     return actor;
+  }
+
+  /** Another member has the seat of this session; nothing, if it is over. */
+  displace(connection: ConnectionKind, deviceId: DeviceId, session: SessionId): void {
+    const actor = this.find(deviceId);
+    if (actor === null) return;
+    const { sleepHeartbeatAt, signalHeartbeatAt } = actor;
+    if (connection === 'sleep')
+      actor.post({ to: 'sleep', event: { kind: 'displaced', session, heartbeatAt: sleepHeartbeatAt } });
+    else actor.post({ to: 'signal', event: { kind: 'displaced', session, heartbeatAt: signalHeartbeatAt } });
   }
 
   /** In the order of their making; safe against makings and releases on the way. */

@@ -8,7 +8,7 @@
 import type { Cancel, Clock } from '../base/clock.ts';
 import { DeadlineWheel } from '../base/deadline-wheel.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from '../domain/ids.ts';
-import { wakeupReportMsMax, wakeupsWatchedMax } from '../domain/limits.ts';
+import { wakeupReportMsMax, wakeupsWatchedMax, wakeupToOnlineMsMax } from '../domain/limits.ts';
 import type { SignalEndReason, WakeReport } from '../domain/signal.ts';
 import type { SleepEndReason } from '../domain/sleep.ts';
 import type { WakeupRecord, WakeupRequest } from '../domain/wakeup.ts';
@@ -24,6 +24,11 @@ export interface WakeupWatchHouse {
   readonly records: WakeupRecords;
   readonly telemetry: Telemetry;
 }
+
+/** A signal login, or the reset of a sleep session: `epoch` as backends are told it. */
+type LoggedTurn =
+  | { readonly kind: 'login'; readonly sessionId: SessionId; readonly atMs: number }
+  | { readonly kind: 'reset'; readonly epoch: number; readonly atMs: number };
 
 /** An outcome by time is noticed at most two of them late, never early. */
 const tickMs = 250;
@@ -124,6 +129,13 @@ export class WakeupWatch implements SessionFollower {
       this.#advance(watched, { kind: 'login', sessionId, nowMs, atMs });
   }
 
+  /** What the log tells of a session, which may be another member's: after it happened, and again if it was here. */
+  toldOf(deviceId: DeviceId, happened: LoggedTurn): void {
+    const { atMs } = happened;
+    for (const watched of this.#watched.openOf(deviceId))
+      if (watched.begunAtMs <= atMs) this.#advance(watched, { ...happened, nowMs: this.#thenMs(atMs) });
+  }
+
   /** What a controller says woke it; of a wakeup that is not known here it is ignored. */
   reported(deviceId: DeviceId, sessionId: SessionId, { requestId, cause }: WakeReport): void {
     for (const watched of this.#watched.completedOf(deviceId))
@@ -181,6 +193,12 @@ export class WakeupWatch implements SessionFollower {
     this.#wheel.remove(watched);
     this.#watched.remove(watched);
     wakeReaders(watched);
+  }
+
+  /** The monotonic time of what happened at a wall time that is not long ago. */
+  #thenMs(atMs: number): number {
+    const { clock } = this.#house;
+    return clock.monotonicMs() - Math.min(Math.max(0, clock.wallMs() - atMs), wakeupToOnlineMsMax);
   }
 
   #time(): WakeupEvent {

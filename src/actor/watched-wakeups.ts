@@ -25,6 +25,11 @@ export class WatchedWakeup implements WheelEntry {
     this.deviceId = deviceId;
     this.state = state;
   }
+
+  /** Wall milliseconds at which its write began. */
+  get begunAtMs(): number {
+    return this.state.kind === 'writing' ? this.state.begunAtMs : this.state.record.begunAtMs;
+  }
 }
 
 interface OfDevice {

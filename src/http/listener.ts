@@ -1,5 +1,11 @@
 /** The API's front end: a uWebSockets.js app whose every request goes through the pipeline. */
-import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../base/uws.ts';
+import {
+  closeListenSocket,
+  createApp,
+  listenExclusively,
+  listenShared,
+  type ListenSocket,
+} from '../base/uws.ts';
 import type { Pipeline } from './pipeline.ts';
 
 export class ApiListener {
@@ -10,9 +16,13 @@ export class ApiListener {
     this.#app = createApp().any('/*', (response, request) => pipeline.handle(response, request));
   }
 
-  /** Resolves to the real port. Rejects when the address cannot be had, or is another server's. */
-  async listen(host: string, port: number): Promise<number> {
-    this.#listening = await listenExclusively(this.#app, host, port);
+  /**
+   * Resolves to the real port. Rejects when the address cannot be had, or is another server's. `isShared`: other processes of this
+   * server listen there, too.
+   */
+  async listen(host: string, port: number, isShared = false): Promise<number> {
+    const listen = isShared ? listenShared : listenExclusively;
+    this.#listening = await listen(this.#app, host, port);
     return this.#listening.port;
   }
 

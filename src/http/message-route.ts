@@ -1,6 +1,7 @@
 /** POST /v1/device/message. Source: signal-wire.md, Sending a message. */
 import { codeTexts, refusal } from '../domain/codes.ts';
-import { sendMessage, type MessageHouse } from '../operations/send-message.ts';
+import type { MessageHouse } from '../operations/deliver-message.ts';
+import { sendMessage } from '../operations/send-message.ts';
 import { decodeMessageBody, encodeMessageReceipt } from '../rest/message.ts';
 import { refuse, type Call, type Reply, type Route } from './route.ts';
 

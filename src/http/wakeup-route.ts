@@ -1,6 +1,7 @@
 /** POST /v1/device/wakeup-request. Source: API doc, Endpoint 2. */
 import { codeTexts, refusal } from '../domain/codes.ts';
-import { submitWakeup, type WakeupHouse } from '../operations/submit-wakeup.ts';
+import type { WakeupHouse } from '../operations/do-wakeup.ts';
+import { submitWakeup } from '../operations/submit-wakeup.ts';
 import { decodeWakeupBody, encodeWakeupReceipt } from '../rest/wakeup.ts';
 import { refuse, type Call, type Reply, type Route } from './route.ts';
 

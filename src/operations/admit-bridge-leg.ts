@@ -5,27 +5,30 @@ import type { LegRefusal } from '../domain/call.ts';
 import type { SessionId } from '../domain/ids.ts';
 import { hashBridgeKey } from '../domain/registry.ts';
 import type { BridgeAdmission } from '../ports/call-desk.ts';
+import type { FetchCall } from './admit-device-leg.ts';
 import { mayServe, type BridgeKeys } from './bridge-keys.ts';
 
 interface BridgeLegHouse {
   readonly bridgeKeys: BridgeKeys;
   readonly directory: CallDirectory;
+  readonly fetchCall?: FetchCall | undefined;
 }
 
 /**
  * `sessionText`: as it was written; null: none, it waits for a call. Another application's session is as unknown as
- * one that is not there. Throws when the registry cannot be read.
+ * one that is not there. Rejects when the registry cannot be read.
  */
-export function admitBridgeLeg(
-  { bridgeKeys, directory }: BridgeLegHouse,
+export async function admitBridgeLeg(
+  { bridgeKeys, directory, fetchCall }: BridgeLegHouse,
   key: string,
   sessionText: string | null,
-): Outcome<BridgeAdmission, LegRefusal> {
+): Promise<Outcome<BridgeAdmission, LegRefusal>> {
   const keySha256 = hashBridgeKey(key);
   const rights = key === '' ? null : bridgeKeys.rightsOf(keySha256);
   if (rights === null) return fail('bridge_key');
   const admission = { bridgeId: rights.bridgeId, keySha256 };
   if (sessionText === null) return succeed({ ...admission, sessionId: null });
+  if (directory.find(sessionText as SessionId) === null) await fetchCall?.(sessionText as SessionId, null);
   const session = directory.find(sessionText as SessionId);
   if (session === null || !mayServe(rights, session.appId)) return fail('unknown_session');
   return succeed({ ...admission, sessionId: session.sessionId });

@@ -8,6 +8,7 @@ import { fail, succeed, type Outcome } from '../base/outcome.ts';
 import { checkCallToken } from '../call-token/call-token.ts';
 import type { TokenKeys } from '../call-token/token-keys.ts';
 import type { TokenRefusal } from '../domain/call.ts';
+import type { DeviceId, SessionId } from '../domain/ids.ts';
 import { isInService } from '../domain/registry.ts';
 import type { DeviceAdmission } from '../ports/call-desk.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
@@ -17,7 +18,11 @@ interface DeviceLegHouse {
   readonly keys: TokenKeys;
   readonly directory: CallDirectory;
   readonly registry: RegistryReader;
+  readonly fetchCall?: FetchCall | undefined;
 }
+
+/** Brings a call here that another member keeps. Never rejects. */
+export type FetchCall = (sessionId: SessionId, deviceId: DeviceId | null) => Promise<void>;
 
 /** Rejects when the registry cannot be read. */
 export async function admitDeviceLeg(
@@ -27,6 +32,7 @@ export async function admitDeviceLeg(
   const checked = await checkCallToken(house.keys, token);
   if (!checked.ok) return checked;
   const { deviceId, sessionId, tokenId, expiresAtS } = checked.value;
+  if (house.directory.find(sessionId) === null) await house.fetchCall?.(sessionId, deviceId);
   const session = house.directory.find(sessionId);
   const nowS = wallSeconds(house.clock);
   const hasConnected = session !== null && session.connectedTokens.includes(tokenId);

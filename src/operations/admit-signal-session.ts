@@ -55,6 +55,12 @@ export function admitSignalSession(
   return { deviceId, sessionId, epoch: actor.signalEpoch };
 }
 
+/** A login is given its epoch with its commit, where several members count; one that is over is told the old one. */
+function toldEpoch({ directory }: SignalSessionsHouse, { deviceId, epoch }: SignalSessionTicket): number {
+  const actor = directory.find(deviceId);
+  return actor?.signalEpoch === epoch ? actor.toldSignalEpoch : epoch;
+}
+
 /** The connection is gone; a late one changes nothing. */
 function endSignalSession(
   { clock, directory }: SignalSessionsHouse,
@@ -73,7 +79,10 @@ export function signalSessions(house: SignalSessionsHouse): SignalSessions {
   return {
     admit: (login, sessionKey, connection, hasRoom) =>
       admitSignalSession(house, login, sessionKey, connection, hasRoom),
-    committed: ({ deviceId }) => house.signalRecords.committed(deviceId),
+    committed(ticket) {
+      const committed = house.signalRecords.committed(ticket.deviceId);
+      return committed === null ? toldEpoch(house, ticket) : committed.then(() => toldEpoch(house, ticket));
+    },
     wakeReported: ({ deviceId, sessionId }, report) => house.wakeups.reported(deviceId, sessionId, report),
     ended: (ticket, reason, heartbeatAt) => endSignalSession(house, ticket, reason, heartbeatAt),
   };

@@ -24,7 +24,7 @@ import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { admitBridgeLeg } from './admit-bridge-leg.ts';
-import { admitDeviceLeg } from './admit-device-leg.ts';
+import { admitDeviceLeg, type FetchCall } from './admit-device-leg.ts';
 import { BridgeKeys, mayServe, type BridgeRights } from './bridge-keys.ts';
 import { ConnectedBridge, type ConnectedBridgesHouse } from './connected-bridge.ts';
 import { ConnectedDevice, type ConnectedDevicesHouse } from './connected-device.ts';
@@ -47,6 +47,8 @@ export interface DeskHouse {
   readonly developmentKeys: readonly string[];
   /** Frames per second that a bridge is to ask the phone for. */
   readonly maxFps: number;
+  /** Of several members; left out: all calls there are are here. */
+  readonly fetchCall?: FetchCall | undefined;
 }
 
 export class Desk implements CallDesk {
@@ -77,8 +79,9 @@ export class Desk implements CallDesk {
   }
 
   admitBridge(key: string, sessionId: string | null): Promise<Outcome<BridgeAdmission, LegRefusal>> {
-    const { directory } = this.#house;
-    return this.#admit(() => admitBridgeLeg({ bridgeKeys: this.#bridgeKeys, directory }, key, sessionId));
+    const { directory, fetchCall } = this.#house;
+    const house = { bridgeKeys: this.#bridgeKeys, directory, fetchCall };
+    return this.#admit(() => admitBridgeLeg(house, key, sessionId));
   }
 
   admitViewer(ticket: string): Promise<Outcome<ViewerAdmission, LegRefusal>> {

@@ -3,7 +3,8 @@
  * same application, device and room it answers for the same session. The order of checks is contract: room in a token
  * (40003), access, drain and store (50301), a bridge where one has to be there (50301), media in use (40903), room for
  * the session (42901). Up to the session everything happens in one turn; what is answered is committed first.
- * Source: calls-and-media.md, Credential issuance.
+ * Where several members are one server, it is done by the one that keeps the device's calls, and asked of it.
+ * Source: calls-and-media.md, Credential issuance; cluster.md, Media.
  */
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
@@ -13,14 +14,17 @@ import { hasTokenRoom, signCallToken } from '../call-token/call-token.ts';
 import type { TokenKeys } from '../call-token/token-keys.ts';
 import type { CallOrder, CallSession } from '../domain/call.ts';
 import { refusal, type CallCredentialsCode, type Refusal } from '../domain/codes.ts';
-import { generateTokenId, type ApplicationId } from '../domain/ids.ts';
+import type { MemberId } from '../domain/cluster.ts';
+import { generateTokenId, type ApplicationId, type DeviceId } from '../domain/ids.ts';
 import { callCommitMsMax } from '../domain/limits.ts';
+import type { PeerAnswer, PeerFailure } from '../domain/peer.ts';
 import type { CallRecords } from '../ports/call-records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { CallCredentials } from '../rest/call-credentials.ts';
 import { encodePeerId } from '../rest/peer-id.ts';
+import type { CallHome } from './call-homes.ts';
 import { checkDeviceAccess } from './check-device-access.ts';
 
 export interface CallCredentialsHouse {
@@ -34,8 +38,21 @@ export interface CallCredentialsHouse {
   readonly keys: TokenKeys;
   readonly telemetry: Telemetry;
   readonly log: Log;
+  /** Of several members; left out: every call is issued here. */
+  readonly homes?: IssuingHomes | undefined;
   /** True while the server is being stopped: no session is begun or renewed. */
   isDraining(): boolean;
+}
+
+export interface IssuingHomes {
+  /** Never rejects. */
+  homeOf(deviceId: DeviceId): CallHome | Promise<CallHome>;
+  /** Never rejects; within `waitMs`. */
+  issueAt(
+    member: MemberId,
+    order: CallOrder,
+    waitMs: number,
+  ): Promise<Outcome<PeerAnswer<'issue-call'>, PeerFailure>>;
 }
 
 type Why = Refusal<CallCredentialsCode>;
@@ -44,6 +61,11 @@ type Answer = Outcome<CallCredentials, Why>;
 /** Settles within 2 s and never rejects. */
 export async function issueCallCredentials(house: CallCredentialsHouse, order: CallOrder): Promise<Answer> {
   try {
+    const denied = findDenial(house, order);
+    if (denied !== null) return refuse(house, denied);
+    const home = house.homes === undefined ? 'here' : await house.homes.homeOf(order.deviceId);
+    if (house.homes !== undefined && home !== 'here')
+      return await issueElsewhere(house, house.homes, home, order);
     const obstacle = findObstacle(house, order);
     return obstacle === null ? await issue(house, order) : refuse(house, obstacle);
   } catch (error) {
@@ -52,12 +74,29 @@ export async function issueCallCredentials(house: CallCredentialsHouse, order: C
   }
 }
 
-/** Why nothing can be issued, before anything has changed; null: nothing is in the way. */
-function findObstacle(house: CallCredentialsHouse, order: CallOrder): Why | null {
-  const { clock, registry, records } = house;
+async function issueElsewhere(
+  house: CallCredentialsHouse,
+  homes: IssuingHomes,
+  home: Exclude<CallHome, 'here'>,
+  order: CallOrder,
+): Promise<Answer> {
+  if (home === 'away')
+    return refuse(house, unavailable('who keeps the calls of the device cannot be reached'));
+  const answer = await homes.issueAt(home, order, callCommitMsMax);
+  if (!answer.ok) return refuse(house, unavailable('who keeps the calls of the device does not answer'));
+  return answer.value.ok ? succeed(answer.value.value) : refuse(house, answer.value.error);
+}
+
+/** Why this caller may not ask this. */
+function findDenial({ clock, registry }: CallCredentialsHouse, order: CallOrder): Why | null {
   if (!hasTokenRoom(order.deviceId)) return refusal(40003, noTokenRoom);
   const denied = checkDeviceAccess(registry, order.appId, order.deviceId, wallSeconds(clock));
-  if (denied !== null) return refusal(denied);
+  return denied === null ? null : refusal(denied);
+}
+
+/** Why nothing can be issued, before anything has changed; null: nothing is in the way. */
+function findObstacle(house: CallCredentialsHouse, order: CallOrder): Why | null {
+  const { records } = house;
   if (house.isDraining()) return unavailable('this server is being stopped');
   if (records.isOverloaded()) return unavailable('the store of calls is behind');
   if (house.requireBridge && !findsBridge(house, order)) return unavailable('no bridge is idle');

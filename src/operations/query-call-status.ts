@@ -6,7 +6,7 @@
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
 import { settlesWithin } from '../base/settles-within.ts';
-import { isInCall } from '../domain/call.ts';
+import { isInCall, type CallSession } from '../domain/call.ts';
 import { refusal, type CallStatusCode, type Refusal } from '../domain/codes.ts';
 import type { ApplicationId, DeviceId } from '../domain/ids.ts';
 import { callCommitMsMax } from '../domain/limits.ts';
@@ -20,6 +20,8 @@ export interface CallStatusHouse {
   readonly registry: RegistryReader;
   readonly records: CallRecords;
   readonly log: Log;
+  /** Of several members without a store in common: what others keep; rejects when that cannot be told. */
+  readonly keptElsewhere?: ((deviceId: DeviceId) => Promise<readonly CallSession[]>) | undefined;
 }
 
 /** True: it is in a call. */
@@ -35,13 +37,32 @@ export function queryCallStatus(
   try {
     const denied = checkDeviceAccess(registry, appId, deviceId, wallSeconds(clock));
     if (denied !== null) return fail(refusal(denied));
-    const answer = succeed(records.read(deviceId).some(({ state }) => isInCall(state)));
+    const sessions = records.read(deviceId);
     const committed = records.committed(deviceId);
+    if (house.keptElsewhere !== undefined && sessions.length === 0 && committed === null)
+      return answerElsewhere(house, house.keptElsewhere(deviceId));
+    const answer = succeed(hasCall(sessions));
     return committed === null ? answer : answerOnceCommitted(clock, committed, answer);
   } catch (error) {
     log.error({ err: error }, 'the call status of a device cannot be read');
     return fail(refusal(50000));
   }
+}
+
+async function answerElsewhere(
+  { log }: CallStatusHouse,
+  kept: Promise<readonly CallSession[]>,
+): Promise<Answer> {
+  try {
+    return succeed(hasCall(await kept));
+  } catch (error) {
+    log.warn({ err: error }, 'the calls that other members keep cannot be told');
+    return fail(refusal(50000));
+  }
+}
+
+function hasCall(sessions: readonly CallSession[]): boolean {
+  return sessions.some(({ state }) => isInCall(state));
 }
 
 async function answerOnceCommitted(clock: Clock, committed: Promise<void>, answer: Answer): Promise<Answer> {

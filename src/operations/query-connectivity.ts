@@ -1,7 +1,7 @@
 /**
- * What the platform observed of a device's connections. Answers in the same turn when it can; waits when the
- * device's record is on its way to the store, because what was answered must survive a crash.
- * Source: API doc, Endpoint 1; decisions.md, Connectivity.
+ * What the platform observed of a device's connections. Alone it answers in the same turn when it can; it waits when
+ * the device's record is on its way to the store, because what was answered must survive a crash, and for what other
+ * members have observed. Source: API doc, Endpoint 1; decisions.md, Connectivity.
  */
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
@@ -15,6 +15,8 @@ import type { ConnectionRecords } from '../ports/connection-records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from './check-device-access.ts';
+import type { ClusterHouse } from './locate-device.ts';
+import { observeDevice } from './observe-device.ts';
 
 export interface ConnectivityHouse {
   readonly clock: Clock;
@@ -23,6 +25,8 @@ export interface ConnectivityHouse {
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;
   readonly log: Log;
+  /** Null: alone. */
+  readonly cluster: ClusterHouse | null;
 }
 
 type Answer = Outcome<ConnectivityRecord, Refusal<ConnectivityCode>>;
@@ -36,13 +40,49 @@ export function queryConnectivity(
   try {
     const denied = checkDeviceAccess(house.registry, appId, deviceId, wallSeconds(house.clock));
     if (denied !== null) return fail(refusal(denied));
+    if (house.cluster !== null) return observeInTime(house, house.cluster, deviceId);
     const answer = succeed(observe(house, deviceId));
     const committed = bothCommitted(house, deviceId);
     return committed === null ? answer : answerOnceCommitted(house.clock, committed, answer);
   } catch (error) {
-    house.log.error({ err: error }, 'connectivity cannot be read');
-    return fail(refusal(50301, 'connectivity service unavailable'));
+    return unreadable(house, error);
   }
+}
+
+function unreadable({ log }: ConnectivityHouse, error: unknown): Answer {
+  log.error({ err: error }, 'connectivity cannot be read');
+  return fail(unavailable);
+}
+
+const unavailable = refusal(50301, 'connectivity service unavailable');
+
+/** With other members: what they know, within the deadline of all of it. */
+function observeInTime(house: ConnectivityHouse, cluster: ClusterHouse, deviceId: DeviceId): Promise<Answer> {
+  return new Promise((resolve) => {
+    const giveUp = house.clock.after(connectivityQueryMsMax, () => resolve(fail(refusal(50401))));
+    const settle = (answer: Answer): void => {
+      giveUp();
+      resolve(answer);
+    };
+    observeTogether(house, cluster, deviceId).then(
+      (record) => settle(record === null ? fail(unavailable) : succeed(record)),
+      (error: unknown) => settle(unreadable(house, error)),
+    );
+  });
+}
+
+async function observeTogether(
+  house: ConnectivityHouse,
+  cluster: ClusterHouse,
+  deviceId: DeviceId,
+): Promise<ConnectivityRecord | null> {
+  const committed = bothCommitted(house, deviceId);
+  if (committed !== null) await committed;
+  return observeDevice(cluster, deviceId, () => {
+    const actor = house.directory.find(deviceId);
+    const sessions = { sleep: actor?.sleepSession ?? null, signal: actor?.signalSession ?? null };
+    return { sessions, record: observe(house, deviceId) };
+  });
 }
 
 function observe(house: ConnectivityHouse, deviceId: DeviceId): ConnectivityRecord {

@@ -1,17 +1,21 @@
 /**
  * What became of a wakeup: as it is now, or, if the caller waits, once its outcome is known or the wait is over. What
- * is answered is committed first. Source: events.md, Reading.
+ * is answered is committed first. One that another member has done is read from what all share.
+ * Source: events.md, Reading; cluster.md.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Cancel, Clock } from '../base/clock.ts';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
 import { settlesWithin } from '../base/settles-within.ts';
 import type { WakeupWatch } from '../actor/wakeup-watch.ts';
 import { refusal, type Refusal, type WakeupOutcomeCode } from '../domain/codes.ts';
-import type { ApplicationId, RequestId } from '../domain/ids.ts';
+import type { ApplicationId, DeviceId, RequestId } from '../domain/ids.ts';
 import { wakeupOutcomeCommitMsMax } from '../domain/limits.ts';
 import type { WakeupRecord } from '../domain/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { WakeupRecords } from '../ports/wakeup-records.ts';
+import { SharedStateAway } from '../ports/whereabouts.ts';
+import type { ClusterHouse } from './locate-device.ts';
+import type { OutcomeArrivals } from './outcome-arrivals.ts';
 import type { Seat, WaitingReaders } from './waiting-readers.ts';
 
 export interface WakeupOutcomeHouse {
@@ -20,6 +24,9 @@ export interface WakeupOutcomeHouse {
   readonly watch: WakeupWatch;
   readonly readers: WaitingReaders;
   readonly log: Log;
+  /** Both null: alone. */
+  readonly cluster: ClusterHouse | null;
+  readonly arrivals: OutcomeArrivals | null;
 }
 
 export interface WakeupOutcomeCall {
@@ -39,21 +46,56 @@ export function queryWakeupOutcome(
   call: WakeupOutcomeCall,
 ): Answer | Promise<Answer> {
   try {
-    const record = house.wakeupRecords.find(call.appId, call.requestId);
-    if (record === null) return fail(refusal(40413));
-    if (!record.isAwaited || call.waitMs === 0) return answerOnceCommitted(house, call, record);
-    const seat = house.readers.enter(call.appId);
-    if (seat === null) return fail({ ...refusal(42901), retryAfterS: 1 });
-    call.onGone(() => seat.leave());
-    return answerInTime(house, call, seat);
+    const found = findRecord(house, call);
+    return found instanceof Promise ? answerRecalled(house, call, found) : answerFound(house, call, found);
   } catch (error) {
     return unreadable(house, error);
   }
 }
 
-async function answerInTime(house: WakeupOutcomeHouse, call: WakeupOutcomeCall, seat: Seat): Promise<Answer> {
+/** A value when it is in this store. Rejects with SharedStateAway. */
+function findRecord(
+  { wakeupRecords, cluster }: WakeupOutcomeHouse,
+  { appId, requestId }: WakeupOutcomeCall,
+): WakeupRecord | null | Promise<WakeupRecord | null> {
+  const record = wakeupRecords.find(appId, requestId);
+  if (record !== null || cluster === null) return record;
+  return cluster.recallWakeup(appId, requestId, wakeupOutcomeCommitMsMax);
+}
+
+async function answerRecalled(
+  house: WakeupOutcomeHouse,
+  call: WakeupOutcomeCall,
+  recalled: Promise<WakeupRecord | null>,
+): Promise<Answer> {
   try {
-    const record = await waitForOutcome(house, call, seat);
+    return await answerFound(house, call, await recalled);
+  } catch (error) {
+    return unreadable(house, error);
+  }
+}
+
+function answerFound(
+  house: WakeupOutcomeHouse,
+  call: WakeupOutcomeCall,
+  record: WakeupRecord | null,
+): Answer | Promise<Answer> {
+  if (record === null) return fail(refusal(40413));
+  if (!record.isAwaited || call.waitMs === 0) return answerOnceCommitted(house, call, record);
+  const seat = house.readers.enter(call.appId);
+  if (seat === null) return fail({ ...refusal(42901), retryAfterS: 1 });
+  call.onGone(() => seat.leave());
+  return answerInTime(house, call, record, seat);
+}
+
+async function answerInTime(
+  house: WakeupOutcomeHouse,
+  call: WakeupOutcomeCall,
+  { deviceId }: WakeupRecord,
+  seat: Seat,
+): Promise<Answer> {
+  try {
+    const record = await waitForOutcome(house, call, deviceId, seat);
     return record === null ? fail(refusal(40413)) : await answerOnceCommitted(house, call, record);
   } catch (error) {
     return unreadable(house, error);
@@ -64,24 +106,44 @@ async function answerInTime(house: WakeupOutcomeHouse, call: WakeupOutcomeCall, 
 
 /** What is so when the outcome is known, the wait is over, the caller has gone, or the server drains. */
 async function waitForOutcome(
-  { clock, wakeupRecords, watch }: WakeupOutcomeHouse,
-  { appId, requestId, waitMs }: WakeupOutcomeCall,
+  house: WakeupOutcomeHouse,
+  call: WakeupOutcomeCall,
+  deviceId: DeviceId,
   seat: Seat,
 ): Promise<WakeupRecord | null> {
-  const endMs = clock.monotonicMs() + waitMs;
+  const { clock } = house;
+  const endMs = clock.monotonicMs() + call.waitMs;
+  let isTold = false;
+  const told = (): void => {
+    isTold = true;
+    seat.wake();
+  };
   // Told without an outcome: it was begun anew under the same id, and the new one is waited for.
-  for (let isTold = true; isTold;) {
-    const record = wakeupRecords.find(appId, requestId);
-    if (record?.isAwaited !== true) return record;
+  do {
     isTold = false;
-    const stop = watch.whenSettled(appId, requestId, () => {
-      isTold = true;
-      seat.wake();
-    });
-    await seat.wait(endMs - clock.monotonicMs());
+    // Followed before it is looked at, so that nothing comes between.
+    const stop = whenSettled(house, call, deviceId, told);
+    const record = await findRecord(house, call);
+    if (record?.isAwaited === true) await seat.wait(endMs - clock.monotonicMs());
     stop();
-  }
-  return wakeupRecords.find(appId, requestId);
+    if (record?.isAwaited !== true) return record;
+  } while (isTold);
+  return findRecord(house, call);
+}
+
+/** Of this member's own the watch tells, of the others' the log. */
+function whenSettled(
+  { watch, arrivals }: WakeupOutcomeHouse,
+  { appId, requestId }: WakeupOutcomeCall,
+  deviceId: DeviceId,
+  told: () => void,
+): Cancel {
+  const forgetOwn = watch.whenSettled(appId, requestId, told);
+  const forgetLogged = arrivals?.follow(deviceId, requestId, told);
+  return () => {
+    forgetOwn();
+    forgetLogged?.();
+  };
 }
 
 function answerOnceCommitted(
@@ -99,6 +161,7 @@ function answerOnceCommitted(
 const unavailable = { ...refusal(50301, 'wakeup outcome service unavailable'), retryAfterS: 1 } as const;
 
 function unreadable(house: WakeupOutcomeHouse, error: unknown): Answer {
-  house.log.error({ err: error }, 'the outcome of a wakeup cannot be read');
+  if (!(error instanceof SharedStateAway))
+    house.log.error({ err: error }, 'the outcome of a wakeup cannot be read');
   return fail(unavailable);
 }

@@ -1,95 +1,82 @@
 /**
- * Hands a backend's message to a device that is online, and says whether the device has it. The order of checks is
- * contract: access, repeats, drain (50301), room to remember it (42901), session (40412), room at the device (42901),
- * acknowledgement (50402). Everything up to the sending happens in one turn, so no second request can slip in between.
- * Never a payload in a log.
- * Source: signal-wire.md, Sending a message.
+ * Hands a backend's message to a device that is online, and says whether the device has it. Access is checked here, then
+ * it is done: alone in this process, among several members by the one that has the signal session. What becomes of it
+ * there is in deliver-message.ts. Source: signal-wire.md, Sending a message; cluster.md, the failure table.
  */
-import { wallSeconds, type Clock } from '../base/clock.ts';
-import { fail, succeed } from '../base/outcome.ts';
-import type { DeviceDirectory } from '../actor/device-directory.ts';
-import { refusal, type MessageCode, type Refusal } from '../domain/codes.ts';
-import { generateMessageId } from '../domain/ids.ts';
+import { wallSeconds } from '../base/clock.ts';
+import { fail } from '../base/outcome.ts';
+import { refusal } from '../domain/codes.ts';
+import { messageAckMsMax, ownerQueryMsMax, peerHopMsMax } from '../domain/limits.ts';
 import type { MessageRequest } from '../domain/message.ts';
-import type { DeliveryResult } from '../domain/signal.ts';
-import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
-import type { SignalConnection } from '../ports/signal-connection.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
 import { checkDeviceAccess } from './check-device-access.ts';
-import type { MessageAnswer, MessageMemory } from './message-memory.ts';
+import { deliverMessage, type MessageHouse } from './deliver-message.ts';
+import { locateDevice, type ClusterHouse } from './locate-device.ts';
+import type { MessageAnswer } from './message-memory.ts';
+import { messageUnavailable, refuseMessage } from './message-refusals.ts';
 
-export interface MessageHouse {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
-  readonly directory: DeviceDirectory;
-  readonly memory: MessageMemory;
-  readonly telemetry: Telemetry;
-  readonly log: Log;
-  /** True while the server is being stopped: no new message is sent. */
-  isDraining(): boolean;
+/**
+ * Settles within the acknowledgement's deadline (5 s), among several members with the ways there and back. Rejects only
+ * when a connection breaks its port's promise.
+ */
+export async function sendMessage(house: MessageHouse, request: MessageRequest): Promise<MessageAnswer> {
+  const denied = check(house, request);
+  if (denied !== null) return denied;
+  if (house.cluster === null || house.memory.repeated(request) !== null)
+    return deliverMessage(house, request);
+  const first = await route(house, house.cluster, request);
+  const answer = first === 'absent' ? await route(house, house.cluster, request) : first;
+  return answer === 'absent' ? fail(refusal(40412)) : answer;
 }
 
-/** Settles within the acknowledgement's deadline (5 s). Rejects only when a connection breaks its port's promise. */
-export async function sendMessage(house: MessageHouse, request: MessageRequest): Promise<MessageAnswer> {
-  const { appId, deviceId } = request;
+/** What another member asks of the one that has the session: all of it, but for finding who that is. */
+export async function answerMessage(house: MessageHouse, request: MessageRequest): Promise<MessageAnswer> {
+  return check(house, request) ?? deliverMessage(house, request);
+}
+
+/** Null: it may be sent. */
+function check(house: MessageHouse, { appId, deviceId }: MessageRequest): MessageAnswer | null {
   try {
     const denied = checkDeviceAccess(house.registry, appId, deviceId, wallSeconds(house.clock));
-    if (denied !== null) return refuse(house, refusal(denied));
+    return denied === null ? null : refuseMessage(house, refusal(denied));
   } catch (error) {
-    house.log.error({ err: error }, 'whose device a message is for cannot be read');
-    return refuse(house, unavailable('message service unavailable'));
+    return unreadable(house, error, 'whose device a message is for cannot be read');
   }
-  const known = house.memory.repeated(request);
-  if (known === null) return begin(house, request);
-  house.telemetry.message('repeated');
-  return known;
 }
 
-function begin(house: MessageHouse, request: MessageRequest): MessageAnswer | Promise<MessageAnswer> {
-  const { directory, memory } = house;
-  if (house.isDraining()) return refuse(house, unavailable('this server is being stopped'));
-  if (memory.isFull) return refuse(house, overload('too many messages are known'));
-  const connection = directory.find(request.deviceId)?.signalConnection ?? null;
-  if (connection === null) {
-    const answer = refuse(house, refusal(40412));
-    memory.keep(request, answer);
-    return answer;
-  }
-  const answer = deliver(house, request, connection);
-  memory.begin(request, answer);
-  return answer;
-}
-
-async function deliver(
+/** `absent`: who was asked has no session of the device any more. What the owner has answered is counted there. */
+async function route(
   house: MessageHouse,
-  { deviceId, name, payload }: MessageRequest,
-  connection: SignalConnection,
-): Promise<MessageAnswer> {
-  const id = generateMessageId();
-  const result = await connection.deliver({ id, name, payload });
-  if (result !== 'acknowledged') return refuse(house, refusals[result]);
-  house.telemetry.message('acknowledged');
-  return succeed({ deviceId, id, acknowledgedAtMs: house.clock.wallMs() });
+  cluster: ClusterHouse,
+  request: MessageRequest,
+): Promise<MessageAnswer | 'absent'> {
+  const owner = await findOwner(house, cluster, request);
+  if (owner === 'here' || owner === 'nowhere') return deliverMessage(house, request);
+  if (owner === null) return refuseMessage(house, messageUnavailable('message service unavailable'));
+  if (owner === 'away') return refuseMessage(house, messageUnavailable('where the device is cannot be told'));
+  if (owner === 'lost') return refuseMessage(house, unreachable);
+  const waitMs = messageAckMsMax + peerHopMsMax;
+  const asked = await cluster.peers.ask<'message'>(owner.member, { kind: 'message', request }, waitMs);
+  if (!asked.ok) return refuseMessage(house, asked.error === 'unanswered' ? refusal(50402) : unreachable);
+  return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
 }
 
-/** A message that waits makes room within seconds, and a known one with the next second of the clock window. */
-const comeAgainS = 1;
+const unreachable = messageUnavailable('the member that has the device cannot be reached');
 
-const refusals: Record<Exclude<DeliveryResult, 'acknowledged'>, Refusal<MessageCode>> = {
-  unknown: refusal(50402),
-  busy: overload('too many messages wait for this device'),
-};
-
-function overload(message: string): Refusal<MessageCode> {
-  return { ...refusal(42901, message), retryAfterS: comeAgainS };
+/** Null: the store cannot be read. */
+async function findOwner(
+  house: MessageHouse,
+  cluster: ClusterHouse,
+  { deviceId }: MessageRequest,
+): Promise<Awaited<ReturnType<typeof locateDevice>>['owner'] | null> {
+  try {
+    return (await locateDevice(house, cluster, 'signal', deviceId, ownerQueryMsMax)).owner;
+  } catch (error) {
+    house.log.error({ err: error }, 'where the device of a message is cannot be read');
+    return null;
+  }
 }
 
-function unavailable(message: string): Refusal<MessageCode> {
-  return { ...refusal(50301, message), retryAfterS: comeAgainS };
-}
-
-function refuse(house: MessageHouse, why: Refusal<MessageCode>): MessageAnswer {
-  house.telemetry.message(why.code === 50402 ? 'unknown' : 'refused');
-  return fail(why);
+function unreadable(house: MessageHouse, error: unknown, what: string): MessageAnswer {
+  house.log.error({ err: error }, what);
+  return refuseMessage(house, messageUnavailable('message service unavailable'));
 }

@@ -1,6 +1,7 @@
 /**
  * How much waking is allowed: per device, per application, and on this node at once. All are asked before any is
- * used up, so that what is refused uses nothing. Source: decisions.md, Wakeup, Limits.
+ * used up, so that what is refused uses nothing. An application's is shared evenly among the members that live.
+ * Source: decisions.md, Wakeup, Limits.
  */
 import type { Clock } from '../base/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
@@ -22,19 +23,23 @@ export class WakeupLimits {
   readonly #settings: WakeupLimitSettings;
   /** One per application that ever woke a device; applications are as many as the registry holds. */
   readonly #applications = new Map<ApplicationId, TokenBucket>();
+  readonly #memberCount: () => number;
   #inFlight = 0;
 
-  constructor(clock: Clock, settings: WakeupLimitSettings) {
+  /** `memberCount`: of those that live, this one among them. */
+  constructor(clock: Clock, settings: WakeupLimitSettings, memberCount = (): number => 1) {
     this.#clock = clock;
     this.#settings = settings;
+    this.#memberCount = memberCount;
   }
 
   /** 0: taken, and `release` is owed. Else the milliseconds after which it may be there, and nothing was taken. */
   take(appId: ApplicationId, actor: DeviceActor): number {
     const nowMs = this.#clock.monotonicMs();
-    const { device, application, inFlightMax } = this.#settings;
+    const { device, inFlightMax } = this.#settings;
+    const application = this.#share();
     const ofDevice = actor.wakeAllowance(device, nowMs);
-    const ofApplication = this.#bucketOf(appId, nowMs);
+    const ofApplication = this.#bucketOf(appId, application, nowMs);
     const waitMs = Math.max(
       waitForToken(ofDevice, device, nowMs),
       waitForToken(ofApplication, application, nowMs),
@@ -51,10 +56,18 @@ export class WakeupLimits {
     this.#inFlight -= 1;
   }
 
-  #bucketOf(appId: ApplicationId, nowMs: number): TokenBucket {
+  /** At least one wakeup can be there, however many share it. */
+  #share(): Rate {
+    const { application } = this.#settings;
+    const count = this.#memberCount();
+    if (count <= 1) return application;
+    return { perSecond: application.perSecond / count, burst: Math.max(1, application.burst / count) };
+  }
+
+  #bucketOf(appId: ApplicationId, rate: Rate, nowMs: number): TokenBucket {
     let bucket = this.#applications.get(appId);
     if (bucket === undefined) {
-      bucket = fullBucket(this.#settings.application, nowMs);
+      bucket = fullBucket(rate, nowMs);
       this.#applications.set(appId, bucket);
     }
     return bucket;

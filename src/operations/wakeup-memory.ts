@@ -6,7 +6,8 @@
  * What is kept where: wakeups under way and accepted signatures here, bounded, full means 42901; those that were
  * answered 202 or 50402 in the store, where the watch puts them (actor/wakeup-watch.ts); of the others only the
  * body's hash, so that a changed body is noticed, the oldest forgotten first. An id that the server made is not the
- * caller's to repeat. Source: decisions.md, Repeats; tgv1-signing.md, Replay.
+ * caller's to repeat. What other members tell of theirs is in accepted-elsewhere.ts.
+ * Source: decisions.md, Repeats; tgv1-signing.md, Replay.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
@@ -16,6 +17,7 @@ import type { Refusal, WakeupCode } from '../domain/codes.ts';
 import { refusedWakeupsKnownMax, wakeupKnownMs } from '../domain/limits.ts';
 import type { WakeupReceipt, WakeupRecord, WakeupRequest } from '../domain/wakeup.ts';
 import type { WakeupRecords } from '../ports/wakeup-records.ts';
+import { AcceptedElsewhere, type WakeupAccepted } from './accepted-elsewhere.ts';
 import { ExpiringKeys, signatureKey } from './expiring-keys.ts';
 
 export type WakeupAnswer = Outcome<WakeupReceipt, Refusal<WakeupCode>>;
@@ -31,9 +33,15 @@ export class WakeupMemory {
   readonly #bySignature: ExpiringKeys<KnownWakeup>;
   readonly #underWay = new Map<string, KnownWakeup>();
   readonly #refused: LRUCache<string, string>;
+  readonly #clock: Clock;
+  readonly #signaturesMax: number;
+  /** Made when another member first tells of one. */
+  #elsewhere: AcceptedElsewhere | null = null;
 
   constructor(records: WakeupRecords, clock: Clock, signaturesMax: number) {
     this.#records = records;
+    this.#clock = clock;
+    this.#signaturesMax = signaturesMax;
     this.#bySignature = new ExpiringKeys(clock, signaturesMax);
     this.#refused = new LRUCache({
       max: refusedWakeupsKnownMax,
@@ -62,7 +70,16 @@ export class WakeupMemory {
       if (record !== null && record.acceptedAtMs !== null)
         return succeed({ deviceId: record.deviceId, acceptedAtMs: record.acceptedAtMs });
     }
-    return this.#bySignature.get(signatureKey(request.signature))?.answer ?? null;
+    const known = this.#bySignature.get(signatureKey(request.signature));
+    if (known !== undefined) return known.answer;
+    const elsewhere = this.#elsewhere?.find(request) ?? null;
+    return elsewhere === null ? null : succeed(elsewhere);
+  }
+
+  /** Another member has accepted it: a repeat of it here is answered like it. */
+  noteAccepted(accepted: WakeupAccepted): void {
+    this.#elsewhere ??= new AcceptedElsewhere(this.#clock, this.#signaturesMax);
+    this.#elsewhere.note(accepted);
   }
 
   /** From now on a repeat joins it; once it is answered it is kept or forgotten by its outcome. */
@@ -100,6 +117,7 @@ export class WakeupMemory {
     return (
       this.#underWay.get(key)?.bodySha256 ??
       this.#ownRecord(request)?.bodySha256 ??
+      this.#elsewhere?.bodyOf(request) ??
       this.#refused.get(key) ??
       null
     );

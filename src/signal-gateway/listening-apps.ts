@@ -8,7 +8,7 @@ import type { SignalGatewaySettings } from './settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 import { createWebSocketApp, type WebSocketAppHouse } from './web-socket-app.ts';
 
-export type ListeningSettings = Pick<SignalGatewaySettings, 'host' | 'port' | 'tls'>;
+export type ListeningSettings = Pick<SignalGatewaySettings, 'host' | 'port' | 'sharesPort' | 'tls'>;
 
 export class ListeningApps {
   readonly #settings: ListeningSettings;
@@ -33,10 +33,10 @@ export class ListeningApps {
 
   /** Rejects when the address cannot be had, or is another server's. */
   async listen(): Promise<void> {
-    const { host, port, tls } = this.#settings;
+    const { host, port, sharesPort, tls } = this.#settings;
     // Only a reload listens again on its port, and a port got as 0 would not let it.
     const wanted = port === 0 && tls !== null ? await findFreePort(host) : port;
-    this.#listening = listenAtOnce(this.#app, host, wanted);
+    this.#listening = listenAtOnce(this.#app, host, wanted, sharesPort);
   }
 
   /**
@@ -67,12 +67,12 @@ export class ListeningApps {
 
   /** All in one turn: the port is nobody's for no longer than it takes. */
   #moveListening(from: ListenSocket, to: TemplatedApp): void {
-    const { host } = this.#settings;
+    const { host, sharesPort } = this.#settings;
     this.stopListening();
     try {
-      this.#listening = listenAtOnce(to, host, from.port);
+      this.#listening = listenAtOnce(to, host, from.port, sharesPort);
     } catch (error) {
-      this.#listening = listenAtOnce(this.#app, host, from.port);
+      this.#listening = listenAtOnce(this.#app, host, from.port, sharesPort);
       throw error;
     }
   }

@@ -4,6 +4,8 @@ export interface SignalGatewaySettings {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
+  /** Other processes of this server listen there, too. */
+  readonly sharesPort?: boolean;
   /** Sessions at once; the process's limit of open files may lower it. */
   readonly maxSessions: number;
   /** Connections not yet logged in. As many again may not have asked for the upgrade yet. */

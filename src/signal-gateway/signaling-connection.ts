@@ -73,10 +73,10 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
     this.deadlineMs = clock.monotonicMs() + silenceMsMax;
     attendees.add(this);
     const committed = sessions.committed(ticket);
-    if (committed === null) this.#welcome(ticket);
+    if (typeof committed === 'number') this.#welcome(committed);
     else
       void committed.then(
-        () => this.#welcome(ticket),
+        (epoch) => this.#welcome(epoch),
         (error: unknown) => this.#fail(error),
       );
   }
@@ -158,7 +158,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
     else this.#owesAck = true;
   }
 
-  #welcome({ epoch }: SignalSessionTicket): void {
+  #welcome(epoch: number): void {
     if (this.#stage !== 'awaiting') return;
     const { clock, sleepAdvice } = this.#gatehouse;
     const serverTime = wallSeconds(clock);

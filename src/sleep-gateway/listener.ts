@@ -130,6 +130,10 @@ export class SleepListener {
     return Math.min(this.#gatehouse.maxSessions, this.#socketsMax - this.#otherSockets());
   }
 
+  get #connectionsMax(): number {
+    return Math.max(0, this.#sessionsMaxNow) + handshakeSocketsReserved;
+  }
+
   /** Closes every socket that is left, telling nobody, and resolves when the port is free. */
   close(): Promise<void> {
     const { admission, arrivals, sleepers } = this.#gatehouse;
@@ -141,14 +145,21 @@ export class SleepListener {
   }
 
   #createServer(): Server {
-    const { maxSessions, telemetry } = this.#gatehouse;
+    const { settings, maxSessions, telemetry } = this.#gatehouse;
     const server = createServer({ noDelay: true, keepAlive: false }, (socket) => this.#accept(socket));
+    if (settings.sharesPort === true) return server;
     server.maxConnections = maxSessions + handshakeSocketsReserved;
     server.on('drop', () => telemetry.sleepLogin('busy'));
     return server;
   }
 
   #accept(socket: Socket): void {
+    const { settings, telemetry } = this.#gatehouse;
+    if (settings.sharesPort === true && this.socketCount >= this.#connectionsMax) {
+      telemetry.sleepLogin('busy');
+      socket.destroy();
+      return;
+    }
     new Handshake(socket, this.#gatehouse).start();
   }
 
@@ -156,7 +167,7 @@ export class SleepListener {
     const nowMs = this.#gatehouse.clock.monotonicMs();
     this.#gatehouse.arrivals.turn(nowMs);
     this.#gatehouse.sleepers.turn(nowMs);
-    this.#server.maxConnections = Math.max(0, this.#sessionsMaxNow) + handshakeSocketsReserved;
+    if (this.#gatehouse.settings.sharesPort !== true) this.#server.maxConnections = this.#connectionsMax;
   }
 
   #reportAdmitFailure(error: unknown): void {

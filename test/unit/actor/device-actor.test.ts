@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ActorMessage, DeviceActor, WakeReply } from '../../../src/actor/device-actor.ts';
+import type { ActorMessage, WakeReply } from '../../../src/actor/actor-message.ts';
+import type { DeviceActor } from '../../../src/actor/device-actor.ts';
 import { DeviceDirectory } from '../../../src/actor/device-directory.ts';
+import type { ConnectionTimes } from '../../../src/domain/connectivity.ts';
 import type { SessionId } from '../../../src/domain/ids.ts';
 import { mailboxMessagesMax } from '../../../src/domain/limits.ts';
 import type { WakeMode } from '../../../src/domain/sleep.ts';
+import type { SeatTaken } from '../../../src/ports/seat-follower.ts';
 import { FakeConnection, FakeRecords, FakeSignalConnection, testDevice } from '../../support/fakes.ts';
 
 interface Opening {
@@ -259,3 +262,78 @@ test('a device that only sleeps can be let go while its signal record cannot be 
   assert.equal(actor.signalEpoch, 0);
   assert.equal(actor.sleepEpoch, 1);
 });
+
+const noTimes: ConnectionTimes = { lastLoginAt: null, lastHeartbeatAt: null, lastOfflineAt: null };
+
+for (const kind of ['sleep', 'signal'] as const) {
+  const loginOf = (atMs: number): ActorMessage =>
+    kind === 'sleep'
+      ? sleepLogin(new FakeConnection(), { atMs })
+      : signalLogin(new FakeSignalConnection(), { atMs });
+  const told = (actor: DeviceActor): number =>
+    kind === 'sleep' ? actor.toldSleepEpoch : actor.toldSignalEpoch;
+  const taken = (session: string, epoch: number, times = noTimes): SeatTaken => ({
+    connection: kind,
+    deviceId: testDevice,
+    session: session as SessionId,
+    epoch,
+    times,
+    displaced: [],
+  });
+
+  test(`${kind}: an epoch that all members share is told, sockets carry the one that is counted here`, () => {
+    const { directory, sleepRecords, signalRecords } = new Scene();
+    const actor = directory.claim(testDevice);
+    assert.equal(told(actor), 0);
+    actor.post(loginOf(1000));
+    assert.equal(told(actor), 1);
+    actor.adopt(taken('s1000', 7));
+    assert.deepEqual([told(actor), kind === 'sleep' ? actor.sleepEpoch : actor.signalEpoch], [7, 1]);
+    actor.post(end(kind, 7));
+    assert.equal(told(actor), 7, 'no socket speaks of it');
+    actor.post(end(kind, 1));
+    assert.equal(told(actor), 0);
+    const { events } = kind === 'sleep' ? sleepRecords : signalRecords;
+    assert.deepEqual(
+      events.map(({ epoch }) => epoch),
+      [1, 7],
+    );
+  });
+
+  test(`${kind}: a login after it is told by its own epoch until it has another, and an older seat is not its`, () => {
+    const actor = new Scene().claim();
+    actor.post(loginOf(1000));
+    actor.adopt(taken('s1000', 7));
+    actor.post(loginOf(2000));
+    actor.adopt(taken('s1000', 8));
+    assert.equal(told(actor), 2);
+    actor.adopt(taken('s2000', 9));
+    assert.equal(told(actor), 9);
+  });
+
+  test(`${kind}: what all members have seen of the device is taken over`, () => {
+    const actor = new Scene().claim();
+    actor.post(loginOf(100_000));
+    const times = { lastLoginAt: 101, lastHeartbeatAt: 95, lastOfflineAt: 97 };
+    actor.adopt(taken('s100000', 7, times));
+    assert.deepEqual(kind === 'sleep' ? actor.sleepTimes() : actor.signalTimes(), times);
+  });
+
+  test(`${kind}: a displaced session is gone with its actor, and the next login finds nothing open`, () => {
+    const { directory, sleepRecords, signalRecords } = new Scene();
+    directory.claim(testDevice).post(loginOf(1000));
+    directory.displace(kind, testDevice, 's9' as SessionId);
+    assert.equal(directory.size, 1, 'another session of the device');
+    directory.displace(kind, testDevice, 's1000' as SessionId);
+    assert.equal(directory.size, 0);
+    directory.displace(kind, testDevice, 's1000' as SessionId);
+    const { records, events } = kind === 'sleep' ? sleepRecords : signalRecords;
+    assert.equal(events.length, 1);
+    assert.deepEqual(
+      [records.get(testDevice)?.openSession, records.get(testDevice)?.lastOfflineAt],
+      [null, null],
+    );
+    directory.claim(testDevice).post(loginOf(2000));
+    assert.deepEqual(events.at(-1)?.data, { session: 's2000', node: 'node-1', replaced: false });
+  });
+}

@@ -42,6 +42,7 @@ class Scene {
       memory: new MessageMemory(this.clock),
       telemetry: new FakeTelemetry(),
       log: new FakeLog(),
+      cluster: null,
       isDraining: () => false,
     });
   }

@@ -118,10 +118,35 @@ test('a login is committed when its own record is, whatever its module waits for
   const { ticket } = scene.signal.login();
   const sessions = signalSessions(scene.house);
   scene.sleepRecords.outstanding = new Promise(() => undefined);
-  assert.equal(sessions.committed(ticket), null);
-  const outstanding = Promise.resolve();
-  scene.signalRecords.outstanding = outstanding;
-  assert.equal(sessions.committed(ticket), outstanding);
+  assert.equal(sessions.committed(ticket), 1);
+  let commit = (): void => undefined;
+  scene.signalRecords.outstanding = new Promise((resolve) => (commit = resolve));
+  const committed = sessions.committed(ticket);
+  assert.ok(committed instanceof Promise);
+  commit();
+  assert.equal(await committed, 1);
+});
+
+test('a login whose store refuses it is not told an epoch', async () => {
+  const scene = new SessionScene();
+  scene.signalRecords.outstanding = Promise.reject(new Error('the disk is full'));
+  const committed = signalSessions(scene.house).committed(scene.signal.login().ticket);
+  await assert.rejects(Promise.resolve(committed), /disk is full/);
+});
+
+test('a login is told the epoch that all members know it by, one that is over its own', async () => {
+  const scene = new SessionScene();
+  let commit = (): void => undefined;
+  scene.signalRecords.outstanding = new Promise((resolve) => (commit = resolve));
+  const sessions = signalSessions(scene.house);
+  const old = scene.signal.login();
+  const [toldOld, young] = [sessions.committed(old.ticket), scene.signal.login()];
+  const toldYoung = sessions.committed(young.ticket);
+  const times = { lastLoginAt: null, lastHeartbeatAt: null, lastOfflineAt: null };
+  const seat = { connection: 'signal', deviceId: testDevice, session: young.ticket.sessionId } as const;
+  scene.directory.find(testDevice)?.adopt({ ...seat, epoch: 9, times, displaced: [] });
+  commit();
+  assert.deepEqual([await toldOld, await toldYoung], [1, 9]);
 });
 
 test('a wake report is passed on with the device and the session that told it', () => {

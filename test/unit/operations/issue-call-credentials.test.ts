@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fail, succeed } from '../../../src/base/outcome.ts';
 import { CallDirectory } from '../../../src/actor/call-directory.ts';
 import { checkCallToken, type CallTokenClaims } from '../../../src/call-token/call-token.ts';
 import { TokenKeys } from '../../../src/call-token/token-keys.ts';
 import type { CallMedia, CallOrder, CallRoom, CallSession } from '../../../src/domain/call.ts';
 import type { DeviceId, TokenId } from '../../../src/domain/ids.ts';
+import type { MemberId } from '../../../src/domain/cluster.ts';
+import { refusal } from '../../../src/domain/codes.ts';
 import { callCommitMsMax, callTokenBytesMax } from '../../../src/domain/limits.ts';
 import {
   issueCallCredentials,
   type CallCredentialsHouse,
+  type IssuingHomes,
 } from '../../../src/operations/issue-call-credentials.ts';
 import { callMedia } from '../../support/call-scene.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
@@ -385,4 +389,61 @@ test('nothing secret is in a peer id, a token, a message or the log', async () =
   const seen = [JSON.stringify(answers), ...token.map(String), JSON.stringify(scene.log.lines)].join('\n');
   assert.match(seen, /TESTDEVICE01/);
   assert.doesNotMatch(seen, /planted/);
+});
+
+const keeper = 'node-b/0@1' as MemberId;
+
+/** The calls of every device are kept elsewhere; `answer` is what the keeper says. */
+function keptElsewhere(scene: Scene, answer: Awaited<ReturnType<IssuingHomes['issueAt']>>): CallOrder[] {
+  const asked: CallOrder[] = [];
+  const homes: IssuingHomes = {
+    homeOf: async () => keeper,
+    issueAt: async (_member, order) => {
+      asked.push(order);
+      return answer;
+    },
+  };
+  scene.house = { ...scene.house, homes };
+  return asked;
+}
+
+test('a call that another member keeps is issued there', async () => {
+  const scene = new Scene();
+  const issued = succeed({ peerId: 'rtc://elsewhere', token: 'token' });
+  const asked = keptElsewhere(scene, succeed(issued));
+  assert.deepEqual(await scene.ask(), issued);
+  assert.deepEqual(asked, [scene.order()]);
+  assert.equal(scene.directory.size, 0);
+});
+
+test('what the keeper refuses is refused in its words', async () => {
+  const scene = new Scene();
+  const refused = fail(refusal(40903));
+  keptElsewhere(scene, succeed(refused));
+  assert.deepEqual(await scene.ask(), refused);
+});
+
+for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
+  test(`a keeper that does not answer (${failure}) is 50301`, async () => {
+    const scene = new Scene();
+    keptElsewhere(scene, fail(failure));
+    const answer = await scene.ask();
+    assert.equal(answer.ok ? 0 : answer.error.code, 50301);
+  });
+
+test('a keeper that cannot be told is 50301, and nothing is issued', async () => {
+  const scene = new Scene();
+  const homes: IssuingHomes = { homeOf: () => 'away', issueAt: () => assert.fail('nobody is asked') };
+  scene.house = { ...scene.house, homes };
+  const answer = await scene.ask();
+  assert.equal(answer.ok ? 0 : answer.error.code, 50301);
+  assert.equal(scene.directory.size, 0);
+});
+
+test('who may not ask is told so before any member is asked', async () => {
+  const scene = new Scene();
+  const asked = keptElsewhere(scene, fail('nobody'));
+  const answer = await scene.ask({ deviceId: 'NOSUCHDEVICE' as DeviceId });
+  assert.equal(answer.ok ? 0 : answer.error.code, 40403);
+  assert.deepEqual(asked, []);
 });

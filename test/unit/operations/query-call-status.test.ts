@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CallDirectory } from '../../../src/actor/call-directory.ts';
-import type { CallReport, LiveCallState } from '../../../src/domain/call.ts';
+import type { CallReport, CallSession, LiveCallState } from '../../../src/domain/call.ts';
 import type { SessionId, TokenId } from '../../../src/domain/ids.ts';
 import { callCommitMsMax } from '../../../src/domain/limits.ts';
 import { queryCallStatus, type CallStatusHouse } from '../../../src/operations/query-call-status.ts';
@@ -150,4 +150,28 @@ test('what is not committed within 2 s is answered 50000', async () => {
   assert.equal(scene.clock.pendingTimers, 1);
   scene.clock.advance(1);
   assert.deepEqual(await answer, { ok: false, error: { code: 50000, message: 'internal server error' } });
+});
+
+test('a call that another member keeps is told', async () => {
+  const scene = new Scene();
+  const other = new Scene();
+  other.begin('ringing');
+  const keptElsewhere = async (): Promise<readonly CallSession[]> => other.records.read(testDevice);
+  const answer = await queryCallStatus({ ...scene.house, keptElsewhere }, testApp, testDevice);
+  assert.deepEqual(answer, { ok: true, value: true });
+});
+
+test('while what others keep cannot be told, a device without a call here is 50000', async () => {
+  const scene = new Scene();
+  const keptElsewhere = (): Promise<never> => Promise.reject(new Error('away'));
+  const answer = await queryCallStatus({ ...scene.house, keptElsewhere }, testApp, testDevice);
+  assert.equal(answer.ok ? 0 : answer.error.code, 50000);
+});
+
+test('a call that is kept here is told without asking others', () => {
+  const scene = new Scene();
+  scene.begin('connected');
+  const keptElsewhere = (): Promise<never> => assert.fail('nobody is asked');
+  const answer = queryCallStatus({ ...scene.house, keptElsewhere }, testApp, testDevice);
+  assert.deepEqual(answer, { ok: true, value: true });
 });

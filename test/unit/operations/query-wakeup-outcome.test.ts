@@ -20,6 +20,8 @@ class Scene extends WakeupScene {
     watch: this.watch,
     readers: this.readers,
     log: this.log,
+    cluster: null,
+    arrivals: null,
   };
   hangUp: () => void = () => assert.fail('nobody listens for a hang-up');
 

@@ -4,7 +4,8 @@ import { DeviceDirectory } from '../../../src/actor/device-directory.ts';
 import type { ProductId, SessionId } from '../../../src/domain/ids.ts';
 import type { MessageRequest } from '../../../src/domain/message.ts';
 import { MessageMemory } from '../../../src/operations/message-memory.ts';
-import { sendMessage, type MessageHouse } from '../../../src/operations/send-message.ts';
+import type { MessageHouse } from '../../../src/operations/deliver-message.ts';
+import { sendMessage } from '../../../src/operations/send-message.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import {
   FakeLog,
@@ -42,6 +43,7 @@ class Scene {
       memory: new MessageMemory(this.clock, knownMax),
       telemetry: this.telemetry,
       log: this.log,
+      cluster: null,
       isDraining: () => this.draining,
     };
   }

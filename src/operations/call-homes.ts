@@ -1,0 +1,122 @@
+/**
+ * Which member keeps a device's calls: the one that issued the first of them, while it lives. Whoever issues asks here
+ * first; whoever lets a leg in to a call that is kept elsewhere takes it over, as long as nobody is connected to it
+ * there: both legs of a call meet in one media process. Source: cluster.md, Media.
+ */
+import type { CallDirectory } from '../actor/call-directory.ts';
+import type { CallSession } from '../domain/call.ts';
+import type { MemberId } from '../domain/cluster.ts';
+import type { DeviceId, SessionId } from '../domain/ids.ts';
+import { callClaimsMax, callKeeperMsMax } from '../domain/limits.ts';
+import type { PeerAnswer } from '../domain/peer.ts';
+import type { CallKeepers, KeptCalls } from '../ports/call-keepers.ts';
+import type { Log } from '../ports/log.ts';
+import type { Peers } from '../ports/peers.ts';
+
+export interface CallHomesHouse {
+  readonly log: Log;
+  readonly directory: CallDirectory;
+  readonly peers: Pick<Peers, 'self' | 'alive' | 'isAlive' | 'ask'>;
+  readonly keepers: CallKeepers;
+}
+
+/** `away`: it cannot be told, or was not to be had. */
+export type CallHome = 'here' | 'away' | MemberId;
+
+export class CallHomes {
+  readonly #house: CallHomesHouse;
+
+  constructor(house: CallHomesHouse) {
+    this.#house = house;
+  }
+
+  /** Where the device's next session is to be issued; `here`: it is claimed for this member. Never rejects. */
+  homeOf(deviceId: DeviceId): CallHome | Promise<CallHome> {
+    return this.#hasCalls(deviceId) ? 'here' : this.#claim(deviceId, (kept) => this.#isTheirs(kept));
+  }
+
+  /** The device's live sessions, by who keeps them. Rejects with SharedStateAway. */
+  async sessionsOf(deviceId: DeviceId): Promise<readonly CallSession[]> {
+    const kept = await this.#house.keepers.find(deviceId, callKeeperMsMax);
+    return kept === null || kept.keeper === this.#house.peers.self ? [] : kept.sessions;
+  }
+
+  /** Brings a session here that somebody wants to connect to, where that can be. `deviceId` null: not known. Never rejects. */
+  async fetch(sessionId: SessionId, deviceId: DeviceId | null): Promise<void> {
+    const { peers } = this.#house;
+    for (const member of peers.alive()) {
+      if (member === peers.self) continue;
+      const asked = await peers.ask<'take-calls'>(member, { kind: 'take-calls', sessionId }, callKeeperMsMax);
+      if (!asked.ok || asked.value.kind === 'absent') continue;
+      if (asked.value.kind === 'given') await this.#take(asked.value.deviceId, asked.value.sessions);
+      return;
+    }
+    if (deviceId !== null) await this.homeOf(deviceId);
+  }
+
+  /** Another member's question: gives up the calls of the device that the session is of. */
+  give(sessionId: SessionId): PeerAnswer<'take-calls'> {
+    const { directory } = this.#house;
+    const session = directory.find(sessionId);
+    if (session === null) return { kind: 'absent' };
+    const { deviceId } = session;
+    const sessions = directory.release(deviceId);
+    return sessions === null ? { kind: 'in-use' } : { kind: 'given', deviceId, sessions };
+  }
+
+  /** Takes up the calls of a member that is gone: they wait here for their legs. Rejects with SharedStateAway. */
+  async takeOver(member: MemberId): Promise<number> {
+    let taken = 0;
+    for await (const { deviceId, keeper, sessions } of this.#house.keepers.all()) {
+      if (keeper !== member || sessions.length === 0) continue;
+      if ((await this.#claim(deviceId, (kept) => kept.keeper !== member)) === 'here')
+        taken += sessions.length;
+    }
+    return taken;
+  }
+
+  /** Writes what this member keeps to where all see it; nothing, if another keeps it by now. Rejects with SharedStateAway. */
+  async save(deviceId: DeviceId, sessions: readonly CallSession[]): Promise<void> {
+    const { keepers, peers } = this.#house;
+    for (let attempt = 0; attempt < callClaimsMax; attempt++) {
+      const kept = await keepers.find(deviceId, callKeeperMsMax);
+      if (kept !== null && kept.keeper !== peers.self) return;
+      if ((await keepers.put(deviceId, peers.self, sessions, kept?.revision ?? null)) === 'done') return;
+    }
+    throw new Error(`the calls of a device were changed ${callClaimsMax} times while they were written`);
+  }
+
+  /** Another member has given them, and its claim is taken over whatever it says. */
+  async #take(deviceId: DeviceId, sessions: readonly CallSession[]): Promise<void> {
+    const home = await this.#claim(deviceId, () => false);
+    if (home === 'here') this.#house.directory.adopt(deviceId, sessions);
+  }
+
+  /** Makes this member the keeper unless `isOthers` says that it may not; what a member before it kept comes along. */
+  async #claim(deviceId: DeviceId, isOthers: (kept: KeptCalls) => boolean): Promise<CallHome> {
+    const { keepers, peers, directory, log } = this.#house;
+    try {
+      for (let attempt = 0; attempt < callClaimsMax; attempt++) {
+        const kept = await keepers.find(deviceId, callKeeperMsMax);
+        if (kept !== null && isOthers(kept)) return kept.keeper;
+        const sessions = kept === null || kept.keeper === peers.self ? [] : kept.sessions;
+        if ((await keepers.put(deviceId, peers.self, sessions, kept?.revision ?? null)) === 'conflict')
+          continue;
+        if (sessions.length > 0) directory.adopt(deviceId, sessions);
+        return 'here';
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'who keeps the calls of a device cannot be told');
+    }
+    return 'away';
+  }
+
+  #isTheirs({ keeper, sessions }: KeptCalls): boolean {
+    const { peers } = this.#house;
+    return keeper !== peers.self && sessions.length > 0 && peers.isAlive(keeper);
+  }
+
+  #hasCalls(deviceId: DeviceId): boolean {
+    return this.#house.directory.sessionsOf(deviceId).length > 0;
+  }
+}

@@ -1,0 +1,28 @@
+/** How a wakeup is refused, in the words of its answer and of the metrics. Source: decisions.md, Wakeup. */
+import { fail } from '../base/outcome.ts';
+import { refusal, type Refusal, type WakeupCode } from '../domain/codes.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import type { WakeupAnswer } from './wakeup-memory.ts';
+
+/** `waitMs`: after which the caller may come again. */
+export function wakeupOverload(waitMs: number): Refusal<WakeupCode> {
+  return { ...refusal(42901), retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)) };
+}
+
+export function wakeupUnavailable(message: string): Refusal<WakeupCode> {
+  return { ...refusal(50301, message), retryAfterS: 1 };
+}
+
+/** Counts it, too. */
+export function refuseWakeup(
+  { telemetry }: { readonly telemetry: Telemetry },
+  why: Refusal<WakeupCode>,
+): WakeupAnswer {
+  telemetry.wakeup(outcomeLabels[why.code] ?? 'refused');
+  return fail(why);
+}
+
+const outcomeLabels: Partial<Record<WakeupCode, 'failed' | 'unknown'>> = {
+  50204: 'failed',
+  50402: 'unknown',
+};

@@ -1,0 +1,125 @@
+/**
+ * Several nodes change a registry, share their changes in one order and mirror them, however these steps fall between
+ * each other and whichever superseded change is never seen: what a node changed stands at that node until it is shared,
+ * and when all is shared and mirrored all have what was shared last.
+ */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import fc from 'fast-check';
+import type { ApplicationId } from '../../src/domain/ids.ts';
+import type { RegistryChange } from '../../src/ports/mirrored.ts';
+import { MirroredRegistryStore } from '../../src/store/mirrored-registry.ts';
+import { RegistryStore } from '../../src/store/registry-store.ts';
+import { RegistryWriter } from '../../src/store/registry-write.ts';
+import { FakeLog } from '../support/fakes.ts';
+import { temporaryStore } from '../support/temporary-store.ts';
+
+const nodes = 3;
+const step = fc.record({
+  kind: fc.constantFrom('change', 'change', 'publish', 'acknowledge', 'mirror'),
+  node: fc.nat(nodes - 1),
+  entry: fc.nat(2),
+  /** Few, so that one that was before comes again. */
+  value: fc.nat(2),
+  count: fc.integer({ min: 1, max: 3 }),
+});
+type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
+
+/** The registry of all: what stands at a place, from 1, and of an entry only the last is sure to be seen. */
+class SharedOrder {
+  readonly changes: RegistryChange[] = [];
+
+  behind(position: number, count: number): { changes: RegistryChange[]; position: number } {
+    const until = Math.min(position + count, this.changes.length);
+    const last = new Map(this.changes.map(({ id }, at) => [id, at]));
+    const isSeen = ({ id }: RegistryChange, at: number): boolean =>
+      at % 2 === 0 || last.get(id) === position + at;
+    return { changes: this.changes.slice(position, until).filter(isSeen), position: until };
+  }
+}
+
+class Node {
+  readonly registry: RegistryStore;
+  readonly mirror: MirroredRegistryStore;
+  readonly #writer: RegistryWriter;
+  readonly #order: SharedOrder;
+  readonly #changedHere = new Map<string, string>();
+  #published: number[] = [];
+
+  constructor(t: TestContext, order: SharedOrder) {
+    const { registry: tables } = temporaryStore(t);
+    this.registry = new RegistryStore(tables);
+    this.mirror = new MirroredRegistryStore({ tables, log: new FakeLog(), applied: () => undefined });
+    this.#writer = new RegistryWriter(tables, this.registry);
+    this.#order = order;
+  }
+
+  async take({ kind, entry, value, count }: Pick<Step, 'kind' | 'entry' | 'value' | 'count'>): Promise<void> {
+    if (kind === 'change') await this.#change(`app-${entry}`, `name ${value}`);
+    else if (kind === 'publish') this.#publish(count);
+    else if (kind === 'acknowledge') await this.mirror.shared(this.#published.splice(0));
+    else await this.#mirror(count);
+    this.registry.purge();
+    for (const { change } of this.mirror.unshared(100))
+      assert.equal(
+        this.nameOf(change.id),
+        this.#changedHere.get(change.id),
+        'an unshared change is overwritten',
+      );
+  }
+
+  async finish(): Promise<void> {
+    while (this.mirror.unshared(1).length > 0) {
+      await this.take({ kind: 'publish', entry: 0, value: 0, count: 100 });
+      await this.take({ kind: 'acknowledge', entry: 0, value: 0, count: 0 });
+    }
+  }
+
+  nameOf(id: string): string | undefined {
+    return this.registry.find('application', id)?.name;
+  }
+
+  async #change(id: string, name: string): Promise<void> {
+    this.#changedHere.set(id, name);
+    await this.#writer.put('application', { appId: id as ApplicationId, name });
+  }
+
+  /** It may publish again what it did not hear to be shared. */
+  #publish(count: number): void {
+    for (const { place, change } of this.mirror.unshared(count)) {
+      this.#order.changes.push(change);
+      this.#published.push(place);
+    }
+  }
+
+  async #mirror(count: number): Promise<void> {
+    const { changes, position } = this.#order.behind(this.mirror.position, count);
+    await this.mirror.apply(changes, position);
+  }
+}
+
+async function walk(t: TestContext, steps: readonly Step[]): Promise<number> {
+  const order = new SharedOrder();
+  const house = Array.from({ length: nodes }, () => new Node(t, order));
+  for (const node of house) await node.mirror.adopt();
+  for (const step of steps) await house[step.node]?.take(step);
+  for (const node of house) await node.finish();
+  for (const node of house) await node.take({ kind: 'mirror', entry: 0, value: 0, count: 1000 });
+  const last = new Map(order.changes.map((change) => [change.id, change]));
+  for (const [id] of last) {
+    const names = house.map((node) => node.nameOf(id));
+    assert.equal(new Set(names).size, 1, `${id} is ${names.join(', ')}`);
+  }
+  return last.size;
+}
+
+test('nodes that changed what they liked end equal, and none lost a change of its own before it was shared', async (t) => {
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      compared += await walk(t, steps);
+    }),
+    { numRuns: 15 },
+  );
+  assert.ok(compared > 10, `${compared} entries compared`);
+});

@@ -1,0 +1,235 @@
+/**
+ * Random walks of two nodes that share devices over NATS: logins, ends, takeovers, partitions, lost answers, burials of
+ * nodes that live, and crashes. A failure prints its seed and path: give both to `fc.assert` to walk it again.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
+import { OwnershipScene, type OwningNode } from '../support/ownership-scene.ts';
+
+const devices = ['D1', 'D2'] as DeviceId[];
+const kinds = ['sleep', 'signal'] as const;
+const names = ['A', 'B'] as const;
+
+const node = fc.constantFrom(...names);
+const device = fc.constantFrom(...devices);
+const kind = fc.constantFrom(...kinds);
+const step = fc.oneof(
+  { weight: 10, arbitrary: fc.record({ what: fc.constant('login' as const), node, device, kind }) },
+  { weight: 6, arbitrary: fc.record({ what: fc.constant('end' as const), node, device, kind }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      what: fc.constantFrom(
+        'cut' as const,
+        'mend' as const,
+        'mend' as const,
+        'bury' as const,
+        'crash' as const,
+      ),
+      node,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ what: fc.constantFrom('lose-row' as const, 'lose-event' as const), node }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ what: fc.constant('cut-after' as const), node, requests: fc.nat({ max: 6 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('at-once' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+const leaseMs = 10_000;
+/** Longer than a login is told at once. */
+const stepMs = 700;
+
+class Walk {
+  readonly scene = new OwnershipScene();
+  readonly nodes = new Map<string, OwningNode>();
+  /** The last login of each seat, until its peer or its node ends it. */
+  readonly latest = new Map<string, SessionId | null>();
+  #sessions = 0;
+  #isAtOnce = false;
+
+  constructor(overwrites: boolean) {
+    for (const name of names) this.nodes.set(name, this.scene.start(name));
+    for (const one of this.nodes.values()) this.scene.way(one).rows.overwrites = overwrites;
+  }
+
+  get(name: string): OwningNode {
+    const found = this.nodes.get(name);
+    assert.ok(found);
+    return found;
+  }
+
+  async take(taken: Step): Promise<void> {
+    const { scene } = this;
+    switch (taken.what) {
+      case 'login':
+        this.#login(taken);
+        break;
+      case 'end':
+        this.#end(taken);
+        break;
+      case 'cut':
+        scene.cut(this.get(taken.node));
+        break;
+      case 'mend':
+        scene.mend(this.get(taken.node));
+        break;
+      case 'cut-after':
+        scene.way(this.get(taken.node)).rows.requestsLeft = taken.requests;
+        break;
+      case 'lose-row':
+        scene.way(this.get(taken.node)).rows.lostAnswers += 1;
+        break;
+      case 'lose-event':
+        scene.way(this.get(taken.node)).lostEvents += 1;
+        break;
+      case 'bury':
+        await this.#bury(this.get(taken.node));
+        break;
+      case 'crash':
+        await this.#crash(this.get(taken.node));
+        break;
+      case 'at-once':
+        this.#isAtOnce = true;
+        return;
+    }
+    if (this.#isAtOnce) this.scene.clock.advance(1);
+    else await this.pass();
+    this.#isAtOnce = false;
+  }
+
+  async pass(): Promise<void> {
+    await this.scene.pass(stepMs);
+    // Who ran out of requests learns that it is away.
+    for (const one of this.nodes.values()) if (this.scene.way(one).rows.isAway) this.scene.cut(one);
+  }
+
+  async heal(): Promise<void> {
+    for (const one of this.nodes.values()) this.scene.mend(one);
+    for (let round = 0; round < 12; round++) await this.scene.pass(1000);
+  }
+
+  #login({ node: name, device: deviceId, kind: connection }: Extract<Step, { what: 'login' }>): void {
+    this.#sessions += 1;
+    const session = this.get(name).login(deviceId, connection, `s${this.#sessions}`);
+    this.latest.set(this.#seat(name, deviceId, connection), session);
+  }
+
+  #end({ node: name, device: deviceId, kind: connection }: Extract<Step, { what: 'end' }>): void {
+    const ended = this.get(name).find(deviceId, connection)?.session;
+    const seat = this.#seat(name, deviceId, connection);
+    if (ended !== undefined && this.latest.get(seat) === ended) this.latest.set(seat, null);
+    this.get(name).end(deviceId, connection);
+  }
+
+  /** By the other one, while it lives: it was only called lost. */
+  async #bury(lost: OwningNode): Promise<void> {
+    const undertaker = this.get(lost.name === 'A' ? 'B' : 'A');
+    if (this.scene.way(undertaker).rows.isAway) return;
+    await this.scene.pass(leaseMs);
+    await this.#settled(undertaker, undertaker.ownership.bury(lost.member));
+    void lost.ownership.reclaim();
+  }
+
+  async #crash(crashed: OwningNode): Promise<void> {
+    const ended = crashed.sessions();
+    for (const [seat, session] of this.latest)
+      if (session !== null && ended.includes(session)) this.latest.set(seat, null);
+    const next = this.scene.restart(crashed);
+    this.nodes.set(crashed.name, next);
+    await this.pass();
+    const undertaker = this.get(crashed.name === 'A' ? 'B' : 'A');
+    this.scene.mend(undertaker);
+    await this.scene.pass(leaseMs);
+    await this.#settled(undertaker, undertaker.ownership.bury(crashed.member));
+  }
+
+  /** Who buries may be cut off at it, and goes on when it is back. */
+  async #settled(undertaker: OwningNode, burial: Promise<void>): Promise<void> {
+    const settled: string[] = [];
+    const settle = (): void => void settled.push('buried');
+    burial.then(settle, settle);
+    for (let round = 0; round < 12 && settled.length === 0; round++) {
+      await this.pass();
+      this.scene.mend(undertaker);
+    }
+    assert.equal(settled.length, 1);
+  }
+
+  #seat(name: string, deviceId: DeviceId, connection: string): string {
+    return connection === 'signal' ? `signal ${deviceId}` : `sleep ${deviceId} ${name}`;
+  }
+}
+
+function check(walk: Walk): void {
+  const { scene } = walk;
+  for (const deviceId of devices)
+    for (const connection of kinds) {
+      const live = Array.from(walk.nodes.values(), (one) => one.find(deviceId, connection)?.session);
+      const open = live.filter((session) => session !== undefined);
+      const seats = scene.row(deviceId)[connection].seats;
+      assert.deepEqual(
+        seats.map(({ session }) => session).toSorted(),
+        open.toSorted(),
+        'who is here has a seat',
+      );
+      assert.ok(seats.length <= (connection === 'signal' ? 1 : names.length));
+      for (const { member } of seats)
+        assert.ok(Array.from(walk.nodes.values()).some((one) => one.member === member));
+    }
+  const seated = new Set(devices.flatMap((deviceId) => kinds.flatMap((one) => scene.seats(deviceId, one))));
+  for (const session of walk.latest.values())
+    if (session !== null) assert.ok(seated.has(session), `${session} logged in last`);
+  checkEvents(walk);
+}
+
+/**
+ * L: a login, R: one that is recovered, E: an end, N: one as lost. A session that another has replaced while it was cut
+ * off is recovered when that one is gone again.
+ */
+function checkEvents({ scene }: Walk): void {
+  const told = new Map<string, string>();
+  const epochs = new Set<string>();
+  for (const event of scene.log.events) {
+    if (!('session' in event.data)) continue;
+    const isLogin = 'replaced' in event.data;
+    const recovered = 'recovered' in event.data;
+    const lost = 'reason' in event.data && event.data.reason === 'node_lost';
+    const word = isLogin ? (recovered ? 'R' : 'L') : lost ? 'N' : 'E';
+    const { session } = event.data;
+    told.set(session, (told.get(session) ?? '') + word);
+    if (!isLogin) continue;
+    const epoch = `${event.type} ${event.deviceId} ${event.epoch}`;
+    assert.ok(!epochs.has(epoch), `${epoch} was given twice`);
+    epochs.add(epoch);
+  }
+  for (const [session, words] of told) assert.match(words, /^L?(?:N?R)*[NE]?$/, `${session}: ${words}`);
+}
+
+async function walk(steps: readonly Step[], overwrites: boolean): Promise<void> {
+  const taken = new Walk(overwrites);
+  await taken.scene.settle();
+  for (const one of steps) await taken.take(one);
+  await taken.heal();
+  check(taken);
+}
+
+const walks = fc.array(step, { maxLength: 30 });
+
+test('two nodes agree on where every device is, whatever happened between them', async () => {
+  const property = fc.asyncProperty(walks, (steps) => walk(steps, false));
+  await fc.assert(property, { numRuns: 300, includeErrorInReport: true });
+});
+
+test('a row that is written without comparing is found', async () => {
+  const property = fc.asyncProperty(walks, (steps) => walk(steps, true));
+  const found = await fc.check(property, { seed: 6, numRuns: 1000 });
+  assert.ok(found.failed);
+});
