@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { addBridgeCommand } from './bridge-command.ts';
 import { addCallCommand } from './call-command.ts';
 import { addCallsCommand } from './calls-command.ts';
+import { addClusterCommand } from './cluster-command.ts';
 import { addConfigCommand } from './config-command.ts';
 import { addCredentialCommand } from './credential-command.ts';
 import { addDemoCommand } from './demo-command.ts';
@@ -43,6 +44,7 @@ const commands = [
   addServeCommand,
   addDoctorCommand,
   addConfigCommand,
+  addClusterCommand,
   addRegistryCommand,
   addDeviceCommand,
   addCredentialCommand,

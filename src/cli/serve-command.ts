@@ -2,13 +2,16 @@
  * `reveille serve`: the server as a process. Standard output has the log, one JSON object a line, and nothing
  * else. Source: running.md, Stopping and Settings.
  */
-import { Option, type Command } from 'commander';
-import type { DemoRegistry } from '../server/demo-seed.ts';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { processesMax } from '../domain/limits.ts';
 import { openLog, type Logging } from '../server/logging.ts';
 import type { RunningServer } from '../server/server.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
-import { reveilleCommand } from './invocation.ts';
+import { usageError } from './command-error.ts';
+import { demoNotice } from './demo-notice.ts';
 import { serveMedia } from './serve-media.ts';
+import { serveProcesses, supervisedFlag } from './serve-processes.ts';
+import { serveSupervised } from './serve-supervised.ts';
 import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
 
 export function addServeCommand(program: Command): void {
@@ -20,9 +23,13 @@ export function addServeCommand(program: Command): void {
         'media',
       ]),
     )
-    .action(({ only }: { only?: 'media' }, self: Command) =>
-      only === 'media' ? serveMedia(contextOf(self)) : serve(contextOf(self)),
-    );
+    .option(
+      '--processes <n>',
+      'so many processes behind the same ports, as one server; another one does what there is one of',
+      parseProcesses,
+    )
+    .addOption(new Option(supervisedFlag, 'one of them').hideHelp())
+    .action((options: ServeOptions, self: Command) => serveAs(options, contextOf(self)));
   addExamples(
     command,
     ['serve', 'with embedded defaults; the first start makes a demo application and two devices'],
@@ -32,10 +39,41 @@ export function addServeCommand(program: Command): void {
       'one setting over all; port 0 is a free one',
     ],
     [
+      'serve --processes 4',
+      'four processes share the ports and the data directory; for more cores and sockets',
+    ],
+    [
       'serve --only media --set media.link_server=10.0.0.5:8085 --set media.link_key_file=link.key',
       'media on a machine of its own; its server has media.process elsewhere, and the same key',
     ],
   );
+}
+
+function parseProcesses(text: string): number {
+  const processes = Number(text);
+  if (/^\d+$/.test(text) && processes >= 1 && processes <= processesMax) return processes;
+  throw new InvalidArgumentError(`A number of processes is 1-${processesMax}.`);
+}
+
+interface ServeOptions {
+  readonly only?: 'media';
+  readonly processes?: number;
+  readonly supervised?: boolean;
+}
+
+async function serveAs(
+  { only, processes, supervised }: ServeOptions,
+  context: CommandContext,
+): Promise<void> {
+  if (supervised === true) return serveSupervised(context);
+  if (only === 'media') return serveMedia(context);
+  const { processes: set, nats_url: natsUrl } = context.settings.cluster;
+  if (processes !== undefined && natsUrl !== null)
+    throw usageError(
+      'processes share the store of one machine and nodes share none: not with cluster.nats_url',
+    );
+  if (processes === undefined && set === 1) return serve(context);
+  return serveProcesses(context, processes ?? set);
 }
 
 async function serve(context: CommandContext): Promise<void> {
@@ -60,24 +98,4 @@ async function stop(server: RunningServer, logging: Logging, signal: string): Pr
   await server.stop();
   await logging.close();
   process.exit(0);
-}
-
-/** Shown once, to people: where the log goes, no secret may. */
-function demoNotice({ credential, devices }: DemoRegistry, dataDirectory: string): string {
-  const device = devices[0]?.deviceId ?? 'DEVICE';
-  return `
-A first start with nothing configured: here is a demo application to play with. Its secrets are shown once.
-
-  application    ${credential.appId}
-  access key id  ${credential.accessKeyId}
-  secret key     ${credential.secretKey}
-${devices.map(({ deviceId, secret }) => `  device         ${deviceId}  secret ${secret}`).join('\n')}
-
-They are kept in ${dataDirectory}. Next, in a second terminal, let the devices live: they sign in, and sleep:
-  ${reveilleCommand(`simulate --devices ${devices.length}`)}
-and in a third one, wake one of them, and see what happened to it:
-  ${reveilleCommand(`wake ${device} --wait`)}
-  ${reveilleCommand(`status ${device}`)}
-
-`;
 }

@@ -1,6 +1,7 @@
 /** What is asked for at a scrape and kept nowhere: how many there are now. */
 import { Gauge, type Registry } from 'prom-client';
 import type { LiveCallState } from '../domain/call.ts';
+import type { MemberState } from '../domain/cluster.ts';
 
 export interface MetricSources {
   /** Sleep sessions open now. */
@@ -14,6 +15,19 @@ export interface MetricSources {
   /** Busy share of the time of each media worker; empty: none is known. */
   mediaLoads(): readonly number[];
   mediaIsUp(): boolean;
+  /** Null: there is no cluster of nodes. */
+  cluster(): ClusterFigures | null;
+}
+
+/** How a node stands among others. */
+export interface ClusterFigures {
+  readonly natsIsThere: boolean;
+  readonly members: Readonly<Record<MemberState, number>>;
+  /** Changes that are not yet where all see them. */
+  readonly outboxLength: number;
+  /** Events of the log, and changes of the registry, that are not here yet. */
+  readonly eventLag: number;
+  readonly registryLag: number;
 }
 
 export function registerGauges(registry: Registry, sources: MetricSources): void {
@@ -34,6 +48,37 @@ export function registerGauges(registry: Registry, sources: MetricSources): void
     'Busy share of the time of each worker that makes pictures, 0 to 1.',
     'worker',
     () => Object.fromEntries(sources.mediaLoads().map((load, worker) => [worker, load])),
+  );
+}
+
+/** Without a cluster they have no value. */
+export function registerClusterGauges(registry: Registry, { cluster }: Pick<MetricSources, 'cluster'>): void {
+  const add = (name: string, help: string, read: (figures: ClusterFigures) => number): void => {
+    void new Gauge({
+      name: `reveille_cluster_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        const figures = cluster();
+        if (figures === null) this.remove();
+        else this.set(read(figures));
+      },
+    });
+  };
+  add('nats_up', '1 while NATS is reached, else 0.', ({ natsIsThere }) => Number(natsIsThere));
+  add('outbox_length', 'Changes that other members do not see yet.', ({ outboxLength }) => outboxLength);
+  add('event_lag_events', 'Events of the log that are not here yet.', ({ eventLag }) => eventLag);
+  add(
+    'registry_lag_changes',
+    'Changes of the registry that are not here yet.',
+    (figures) => figures.registryLag,
+  );
+  addLabelledGauge(
+    registry,
+    'reveille_cluster_members',
+    'Members by state.',
+    'state',
+    () => cluster()?.members ?? {},
   );
 }
 

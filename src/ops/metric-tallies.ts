@@ -10,6 +10,8 @@ import {
   callReportLabels,
   credentialsOutcomeLabels,
   messageOutcomeLabels,
+  peerAskLabels,
+  seatLabels,
   wakeupOutcomeLabels,
   webhookResultLabels,
 } from '../ports/telemetry.ts';
@@ -95,6 +97,18 @@ export function registerTallies(registry: Registry) {
       'Frames of calls by what became of them.',
       'result',
       mediaFrameResults,
+    ),
+    peerAsks: tally(
+      'reveille_peer_asks_total',
+      'Questions to other members by what became of them.',
+      'result',
+      peerAskLabels,
+    ),
+    seats: tally(
+      'reveille_seat_claims_total',
+      'Logins of this member by what became of them in what all members share.',
+      'result',
+      seatLabels,
     ),
     mediaRebuilds: new Counter({
       name: 'reveille_media_rebuilds_total',

@@ -13,13 +13,15 @@ import type {
   CallReportLabel,
   CredentialsOutcomeLabel,
   MessageOutcomeLabel,
+  PeerAskLabel,
+  SeatLabel,
   Telemetry,
   WakeupOutcomeLabel,
   WebhookResultLabel,
 } from '../ports/telemetry.ts';
 import { DurationSeries, exposeHistogramHead, wakingBoundsS } from './duration-histogram.ts';
 import { HttpDurations } from './http-durations.ts';
-import { registerGauges, type MetricSources } from './metric-gauges.ts';
+import { registerClusterGauges, registerGauges, type MetricSources } from './metric-gauges.ts';
 import { registerTallies, type MetricTallies } from './metric-tallies.ts';
 
 /** The library's own that walk every descriptor or handle of the process: with a million sockets, a stall. */
@@ -39,6 +41,7 @@ export class Metrics implements Telemetry {
   readonly #wakeupWrites = new DurationSeries();
   readonly #wakeupsToOnline = new DurationSeries(wakingBoundsS);
   readonly #mediaFrameTimes = new DurationSeries();
+  readonly #peerAsks = new DurationSeries();
   readonly #tallies: MetricTallies;
 
   constructor(sources: MetricSources) {
@@ -46,6 +49,7 @@ export class Metrics implements Telemetry {
     collectDefaultMetrics({ register: registry });
     for (const name of costlyAtScale) registry.removeSingleMetric(name);
     registerGauges(registry, sources);
+    registerClusterGauges(registry, sources);
     this.#tallies = registerTallies(registry);
   }
 
@@ -73,6 +77,7 @@ export class Metrics implements Telemetry {
         'From the coming of a frame at the bridge leg to its picture being finished.',
         this.#mediaFrameTimes,
       ),
+      exposeSeries('reveille_peer_ask_seconds', 'From asking another member to its answer.', this.#peerAsks),
     ].join('\n');
   }
 
@@ -138,6 +143,15 @@ export class Metrics implements Telemetry {
 
   bridgeAnswer(result: BridgeAnswerLabel): void {
     this.#tallies.bridgeAnswers.add(result);
+  }
+
+  peerAsk(result: PeerAskLabel, seconds: number): void {
+    this.#tallies.peerAsks.add(result);
+    if (result === 'answered') this.#peerAsks.observe(seconds);
+  }
+
+  seat(result: SeatLabel): void {
+    this.#tallies.seats.add(result);
   }
 
   mediaLogin(result: 'accepted' | LegRefusal): void {

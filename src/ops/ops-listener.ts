@@ -11,12 +11,12 @@ import type { AdminRoute, UploadRoute } from './admin-route.ts';
 import { CallerCheck, type CallerRefusal } from './caller-check.ts';
 import { GuestDesk } from './guest-desk.ts';
 import type { GuestRoute } from './guest-route.ts';
-import type { Metrics } from './metrics.ts';
+import type { Exposition } from './exposition.ts';
 import { OpsExchange } from './ops-exchange.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface OpsListenerHouse {
-  readonly metrics: Metrics;
+  readonly metrics: Exposition;
   readonly readiness: Readiness;
   readonly routes: readonly (AdminRoute | UploadRoute)[];
   readonly guestRoutes: readonly GuestRoute[];
@@ -95,8 +95,7 @@ export class OpsListener {
       return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET, HEAD' } });
     if (path === '/livez') return exchange.answerJson(200, { live: true });
     if (path === '/metrics') return this.#answerMetrics(exchange);
-    const { reasons } = this.#house.readiness;
-    const ready = reasons.length === 0;
+    const { isReady: ready, reasons } = this.#house.readiness;
     exchange.answerJson(ready ? 200 : 503, { ready, reasons });
   }
 

@@ -2,9 +2,8 @@
  * What the command line may change in a running server. Each route is one change of the registry, or of a session;
  * reads need none, because the store may be looked at by any process of its owner.
  */
-import { wallSeconds, type Clock } from '../base/clock.ts';
+import { wallSeconds } from '../base/clock.ts';
 import { z } from 'zod';
-import type { DeviceDirectory } from '../actor/device-directory.ts';
 import {
   parseDeviceId,
   type AccessKeyId,
@@ -13,7 +12,7 @@ import {
   type ProductId,
 } from '../domain/ids.ts';
 import { permissions, type Credential, type Device } from '../domain/registry.ts';
-import { expelDevice } from '../operations/expel-device.ts';
+import { expelEverywhere, type ExpelHouse } from '../operations/expel-everywhere.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import { generateSecret } from '../store/generated-secrets.ts';
 import { writeEntry } from '../store/registry-entry.ts';
@@ -21,10 +20,8 @@ import type { MissingEntry, RegistryWriter } from '../store/registry-write.ts';
 import type { Outcome } from '../base/outcome.ts';
 import { checkedRoute, missingEntry } from './checked-route.ts';
 
-export interface AdminHouse {
-  readonly clock: Clock;
+export interface AdminHouse extends ExpelHouse {
   readonly writer: RegistryWriter;
-  readonly directory: DeviceDirectory;
   /** After every change of a credential: what was derived from it is dropped. */
   forgetDerivedKeys(): void;
   /** After every change of a device: what it may not have any more ends. */
@@ -95,18 +92,14 @@ async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): 
 /** A disabled device is one that does not exist, so its sessions and its calls end. */
 async function disableDevice(house: AdminHouse, body: z.output<typeof disableBody>): Promise<AdminReply> {
   const changed = await house.writer.disableDevice(body.device_id, body.disabled);
-  if (changed.ok && body.disabled) expelDevice(house, body.device_id, 'kicked');
   house.changed();
+  if (changed.ok && body.disabled) await expelEverywhere(house, body.device_id);
   return deviceReply(changed);
 }
 
 async function kickDevice(house: AdminHouse, body: { device_id: DeviceId }): Promise<AdminReply> {
-  const actor = house.directory.find(body.device_id);
-  const sessions = [
-    ...(actor !== null && actor.signalEpoch > 0 ? ['signal'] : []),
-    ...(actor !== null && actor.sleepEpoch > 0 ? ['sleep'] : []),
-  ];
-  return { status: 200, body: { kicked: expelDevice(house, body.device_id, 'kicked'), sessions } };
+  const sessions = await expelEverywhere(house, body.device_id);
+  return { status: 200, body: { kicked: sessions.length > 0, sessions } };
 }
 
 async function createCredential(

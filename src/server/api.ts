@@ -1,7 +1,4 @@
 /** The REST door and what stands behind it: verification, endpoints, one pipeline. */
-import type { Clock } from '../base/clock.ts';
-import type { DeviceDirectory } from '../actor/device-directory.ts';
-import type { WakeupWatch } from '../actor/wakeup-watch.ts';
 import { readersMax, readersPerApplicationMax } from '../domain/limits.ts';
 import { Authenticator } from '../http/authenticator.ts';
 import { callCredentialsRoute } from '../http/call-credentials-route.ts';
@@ -16,33 +13,24 @@ import { wakeupOutcomeRoute } from '../http/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../http/wakeup-route.ts';
 import { EventArrivals } from '../operations/event-arrivals.ts';
 import { EventTurns } from '../operations/event-turns.ts';
-import { MessageMemory } from '../operations/message-memory.ts';
+import type { CallCredentialsHouse } from '../operations/issue-call-credentials.ts';
+import type { CallStatusHouse } from '../operations/query-call-status.ts';
+import { OutcomeArrivals } from '../operations/outcome-arrivals.ts';
 import { WaitingReaders } from '../operations/waiting-readers.ts';
-import { WakeupLimits } from '../operations/wakeup-limits.ts';
-import { WakeupMemory } from '../operations/wakeup-memory.ts';
 import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { SignatureVerifier } from '../ports/signature-verifier.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import type { SigningKeyCache } from '../tgv1/signing-key.ts';
 import { HmacPool } from '../workers/hmac-pool.ts';
 import { InlineVerifier } from '../workers/inline-verifier.ts';
-import type { CallService } from './call-service.ts';
-import type { Records } from './records.ts';
-import { verifierThreads, wakeupLimitSettings } from './room-settings.ts';
+import type { House } from './house.ts';
+import { verifierThreads } from './room-settings.ts';
 import type { Settings } from './settings-schema.ts';
 
-export interface ApiHouse {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly registry: RegistryReader;
-  readonly signingKeys: SigningKeyCache;
-  readonly directory: DeviceDirectory;
-  readonly watch: WakeupWatch;
-  readonly records: Records;
-  readonly telemetry: Telemetry;
-  readonly calls: Pick<CallService, 'directory' | 'bridges' | 'keys'>;
-  isDraining(): boolean;
+/** Who issues calls. `homes` where other members do. */
+export type ApiCalls = Pick<CallCredentialsHouse, 'directory' | 'bridges' | 'keys' | 'homes'> &
+  Pick<CallStatusHouse, 'keptElsewhere'>;
+
+export interface ApiHouse extends House {
+  readonly calls: ApiCalls;
 }
 
 export interface Api {
@@ -83,19 +71,9 @@ function composeRoutes(
   house: ApiHouse,
   { outcomeReaders, eventReaders }: Readers,
 ): Route[] {
-  const { clock, registry, records } = house;
-  const {
-    sleep: sleepRecords,
-    signal: signalRecords,
-    wakeups: wakeupRecords,
-    calls: callRecords,
-    events,
-  } = records;
-  const wakeups = {
-    ...house,
-    memory: new WakeupMemory(wakeupRecords, clock, settings.wakeup.replay_max),
-    limits: new WakeupLimits(clock, wakeupLimitSettings(settings)),
-  };
+  const { registry, records, messages, calls } = house;
+  const { wakeups: wakeupRecords, calls: callRecords, events } = records;
+  const arrivals = house.cluster === null ? null : new OutcomeArrivals(events);
   const reading = {
     ...house,
     events,
@@ -103,13 +81,12 @@ function composeRoutes(
     turns: new EventTurns(),
     arrivals: new EventArrivals({ registry, events, log: house.log }),
   };
-  const { directory: callDirectory, bridges, keys } = house.calls;
-  const calling = { ...house, directory: callDirectory, records: callRecords, bridges, keys };
+  const calling = { ...house, ...calls, records: callRecords };
   return [
-    connectivityRoute({ ...house, sleepRecords, signalRecords }),
-    wakeupRoute(wakeups),
-    wakeupOutcomeRoute({ ...house, wakeupRecords, readers: outcomeReaders }),
-    messageRoute({ ...house, memory: new MessageMemory(clock) }),
+    connectivityRoute(house),
+    wakeupRoute(house),
+    wakeupOutcomeRoute({ ...house, wakeupRecords, readers: outcomeReaders, arrivals }),
+    messageRoute({ ...house, memory: messages }),
     eventsRoute(reading),
     callStatusRoute(calling),
     callCredentialsRoute({ ...calling, requireBridge: settings.calls.require_bridge }),

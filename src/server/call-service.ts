@@ -5,6 +5,7 @@
 import type { Cancel, Clock } from '../base/clock.ts';
 import { BridgePool } from '../actor/bridge-pool.ts';
 import { CallDirectory } from '../actor/call-directory.ts';
+import type { FetchCall } from '../operations/admit-device-leg.ts';
 import { Desk } from '../operations/call-desk.ts';
 import { ViewerTickets } from '../operations/viewer-tickets.ts';
 import { WatchKeys } from '../operations/watch-keys.ts';
@@ -35,6 +36,8 @@ export interface CallServiceParts {
   readonly tokenKeys: LiveTokenKeys;
   /** Of a child; a test has one within its own process. */
   readonly startMedia: () => MediaCarrier;
+  /** Brings calls here that another member keeps; left out: there are none. */
+  readonly fetchCall?: FetchCall | undefined;
   /** Of the ops listener. */
   opsAddress(): ListenAddress;
 }

@@ -1,21 +1,31 @@
-/** What all doors stand before: the registry, the records, the devices that are here, and who is told of them. */
+/**
+ * What every server process has, whatever its part: the registry, the records, the devices that are here, who is told
+ * of them, and what requests of theirs have in common. The doors are in front.ts, what there is one of in back.ts.
+ */
 import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { DeviceDirectory } from '../actor/device-directory.ts';
 import { WakeupWatch } from '../actor/wakeup-watch.ts';
+import type { ConnectionKind, MemberId } from '../domain/cluster.ts';
+import type { EventType } from '../domain/events.ts';
+import type { ClusterHouse } from '../operations/locate-device.ts';
+import { MeasuredPeers } from '../operations/measured-peers.ts';
+import { MessageMemory } from '../operations/message-memory.ts';
+import { WakeupLimits } from '../operations/wakeup-limits.ts';
+import { WakeupMemory } from '../operations/wakeup-memory.ts';
+import type { MetricSources } from '../ops/metric-gauges.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { Readiness } from '../ops/readiness.ts';
+import type { ConnectionRecords } from '../ports/connection-records.ts';
 import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Store } from '../store/open-store.ts';
 import { RegistryStore } from '../store/registry-store.ts';
-import { RegistryWriter } from '../store/registry-write.ts';
 import { SigningKeyCache } from '../tgv1/signing-key.ts';
-import { CallService, type CallServiceParts } from './call-service.ts';
 import type { LiveTokenKeys } from './live-token-keys.ts';
-import { openRecords, type Records } from './records.ts';
-import { RegistryRefresh } from './registry-refresh.ts';
+import { openRecords, type Records, type SharedParts } from './records.ts';
+import { wakeupLimitSettings } from './room-settings.ts';
 import type { Settings } from './settings-schema.ts';
-import { Webhooks } from './webhook-service.ts';
 
 export interface House {
   readonly settings: Settings;
@@ -26,96 +36,98 @@ export interface House {
   readonly readiness: Readiness;
   readonly signingKeys: SigningKeyCache;
   readonly registry: RegistryStore;
-  readonly writer: RegistryWriter;
-  readonly refresh: RegistryRefresh;
   readonly records: Records;
+  /** The same, where a login is committed once all members know it. */
+  readonly sleepRecords: ConnectionRecords;
+  readonly signalRecords: ConnectionRecords;
   readonly directory: DeviceDirectory;
   readonly watch: WakeupWatch;
   readonly metrics: Metrics;
   /** The same, by the name of its port. */
   readonly telemetry: Metrics;
-  readonly webhooks: Webhooks;
-  readonly calls: CallService;
   readonly tokenKeys: LiveTokenKeys;
-  /** After every change of the registry that may forbid what is under way. */
-  changed(): void;
+  readonly memory: WakeupMemory;
+  readonly limits: WakeupLimits;
+  readonly messages: MessageMemory;
+  /** Null: alone. */
+  readonly cluster: ClusterHouse | null;
+  /** True while it is being stopped: nothing new is begun. */
+  isDraining(): boolean;
 }
 
 interface HouseFrame {
   readonly clock: Clock;
   readonly log: Log;
+  readonly node: string;
   readonly tokenKeys: LiveTokenKeys;
-  readonly startMedia: CallServiceParts['startMedia'];
-  readonly opsAddress: CallServiceParts['opsAddress'];
-  /** Asked at a scrape. */
-  readonly doors: () => Readonly<Record<'sleep' | 'signal', DoorCounts>>;
+  /** Null: this process writes the store alone. */
+  readonly shared: SharedParts | null;
+  /** Whose outbox commits go to; null: nobody's. */
+  readonly outboxOf: MemberId | null;
+  /** Of the open records; null: alone. */
+  readonly cluster: (records: Records, parts: HouseParts) => ClusterHouse | null;
+  /** The records as others have to know them; behind `cluster`. */
+  readonly claimed: (records: ConnectionRecords, connection: ConnectionKind) => ConnectionRecords;
+  /** Members that share what an application may do; at least 1. */
+  readonly sharers: (cluster: ClusterHouse | null) => number;
+  /** All see every event of a log that they have in common: one of them counts it. */
+  readonly countsEvents: boolean;
+  readonly sources: MetricSources;
 }
 
-interface DoorCounts {
-  readonly sessionCount: number;
+/** What is there when somebody asks another member, not before. */
+export interface HouseParts {
+  readonly registry: RegistryReader;
+  directory(): DeviceDirectory;
+  /** An event of this process is where all see it. */
+  readonly onEvent: (type: EventType) => void;
+}
+
+/** The name of this node, in events. */
+export function nodeName({ cluster }: Pick<Settings, 'cluster'>): string {
+  return cluster.node_name ?? hostname();
 }
 
 /** Throws when the store cannot be read. */
-export function composeHouse(
-  settings: Settings,
-  store: Store,
-  { clock, log, tokenKeys, startMedia, opsAddress, doors }: HouseFrame,
-): House {
+export function composeHouse(settings: Settings, store: Store, frame: HouseFrame): House {
+  const { clock, log, node, tokenKeys, shared, outboxOf, countsEvents, sources } = frame;
   const readiness = new Readiness();
-  const node = settings.cluster.node_name ?? hostname();
   const signingKeys = new SigningKeyCache(settings.auth.derived_keys_max);
   const registry = new RegistryStore(store.registry);
-  const metrics = new Metrics({
-    sleepSessions: () => doors().sleep.sessionCount,
-    signalSessions: () => doors().signal.sessionCount,
-    calls: () => calls.directory.countByState(),
-    mediaLegs: () => calls.desk.counts(),
-    mediaLoads: () => calls.front.counts()?.loads ?? [],
-    mediaIsUp: () => calls.front.address !== null,
-  });
+  const metrics = new Metrics(sources);
   const records = openRecords(store.state, settings, {
     clock,
     log,
     readiness,
+    shared,
+    outboxOf,
     productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
-    onEvent: (type) => metrics.event(type),
+    ...(countsEvents && { onEvent: (type) => metrics.event(type) }),
   });
-  const { sleep: sleepRecords, signal: signalRecords } = records;
-  const directory = new DeviceDirectory({ sleepRecords, signalRecords, node });
+  const onEvent = (type: EventType): void => metrics.event(type);
+  const joined = frame.cluster(records, { registry, onEvent, directory: () => directory });
+  const cluster =
+    joined === null
+      ? null
+      : { ...joined, peers: new MeasuredPeers(joined.peers, { clock, telemetry: metrics }) };
+  const sleepRecords = frame.claimed(records.sleep, 'sleep');
+  const signalRecords = frame.claimed(records.signal, 'signal');
+  const directory: DeviceDirectory = new DeviceDirectory({ sleepRecords, signalRecords, node });
   const watch = new WakeupWatch({ clock, records: records.wakeups, telemetry: metrics });
   directory.follow(watch);
-  const webhooks = new Webhooks({
-    clock,
-    log,
+  const known = { settings, clock, log, node, readiness, signingKeys, registry, records, tokenKeys };
+  return {
+    ...known,
+    sleepRecords,
+    signalRecords,
+    directory,
+    watch,
+    metrics,
     telemetry: metrics,
-    events: records.events,
-    dataDirectory: store.directory,
-    allowLocal: settings.webhooks.allow_local,
-  });
-  const calls: CallService = new CallService({
-    settings,
-    clock,
-    log,
-    telemetry: metrics,
-    registry,
-    records: records.calls,
-    tokenKeys,
-    startMedia,
-    opsAddress,
-  });
-  const changed = (): void => calls.desk.registryChanged();
-  const refresh = new RegistryRefresh({
-    directory: store.directory,
-    registry,
-    signingKeys,
-    log,
-    changed() {
-      webhooks.registryChanged();
-      changed();
-    },
-  });
-  const writer = new RegistryWriter(store.registry, registry);
-  const known = { settings, clock, log, node, readiness, signingKeys, registry, writer, refresh };
-  const observed = { records, directory, watch, metrics, telemetry: metrics };
-  return { ...known, ...observed, webhooks, calls, tokenKeys, changed };
+    memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
+    limits: new WakeupLimits(clock, wakeupLimitSettings(settings), () => frame.sharers(cluster)),
+    messages: new MessageMemory(clock),
+    cluster,
+    isDraining: () => readiness.has('draining'),
+  };
 }

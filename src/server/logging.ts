@@ -22,6 +22,9 @@ export interface Logging {
 /** Bytes that wait for a slow reader; beyond it lines are lost, not memory. */
 const logBytesWaitingMax = 16 * 1024 * 1024;
 
+/** What a pipe takes whole, so that lines of several processes that share one stay lines. */
+const sharedWriteBytesMax = 4096;
+
 const standardOutput = 1;
 
 const secretNames = [
@@ -43,9 +46,21 @@ const secretNames = [
   'token',
 ];
 
-/** `descriptor` is an open file; unless it is a standard one it is closed with the log. */
-export function openLog(level: LogLevel, descriptor: number = standardOutput): Logging {
-  const output = destination({ dest: descriptor, sync: false, maxLength: logBytesWaitingMax });
+/**
+ * `descriptor` is an open file; unless it is a standard one it is closed with the log. `process`: the number of one
+ * among several that write there, which each of its lines has.
+ */
+export function openLog(
+  level: LogLevel,
+  descriptor: number = standardOutput,
+  process: number | null = null,
+): Logging {
+  const output = destination({
+    dest: descriptor,
+    sync: false,
+    maxLength: logBytesWaitingMax,
+    ...(process !== null && { maxWrite: sharedWriteBytesMax }),
+  });
   // A reader that is gone takes the log with it, not the server.
   let isReaderGone = false;
   output.on('error', (error: NodeJS.ErrnoException) => {
@@ -54,7 +69,7 @@ export function openLog(level: LogLevel, descriptor: number = standardOutput): L
   const logger = pino(
     {
       level,
-      base: null,
+      base: process === null ? null : { process },
       formatters: { level: (label) => ({ level: label }) },
       redact: secretNames.flatMap((name) => [name, `*.${name}`]),
     },

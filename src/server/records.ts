@@ -1,21 +1,29 @@
 /** What the server observes and must not forget, and readiness that follows the store's health. */
 import type { Clock } from '../base/clock.ts';
 import { settlesWithin } from '../base/settles-within.ts';
+import type { MemberId } from '../domain/cluster.ts';
 import type { EventType } from '../domain/events.ts';
 import type { DeviceId, ProductId } from '../domain/ids.ts';
 import type { Readiness } from '../ops/readiness.ts';
 import type { Log } from '../ports/log.ts';
 import { CallRecordStore } from '../store/call-record-store.ts';
+import type { Committer } from '../store/committer.ts';
 import { ConnectionRecordStore } from '../store/connection-record-store.ts';
-import type { Sight } from '../store/environment.ts';
 import { EventRetention } from '../store/event-retention.ts';
 import { EventStore } from '../store/event-store.ts';
 import { EventWriter } from '../store/event-writer.ts';
 import { Journal } from '../store/journal.ts';
+import { LocalCommitter, type Batch } from '../store/local-committer.ts';
+import { MirroredLogStore } from '../store/mirrored-log.ts';
+import { OutboxCommitter } from '../store/outbox-committer.ts';
+import { OutboxStore } from '../store/outbox-store.ts';
+import type { SharedWriter } from '../store/shared-batch.ts';
+import { SharedCommitter } from '../store/shared-committer.ts';
 import type { StateTables } from '../store/state-tables.ts';
 import { StoredEvents } from '../store/stored-events.ts';
 import { WakeupRecordStore } from '../store/wakeup-record-store.ts';
 import type { Settings } from './settings-schema.ts';
+import { openSharedRecords, type SharedRecords } from './shared-records.ts';
 
 export interface Records {
   readonly sleep: ConnectionRecordStore;
@@ -23,10 +31,24 @@ export interface Records {
   readonly wakeups: WakeupRecordStore;
   readonly calls: CallRecordStore;
   readonly events: EventStore;
+  /** Null: this process writes the store alone. */
+  readonly shared: SharedRecords | null;
+  /** What other nodes are still to be told, and the log that comes back from them; null: there are none. */
+  readonly outbox: OutboxStore | null;
+  readonly mirror: MirroredLogStore | null;
+  allCommitted(): Promise<void>;
   /** The store is far behind: what would open a session waits outside. */
   isOverloaded(): boolean;
   /** Resolves when everything written is committed, or the store has refused it for too long. */
   close(): Promise<void>;
+}
+
+/** How this process stands among several that write the store. */
+export interface SharedParts extends SharedWriter {
+  /** It does what only one of them does. */
+  readonly isKeeper: boolean;
+  /** It has put events into the log: the others are to be told. Must not throw. */
+  readonly grew: () => void;
 }
 
 export interface RecordsHouse {
@@ -35,6 +57,10 @@ export interface RecordsHouse {
   readonly readiness: Readiness;
   /** The device's product now; null: there is no such device. What it throws counts as none. */
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
+  /** Null: this process writes the store alone. */
+  readonly shared?: SharedParts | null;
+  /** Who this process is among nodes that share no store; null: there are none. */
+  readonly outboxOf?: MemberId | null;
   /** Told of every event that is committed. */
   readonly onEvent?: (type: EventType) => void;
 }
@@ -51,39 +77,45 @@ export function openRecords(
   settings: Pick<Settings, 'wakeup' | 'events'>,
   house: RecordsHouse,
 ): Records {
-  const { clock, log, productOf } = house;
-  const batch = (write: () => void, sight: Sight | null = null): Promise<void> =>
-    state.environment.batch(write, sight);
+  const { clock, log, productOf, shared = null } = house;
+  const batch: Batch = (write, sight) => state.environment.batch(write, sight);
   const onHealth = (failure: unknown): void => tellHealth(house, failure);
-  const journal = new Journal({
-    clock,
-    events: new EventWriter(state, productOf),
-    batch,
-    backlogMax,
-    onHealth,
-  });
-  const events = new EventStore(new StoredEvents(state), journal, log);
+  const member =
+    shared === null ? null : new SharedCommitter(state, { ...shared, events: new EventWriter(state) });
+  const outbox = house.outboxOf === undefined || house.outboxOf === null ? null : new OutboxStore(state, log);
+  const committer = member ?? localCommitter(state, batch, outbox, house.outboxOf ?? null);
+  const journal = new Journal({ clock, committer, productOf, backlogMax, onHealth });
+  const events = new EventStore(new StoredEvents(state), journal, log, () => member?.look());
   const wakeups = new WakeupRecordStore(state, journal, {
     clock,
     knownMax: settings.wakeup.known_max,
-    batch,
+    batch: (write) => batch(write, null),
   });
   const { retention_days: days, retained_max: maxCount } = settings.events;
   const retention = new EventRetention(state, {
     clock,
     log: events,
-    batch,
+    batch: (write) => batch(write, null),
     maxAgeMs: days * dayMs,
     maxCount,
   });
-  const stops = [wakeups.start(), retention.start()];
+  const stops = shared === null ? [] : [wakeups.followOthers(), events.start(clock)];
+  if (shared?.isKeeper !== false) stops.push(wakeups.start(), retention.start());
   tellEvents(events, house);
   return {
-    sleep: new ConnectionRecordStore(state, 'sleep', journal),
-    signal: new ConnectionRecordStore(state, 'signal', journal),
+    sleep: new ConnectionRecordStore(state, 'sleep', journal, shared?.member),
+    signal: new ConnectionRecordStore(state, 'signal', journal, shared?.member),
     wakeups,
-    calls: new CallRecordStore(state, journal),
+    calls:
+      shared === null
+        ? new CallRecordStore(state, journal)
+        : new CallRecordStore(state, journal, () => state.environment.refresh()),
     events,
+    shared: member === null ? null : openSharedRecords({ state, committer: member, journal, events }),
+    outbox,
+    mirror:
+      outbox === null ? null : new MirroredLogStore(state, { events, batch: (write) => batch(write, null) }),
+    allCommitted: () => journal.allCommitted(),
     isOverloaded: () => journal.isOverloaded,
     async close() {
       for (const stop of stops) stop();
@@ -91,6 +123,17 @@ export function openRecords(
         log.error({ waited_ms: closeMsMax }, 'stopping without what the store refuses to take');
     },
   };
+}
+
+/** Alone, events have their places here; among nodes they get them in the log that those share. */
+function localCommitter(
+  state: StateTables,
+  batch: Batch,
+  outbox: OutboxStore | null,
+  member: MemberId | null,
+): Committer {
+  if (outbox === null || member === null) return new LocalCommitter(new EventWriter(state), batch);
+  return new OutboxCommitter(outbox, batch, member);
 }
 
 function tellEvents(events: EventStore, { onEvent }: RecordsHouse): void {

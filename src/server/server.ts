@@ -1,57 +1,85 @@
 /**
- * The whole server: its parts in the order they are put together, and how it stops. Nothing listens for devices or
- * callers until the store is open, the registry is in, and what a crash left open is closed.
+ * A whole server, or one process of several: its parts in the order they are put together, and how it stops. Nothing
+ * listens for devices or callers until the store is open, the registry is in, and what a crash left open is closed.
  */
+import { assert } from '../base/assert.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
-import { HeartbeatSaver } from '../actor/heartbeat-saver.ts';
-import { ApiListener } from '../http/listener.ts';
-import { expelEverybody } from '../operations/expel-device.ts';
-import type { OpsListener } from '../ops/ops-listener.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import { openStore, type Store } from '../store/open-store.ts';
-import { composeApi, type Api } from './api.ts';
+import type { ApiCalls } from './api.ts';
+import { Back } from './back.ts';
 import type { DemoRegistry } from './demo-seed.ts';
-import { composeDeviceDoors, composeOps, type DeviceDoors } from './doors.ts';
-import { EventRoutes } from './event-routes.ts';
-import { composeHouse, type House } from './house.ts';
+import { Front } from './front.ts';
+import { composeHouse, nodeName, type House } from './house.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from './live-token-keys.ts';
 import { startMediaChild, type MediaCarrier } from './media-child.ts';
+import { AloneMembership, type Membership, type OwnParts } from './membership.ts';
+import { metricSources } from './metric-sources.ts';
+import { NodeMembership } from './node-membership.ts';
+import type { ProcessPlace } from './process-company.ts';
+import { ProcessMembership } from './process-membership.ts';
+import type { ListenerName } from './process-messages.ts';
 import { reportRisks } from './risks.ts';
+import { hasBack, hasFront } from './roles.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { Settings } from './settings-schema.ts';
-import { formatListenAddress, type ListenAddress } from './settings-values.ts';
-import { endOpenSessions, fillRegistry } from './start-up.ts';
-import { tokenKeyRoutes } from './token-key-routes.ts';
+import { fillRegistry } from './start-up.ts';
 
 export interface ServerHouse {
   readonly clock: Clock;
   readonly log: Log;
   /** Left out: a child. */
   readonly startMedia?: () => MediaCarrier;
+  /** Of one process among several; left out: it is the whole server. */
+  readonly place?: ProcessPlace;
 }
 
-type ListenerName = 'api' | 'sleep' | 'signal' | 'media' | 'ops';
-
 export interface RunningServer {
-  /** Real addresses, by name. */
+  /** Real addresses, by name; empty for what another process listens on. */
   readonly listeners: Readonly<Record<ListenerName, string>>;
   /** What a first start with nothing configured made; null otherwise. To be shown once. */
   readonly demo: DemoRegistry | null;
   readonly events: EventLog;
   /** SIGHUP: the registry file again, and the certificates. Never rejects; failures are logged and change nothing. */
   reload(): Promise<void>;
-  /** SIGTERM: drains, flushes, closes. */
-  stop(): Promise<void>;
+  /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
+  stop(isHurried?: boolean): Promise<void>;
 }
 
 /** Rejects, with everything closed again, when a part cannot start; the error is a sentence for the operator. */
 export async function startServer(settings: Settings, house: ServerHouse): Promise<RunningServer> {
-  const store = openStore(settings.data.dir);
+  const membership = await becomeMember(settings, house);
+  try {
+    return await startMember(settings, house, membership);
+  } catch (error) {
+    await membership.nodes?.hangUp();
+    throw error;
+  }
+}
+
+/** Rejects with a sentence when the others cannot be sought. */
+function becomeMember(
+  settings: Settings,
+  { clock, log, place }: ServerHouse,
+): Promise<Membership> | Membership {
+  const node = nodeName(settings);
+  if (place !== undefined) return new ProcessMembership(place, node, { clock, log });
+  const { nats_url: url } = settings.cluster;
+  return url === null ? new AloneMembership() : NodeMembership.open(settings, url, { clock, log, node });
+}
+
+async function startMember(
+  settings: Settings,
+  house: ServerHouse,
+  membership: Membership,
+): Promise<RunningServer> {
+  // Several processes have one that supervises them, and has taken the lock for all.
+  const store = openStore(settings.data.dir, { lock: house.place === undefined ? 'taken' : 'held' });
   let server: Server | null = null;
   try {
     const tokenKeys = await LiveTokenKeys.open({ ...house, file: tokenKeyFileOf(settings) });
-    server = new Server(settings, { ...house, tokenKeys }, store);
+    server = new Server(settings, { ...house, tokenKeys, membership }, store);
     await server.start();
     return server;
   } catch (error) {
@@ -62,53 +90,60 @@ export async function startServer(settings: Settings, house: ServerHouse): Promi
 
 interface ServerFrame extends ServerHouse {
   readonly tokenKeys: LiveTokenKeys;
+  readonly membership: Membership;
 }
 
 class Server implements RunningServer {
   readonly #settings: Settings;
-  readonly #clock: Clock;
-  readonly #log: Log;
   readonly #store: Store;
+  readonly #membership: Membership;
   readonly #house: House;
-  readonly #doors: DeviceDoors;
-  readonly #eventRoutes: EventRoutes;
-  readonly #ops: OpsListener;
-  readonly #saver: HeartbeatSaver;
-  readonly #cancels: Cancel[] = [];
-  #api: Api | null = null;
-  #apiListener: ApiListener | null = null;
+  readonly #back: Back | null;
+  readonly #front: Front | null;
+  #stopWatching: Cancel = () => undefined;
   #listeners: RunningServer['listeners'] = { api: '', sleep: '', signal: '', media: '', ops: '' };
   #demo: DemoRegistry | null = null;
 
   constructor(settings: Settings, frame: ServerFrame, store: Store) {
-    const { clock, log, tokenKeys, startMedia = startMediaChild } = frame;
+    const { clock, log, tokenKeys, membership, startMedia = startMediaChild } = frame;
+    const { nodes } = membership;
     this.#settings = settings;
-    this.#clock = clock;
-    this.#log = log;
     this.#store = store;
+    this.#membership = membership;
     this.#house = composeHouse(settings, store, {
       clock,
       log,
+      node: nodeName(settings),
       tokenKeys,
-      startMedia,
-      opsAddress: () => this.#ops.address,
-      doors: () => this.#doors,
+      shared: membership.shared,
+      outboxOf: nodes?.outboxOf ?? null,
+      cluster: (records, parts) => membership.cluster(records, parts),
+      claimed: (records, connection) => nodes?.claimed(records, connection) ?? records,
+      // The share of a process is in its settings.
+      sharers: (cluster) => (nodes === null ? 1 : (cluster?.peers.alive().length ?? 1)),
+      countsEvents: hasBack(membership.role) && nodes === null,
+      sources: metricSources(
+        () => this.#parts,
+        () => nodes?.figures() ?? null,
+      ),
     });
-    const house = this.#house;
-    this.#saver = new HeartbeatSaver(house.directory);
-    this.#doors = composeDeviceDoors(house);
-    this.#eventRoutes = new EventRoutes({ clock, events: house.records.events });
-    this.#ops = composeOps({
-      ...house,
-      dataDirectory: store.directory,
-      routes: [
-        ...this.#eventRoutes.routes,
-        ...house.webhooks.routes,
-        ...house.calls.routes,
-        ...tokenKeyRoutes(house.tokenKeys),
-      ],
-      forgetDerivedKeys: () => house.signingKeys.purgeAll(),
-    });
+    const view = membership.view(this.#house, () => this.#parts);
+    const { directory: dataDirectory, registry: tables } = store;
+    this.#back = hasBack(membership.role)
+      ? new Back(this.#house, {
+          ...{ dataDirectory, tables, startMedia },
+          ...view,
+          fetchCall: nodes?.fetchCall,
+          registryWritten: nodes === null ? undefined : () => nodes.registryWritten(),
+          webhooks: nodes === null ? undefined : (parts) => nodes.webhooks(parts),
+        })
+      : null;
+    this.#front = hasFront(membership.role)
+      ? new Front(this.#house, {
+          calls: () => this.#apiCalls(),
+          sharesPorts: membership.role === 'worker',
+        })
+      : null;
   }
 
   get listeners(): RunningServer['listeners'] {
@@ -125,91 +160,74 @@ class Server implements RunningServer {
 
   async start(): Promise<void> {
     const { modeBefore, directory } = this.#store;
+    const { watch, readiness, log } = this.#house;
     if (modeBefore !== null)
-      this.#log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
-    reportRisks(this.#settings, this.#log);
-    const opsPort = await this.#ops.listen();
-    this.#demo = await fillRegistry(this.#settings, this.#house);
-    const { readiness, watch, webhooks, calls } = this.#house;
-    await webhooks.start();
-    await endOpenSessions(this.#house);
-    watch.resume();
-    calls.resume();
-    this.#cancels.push(watch.start());
-    // It takes its time, and needs nothing of those that come up beside it.
-    const media = calls.media.start();
+      log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
+    if (this.#back !== null) await this.#openBack(this.#back);
+    await this.#membership.open(this.#house, this.#parts);
+    await this.#membership.endLost(this.#house);
+    // Of several processes the keeper takes up what none of them watches: at a start of them all.
+    if (this.#back !== null && this.#membership.isFirst) watch.resume();
+    this.#stopWatching = watch.start();
+    const media = this.#back?.startCalls() ?? Promise.resolve('');
     media.catch(() => undefined);
-    const isDraining = (): boolean => readiness.has('draining');
-    this.#api = await composeApi(this.#settings, { ...this.#house, isDraining });
-    await this.#doors.sleep.listen();
-    await this.#doors.signal.listen();
-    await media;
-    this.#cancels.push(this.#saver.start(this.#clock));
-    this.#apiListener = new ApiListener(this.#api.pipeline);
-    const { api, ops } = this.#settings;
-    const apiPort = await this.#apiListener.listen(api.listen.host, api.listen.port);
-    this.#listeners = {
-      api: withPort(api.listen, apiPort),
-      sleep: formatListenAddress(this.#doors.sleep.address),
-      signal: formatListenAddress(this.#doors.signal.address),
-      media: formatListenAddress(calls.front.address ?? this.#settings.media.listen),
-      ops: withPort(ops.listen, opsPort),
-    };
-    writeRuntimeFile(directory, this.#listeners);
+    const doors = await this.#front?.listen(media);
+    this.#listeners = { ...this.#listeners, ...doors, media: await media };
+    if (this.#membership.role === 'alone') writeRuntimeFile(directory, this.#listeners);
     readiness.clear('starting');
   }
 
   async reload(): Promise<void> {
-    const { file } = this.#settings.registry;
-    if (file !== null) await this.#house.refresh.import({ file, replace: false, skipUnchanged: false });
-    this.#house.calls.front.reloadTls();
-    for (const [name, door] of Object.entries(this.#doors))
-      try {
-        door.reloadTls();
-      } catch (error) {
-        this.#log.error({ err: error, listener: name }, 'certificate not reloaded; the one in force stays');
-      }
+    await this.#back?.reload();
+    this.#front?.reloadTls();
     await this.#house.tokenKeys.reload();
   }
 
-  async stop(): Promise<void> {
-    const { readiness, directory } = this.#house;
+  async stop(isHurried = false): Promise<void> {
+    const { readiness, directory, log } = this.#house;
     readiness.set('draining');
-    this.#log.info({ devices: directory.size }, 'draining');
-    this.#api?.endWaits();
-    this.#eventRoutes.endWaits();
-    await Promise.all([this.#house.calls.drain(), this.#drain('sleep'), this.#drain('signal')]);
-    // What the deadline left: their sockets go with the process, their records must not say they are open.
-    expelEverybody(this.#house, 'drain');
-    this.#apiListener?.stopListening();
-    await this.#api?.pipeline.idle();
+    this.#membership.nodes?.draining();
+    log.info({ devices: directory.size }, 'draining');
+    this.#front?.endWaits();
+    this.#back?.endWaits();
+    await Promise.all([this.#back?.drain(), this.#front?.drain(isHurried)]);
+    await this.#front?.finish();
     await this.close();
-    this.#log.info({}, 'stopped');
+    log.info({}, 'stopped');
   }
 
   /** Everything that was opened; what was acknowledged is in the store before it closes. */
   async close(): Promise<void> {
-    this.#apiListener?.close();
-    for (const cancel of this.#cancels) cancel();
-    this.#saver.saveAll();
-    this.#house.calls.close();
-    this.#doors.signal.close();
-    await this.#doors.sleep.close();
-    await this.#api?.close();
+    this.#back?.closeCalls();
+    this.#stopWatching();
+    await this.#front?.close();
+    await this.#membership.close();
     await this.#house.records.close();
-    await this.#house.webhooks.stop();
-    this.#ops.close();
-    removeRuntimeFile(this.#store.directory);
+    await this.#back?.close();
+    await this.#membership.nodes?.hangUp();
+    if (this.#membership.role === 'alone') removeRuntimeFile(this.#store.directory);
     await this.#store.close();
   }
 
-  async #drain(door: keyof DeviceDoors): Promise<void> {
-    const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = this.#settings[door];
-    const left = await this.#doors[door].drain(rate, deadlineMs);
-    if (left > 0) this.#log.warn({ left, listener: door }, 'sessions left to the kernel');
+  #apiCalls(): ApiCalls {
+    const own = this.#back?.calls ?? null;
+    const { nodes } = this.#membership;
+    if (own !== null && nodes !== null) return nodes.callsOf(own);
+    const calls = own ?? this.#membership.callsElsewhere(this.#house);
+    assert(calls !== null, 'somebody issues calls');
+    return calls;
   }
-}
 
-function withPort({ host }: ListenAddress, port: number): string {
-  return formatListenAddress({ host, port });
+  get #parts(): OwnParts {
+    return { doors: this.#front?.doors ?? null, calls: this.#back?.calls ?? null };
+  }
+
+  /** Probes can see a start. */
+  async #openBack(back: Back): Promise<void> {
+    reportRisks(this.#settings, this.#house.log);
+    this.#listeners = { ...this.#listeners, ops: await back.listen() };
+    await this.#membership.nodes?.prepare(this.#house, back);
+    this.#demo = await fillRegistry(this.#settings, this.#house, back);
+    await back.startWebhooks();
+  }
 }

@@ -57,7 +57,7 @@ function mask(value: unknown): unknown {
   return value === null ? null : masked;
 }
 
-/** A URL may carry a user and a password before its host. */
-function maskUserInfo(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/^(\w+:\/\/)[^/]*@/, `$1${masked}@`) : value;
+/** A URL may carry a user and a password before its host, and there may be several. */
+export function maskUserInfo(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll(/(\b\w+:\/\/)[^/]*@/g, `$1${masked}@`) : value;
 }

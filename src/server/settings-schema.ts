@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../domain/limits.ts';
+import { clusterSection } from './cluster-section.ts';
 import {
   listenAddress,
   numberBetween,
@@ -16,7 +17,7 @@ import {
   textList,
   wholeNumber,
 } from './settings-values.ts';
-import { later, section, setting } from './settings-section.ts';
+import { section, setting } from './settings-section.ts';
 import { mediaSection } from './media-section.ts';
 import { signalSection } from './signal-section.ts';
 import { sleepSection } from './sleep-section.ts';
@@ -148,25 +149,6 @@ const webhooks = section({
   ),
 });
 
-const cluster = section({
-  nats_url: setting(
-    optionalText('a URL such as nats://host:4222'),
-    null,
-    `${later}the NATS that nodes share.`,
-  ),
-  nats_credentials: setting(
-    optionalText('the path of a credentials file'),
-    null,
-    `${later}the credentials for NATS.`,
-    true,
-  ),
-  node_name: setting(
-    optionalText('a name'),
-    null,
-    'The name of this node in events; nothing: the host name.',
-  ),
-});
-
 const log = section({
   level: setting(
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
@@ -189,7 +171,7 @@ export const settingsSchema = z
     wakeup,
     events,
     webhooks,
-    cluster,
+    cluster: clusterSection,
     log,
   })
   .readonly();

@@ -9,9 +9,6 @@ export interface SettingNote {
 
 export const settingNotes = z.registry<SettingNote>();
 
-/** How the description of a setting begins that nothing reads yet. */
-export const later = 'Checked at start and used by a later release: ';
-
 /** `fallback` is what stands in `config/default.json`. */
 export function setting<Kind extends z.ZodType>(
   kind: Kind,

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { closestWord } from './closest-word.ts';
 import { SettingsError } from './settings-error.ts';
-import { sectionNames, settingKeys, variablePrefix, type SettingKey } from './settings-keys.ts';
+import { sectionNames, settingKeys, variablePrefix, type SettingKey, maskUserInfo } from './settings-keys.ts';
 import { settingsSchema, type Settings } from './settings-schema.ts';
 import { readText } from './settings-values.ts';
 
@@ -112,7 +112,7 @@ class SettingsSheet {
     const name = path.slice(0, 2).join('.');
     const setting = byName.get(name);
     const { value, origin } = this.#given.get(name) ?? { value: null, origin: name };
-    const got = setting?.isSecret === true ? 'something else' : JSON.stringify(value);
+    const got = setting?.isSecret === true ? 'something else' : JSON.stringify(maskUserInfo(value));
     this.#problems.push(`${origin}: expected ${message}; got ${got}`);
   }
 }

@@ -1,11 +1,21 @@
 /** What a start does before anything listens: the registry comes in, and what the last stop left open is closed. */
+import type { RegistryWriter } from '../store/registry-write.ts';
 import { seedDemo, wantsDemo, type DemoRegistry } from './demo-seed.ts';
 import type { House } from './house.ts';
+import type { RegistryRefresh } from './registry-refresh.ts';
 import type { Settings } from './settings-schema.ts';
 
+interface RegistryFilling {
+  readonly writer: RegistryWriter;
+  readonly refresh: RegistryRefresh;
+}
+
 /** Resolves to what a first start with nothing configured makes; null: nothing was made. Rejects when the file cannot come in. */
-export async function fillRegistry(settings: Settings, house: House): Promise<DemoRegistry | null> {
-  const { registry, writer, refresh, log } = house;
+export async function fillRegistry(
+  settings: Settings,
+  { registry, log }: House,
+  { writer, refresh }: RegistryFilling,
+): Promise<DemoRegistry | null> {
   const { file } = settings.registry;
   if (file !== null) {
     const result = await refresh.import({ file, replace: false, skipUnchanged: true });

@@ -2,12 +2,15 @@
 import type { Clock } from '../base/clock.ts';
 import { settlesWithin } from '../base/settles-within.ts';
 import type { DeviceDirectory } from '../actor/device-directory.ts';
+import type { ConnectionKind } from '../domain/cluster.ts';
 import { parseDeviceId, type DeviceId } from '../domain/ids.ts';
+import type { ClusterHouse } from '../operations/locate-device.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import type { ConnectionRecords } from '../ports/connection-records.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import { describeDevice, type DeviceStatus } from './device-status.ts';
+import { describeDevice, type DeviceStatus, type ObservedConnection } from './device-status.ts';
+import { observeTogether } from './observed-together.ts';
 
 export interface StatusHouse {
   readonly clock: Clock;
@@ -16,6 +19,8 @@ export interface StatusHouse {
   readonly signalRecords: ConnectionRecords;
   readonly sleepRecords: ConnectionRecords;
   readonly events: EventLog;
+  /** Null: alone. */
+  readonly cluster: ClusterHouse | null;
 }
 
 /** What happened is told once it is committed; a store that takes nothing must not hide what is observed. */
@@ -29,9 +34,14 @@ async function answer(house: StatusHouse, query: URLSearchParams): Promise<Admin
   const deviceId = parseDeviceId(query.get('device_id') ?? '');
   if (deviceId === null) return { status: 400, body: { error: 'device_id: 1-255 bytes of valid UTF-8' } };
   await settlesWithin(house.clock, commitMsMax, bothCommitted(house, deviceId));
-  const status = observe(house, deviceId);
-  if (status !== null) return { status: 200, body: status };
-  return { status: 404, body: { error: `no device ${JSON.stringify(deviceId)} in the registry` } };
+  const { registry, directory, cluster, events } = house;
+  const device = registry.findDevice(deviceId);
+  if (device === null)
+    return { status: 404, body: { error: `no device ${JSON.stringify(deviceId)} in the registry` } };
+  const connections =
+    cluster === null ? observe(house, deviceId) : await observeTogether(cluster, directory, deviceId);
+  const body: DeviceStatus = describeDevice({ device, events, nowMs: house.clock.wallMs(), ...connections });
+  return { status: 200, body };
 }
 
 async function bothCommitted(house: StatusHouse, deviceId: DeviceId): Promise<void> {
@@ -39,14 +49,9 @@ async function bothCommitted(house: StatusHouse, deviceId: DeviceId): Promise<vo
   await house.sleepRecords.committed(deviceId);
 }
 
-function observe(house: StatusHouse, deviceId: DeviceId): DeviceStatus | null {
-  const device = house.registry.findDevice(deviceId);
-  if (device === null) return null;
+function observe(house: StatusHouse, deviceId: DeviceId): Record<ConnectionKind, ObservedConnection> {
   const actor = house.directory.find(deviceId);
-  return describeDevice({
-    device,
-    events: house.events,
-    nowMs: house.clock.wallMs(),
+  return {
     signal: {
       record: house.signalRecords.read(deviceId),
       isHeld: actor !== null && actor.signalEpoch > 0,
@@ -57,5 +62,5 @@ function observe(house: StatusHouse, deviceId: DeviceId): DeviceStatus | null {
       isHeld: actor !== null && actor.sleepEpoch > 0,
       heartbeatAt: actor?.sleepHeartbeatAt ?? 0,
     },
-  });
+  };
 }

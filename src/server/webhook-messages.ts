@@ -3,6 +3,7 @@ import type { Outcome } from '../base/outcome.ts';
 import type { EventId } from '../domain/ids.ts';
 import type { Log } from '../ports/log.ts';
 import type { WebhookResultLabel } from '../ports/telemetry.ts';
+import type { HookChanges } from '../ports/webhook-book.ts';
 import type {
   DeskRefusal,
   ReplayResult,
@@ -20,6 +21,8 @@ export interface WebhookTask {
   readonly userAgent: string;
   /** The sequence of the newest committed event. */
   readonly head: number;
+  /** The main thread keeps the book too, and first. */
+  readonly isBookShared: boolean;
 }
 
 export type WebhookQuestion =
@@ -49,12 +52,16 @@ export type ToWebhooks =
   | { readonly kind: 'head'; readonly head: number }
   | { readonly kind: 'registry-changed' }
   | { readonly kind: 'question'; readonly id: number; readonly question: WebhookQuestion }
+  /** Of the `book` with this id; null: it is kept. */
+  | { readonly kind: 'kept'; readonly id: number; readonly fault: string | null }
   /** The last one; the thread ends by itself. */
   | { readonly kind: 'stop' };
 
 export type FromWebhooks =
   | { readonly kind: 'ready' }
   | { readonly kind: 'reply'; readonly id: number; readonly reply: WebhookReply }
+  /** To be kept, and answered. */
+  | { readonly kind: 'book'; readonly id: number; readonly changes: readonly HookChanges[] }
   /** Since the last ones. */
   | { readonly kind: 'counts'; readonly counts: ReadonlyMap<WebhookResultLabel, number> }
   | {

@@ -5,6 +5,8 @@ import type { AdminRoute } from '../ops/admin-route.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
+import type { HookChanges } from '../ports/webhook-book.ts';
+import type { WebhookAnswers, WebhookQuestion, WebhookReply } from './webhook-messages.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { WebhookThread, type WebhookThreadParts } from './webhook-thread.ts';
 
@@ -17,11 +19,21 @@ export interface WebhooksParts {
   readonly dataDirectory: string;
   /** Whether they may go to loopback, private and other special addresses. */
   readonly allowLocal: boolean;
+  /** Keeps every change of their book where another node finds it, before it counts; by default there is no other. */
+  readonly keepBook?: (changes: readonly HookChanges[]) => Promise<void>;
   /** A test has a thread that it can make die. */
   readonly startWorker?: NonNullable<WebhookThreadParts['startWorker']>;
 }
 
-export class Webhooks {
+/** The webhooks, to the server: this node's, or those of several nodes that deliver in turn. */
+export interface WebhookService {
+  readonly routes: readonly AdminRoute[];
+  start(): Promise<void> | void;
+  registryChanged(): void;
+  stop(): Promise<void>;
+}
+
+export class Webhooks implements WebhookService {
   readonly routes: readonly AdminRoute[];
   readonly #events: WebhooksParts['events'];
   readonly #thread: WebhookThread;
@@ -29,14 +41,21 @@ export class Webhooks {
   #isPosted = false;
   #unfollow = (): void => undefined;
 
-  constructor({ dataDirectory: directory, allowLocal, events, ...parts }: WebhooksParts) {
+  constructor({ dataDirectory: directory, allowLocal, events, keepBook, ...parts }: WebhooksParts) {
     const userAgent = `Reveille/${readVersion()}`;
     this.#events = events;
     this.#thread = new WebhookThread({
       ...parts,
-      task: () => ({ directory, allowLocal, userAgent, head: events.head }),
+      keepBook,
+      task: () => ({
+        directory,
+        allowLocal,
+        userAgent,
+        head: events.head,
+        isBookShared: keepBook !== undefined,
+      }),
     });
-    this.routes = webhookRoutes(this.#thread);
+    this.routes = webhookRoutes(this);
   }
 
   /**
@@ -50,6 +69,12 @@ export class Webhooks {
     this.#unfollow = this.#events.follow(() => this.#tellHead());
   }
 
+  ask<Kind extends keyof WebhookAnswers>(
+    question: Extract<WebhookQuestion, { readonly kind: Kind }>,
+  ): Promise<WebhookReply<Kind>> {
+    return this.#thread.ask<Kind>(question);
+  }
+
   /** After every change of a webhook, or of a product's applications. */
   registryChanged(): void {
     this.#thread.post({ kind: 'registry-changed' });
@@ -59,6 +84,12 @@ export class Webhooks {
   async stop(): Promise<void> {
     this.#unfollow();
     await this.#thread.stop();
+  }
+
+  /** At once, whatever is under way. */
+  async abandon(): Promise<void> {
+    this.#unfollow();
+    await this.#thread.abandon();
   }
 
   /** At once, for the first commit of a turn of the loop; once more at its end, where there were more. */

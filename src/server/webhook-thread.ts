@@ -3,11 +3,13 @@
  * and asks it. A thread that died has lost nothing: what it had under way stands in its store, or comes again.
  */
 import type { Worker } from 'node:worker_threads';
+import { messageOf } from '../base/error-message.ts';
 import { fail } from '../base/outcome.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { startModuleWorker } from '../base/module-worker.ts';
 import type { Log } from '../ports/log.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
+import type { HookChanges } from '../ports/webhook-book.ts';
 import type {
   FromWebhooks,
   ToWebhooks,
@@ -23,6 +25,8 @@ export interface WebhookThreadParts {
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
   /** As it is at each start. */
   readonly task: () => WebhookTask;
+  /** Keeps the book where other nodes find it, if the task says so. */
+  readonly keepBook?: ((changes: readonly HookChanges[]) => Promise<void>) | undefined;
   /** A test has one that it can make die. */
   readonly startWorker?: (task: WebhookTask) => Worker;
 }
@@ -92,6 +96,13 @@ export class WebhookThread {
     });
   }
 
+  /** Ends it where it stands: another node may deliver by now. What is under way may come a second time. */
+  async abandon(): Promise<void> {
+    this.#isStopping = true;
+    this.#cancelRestart();
+    await this.#worker?.terminate();
+  }
+
   /** `onFailure`: it ended before it was ready. */
   #begin(onReady: () => void, onFailure: (failure: Error) => void): void {
     const { clock, task, startWorker = startWebhookWorker } = this.#parts;
@@ -141,9 +152,21 @@ export class WebhookThread {
       case 'counts':
         for (const [result, count] of message.counts) telemetry.webhookDelivery(result, count);
         return;
+      case 'book':
+        return void this.#keep(message.id, message.changes);
       case 'log':
         return log[message.level](message.fields, message.message);
     }
+  }
+
+  async #keep(id: number, changes: readonly HookChanges[]): Promise<void> {
+    let fault: string | null = null;
+    try {
+      await this.#parts.keepBook?.(changes);
+    } catch (error) {
+      fault = messageOf(error);
+    }
+    this.post({ kind: 'kept', id, fault });
   }
 
   #refuseAsked(): void {

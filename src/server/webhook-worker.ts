@@ -17,6 +17,7 @@ import { WebhookEngine } from '../webhooks/engine.ts';
 import { HttpSender } from '../webhooks/http-sender.ts';
 import { webhookLimits } from '../webhooks/limits.ts';
 import { SystemNames } from '../webhooks/name-resolver.ts';
+import { SharedBook } from '../webhooks/shared-book.ts';
 import { WebhookDesk } from '../webhooks/webhook-desk.ts';
 import type {
   FromWebhooks,
@@ -25,7 +26,7 @@ import type {
   WebhookReply,
   WebhookTask,
 } from './webhook-messages.ts';
-import { countsOverPort, logOverPort } from './webhook-voice.ts';
+import { bookOverPort, countsOverPort, logOverPort } from './webhook-voice.ts';
 
 /** Counts cross so often. */
 const countsMs = 1000;
@@ -43,7 +44,9 @@ const registry = new RegistryStore(registryTables);
 const state = new StateTables(task.directory, 'read-only');
 const events = new StoredEvents(state);
 const tables = new WebhookTables(task.directory, 'write');
-const book = new WebhookBookStore(tables);
+const stored = new WebhookBookStore(tables);
+const keeping = bookOverPort(send);
+const book = task.isBookShared ? new SharedBook(stored, (changes) => keeping.keep(changes)) : stored;
 const sender = new HttpSender({
   clock,
   resolver: new SystemNames(),
@@ -80,6 +83,8 @@ async function take(message: ToWebhooks): Promise<void> {
       return engine.registryChanged();
     case 'question':
       return send({ kind: 'reply', id: message.id, reply: await answer(message.question) });
+    case 'kept':
+      return keeping.kept(message.id, message.fault);
     case 'stop':
       return stop();
   }

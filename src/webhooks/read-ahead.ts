@@ -68,7 +68,7 @@ export class ReadAhead {
     let unseen = this.#limits.scanEventsMax;
     while (wanted < room && unseen > 0 && !this.isAtHead) {
       const events = this.#tail.read(this.#readTo, Math.min(unseen, this.#limits.windowEventsMax));
-      if (events[0]?.sequence !== this.#readTo + 1 && !this.#skipLost(reader)) return false;
+      if (events[0]?.sequence !== this.#readTo + 1 && !this.#skip(events[0], reader)) return false;
       for (const event of events) {
         if (wanted === room) break;
         unseen -= 1;
@@ -105,12 +105,16 @@ export class ReadAhead {
     return true;
   }
 
-  /** False when nothing is lost: this thread does not see the newest commit yet. */
-  #skipLost(reader: LogReader): boolean {
+  /**
+   * Passes over what the log has forgotten, which is lost, and over a sequence that no event has: the shared log of
+   * several nodes may have some. False when there is nothing to pass: this thread does not see the newest commit yet.
+   */
+  #skip(next: LoggedEvent | undefined, reader: LogReader): boolean {
     const lost = this.#tail.oldest - 1 - this.#readTo;
-    if (lost <= 0) return false;
-    this.#readTo += lost;
-    reader.lost(lost);
-    return true;
+    if (lost > 0) {
+      this.#readTo += lost;
+      reader.lost(lost);
+    } else if (next !== undefined) this.#readTo = next.sequence - 1;
+    return lost > 0 || next !== undefined;
   }
 }

@@ -166,3 +166,31 @@ for (const { atMs, atS } of wholes)
       [atMs, atMs],
     );
   });
+
+test('a displaced session closes as replaced: no change is told, nothing is stamped, its heartbeat is kept', () => {
+  const { record, effects } = reduce(open(), { kind: 'displaced', session, heartbeatAt: 150 });
+  assert.deepEqual(record, open({ openSession: null, lastHeartbeatAt: 150 }));
+  assert.deepEqual(effects, [
+    { kind: 'save', change: null },
+    { kind: 'close-previous', reason: 'replaced' },
+  ]);
+});
+
+test('what displaces another session, or one that is over, changes nothing', () => {
+  for (const before of [open(), open({ openSession: null })]) {
+    const displaced = { kind: 'displaced', session: laterSession, heartbeatAt: 150 } as const;
+    assert.deepEqual(reduce(before, displaced), { record: before, effects: [] });
+  }
+  const over = open({ openSession: null });
+  assert.deepEqual(reduce(over, { kind: 'displaced', session, heartbeatAt: 9 }), {
+    record: over,
+    effects: [],
+  });
+});
+
+test('a login after a displacement takes the next epoch and replaces nothing', () => {
+  const { record } = reduce(open(), { kind: 'displaced', session, heartbeatAt: 0 });
+  const { effects } = reduce(record, login({ sessionId: laterSession, atMs: 200_000 }));
+  const change = { kind: 'opened', session: laterSession, epoch: 2, atMs: 200_000, replaced: false };
+  assert.deepEqual(effects, [{ kind: 'save', change }]);
+});

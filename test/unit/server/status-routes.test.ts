@@ -14,6 +14,7 @@ class Scene {
   readonly signalRecords = new FakeRecords();
   readonly sleepRecords = new FakeRecords();
   readonly events = new DraftedEventLog();
+  readonly cluster = null;
   readonly directory = new DeviceDirectory({
     sleepRecords: this.sleepRecords,
     signalRecords: this.signalRecords,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
+import type { HookChanges } from '../../../src/ports/webhook-book.ts';
 import type { FromWebhooks, ToWebhooks, WebhookTask } from '../../../src/server/webhook-messages.ts';
 import { WebhookThread } from '../../../src/server/webhook-thread.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
@@ -39,11 +41,19 @@ class ThreadScene {
   readonly workers: FakeWorker[] = [];
   readonly tasks: WebhookTask[] = [];
   head = 7;
+  keepBook: ((changes: readonly HookChanges[]) => Promise<void>) | null = null;
   readonly thread = new WebhookThread({
     clock: this.clock,
     log: this.log,
     telemetry: this.telemetry,
-    task: () => ({ directory: '/data', allowLocal: false, userAgent: 'Reveille/0', head: this.head }),
+    task: () => ({
+      directory: '/data',
+      allowLocal: false,
+      userAgent: 'Reveille/0',
+      head: this.head,
+      isBookShared: this.keepBook !== null,
+    }),
+    keepBook: (changes) => this.keepBook?.(changes) ?? Promise.resolve(),
     startWorker: (task) => {
       const worker = new FakeWorker();
       this.tasks.push(task);
@@ -184,6 +194,49 @@ test('a thread that is stopped while it waits to be started again is not started
   await scene.start();
   scene.worker.die();
   await scene.thread.stop();
+  scene.clock.advance(60_000);
+  assert.equal(scene.workers.length, 1);
+});
+
+const changes: readonly HookChanges[] = [
+  { id: 'hook', number: 1, record: null, failed: new Map(), parked: new Map(), parkedTrimmed: 0 },
+];
+
+test('the book of the thread is kept before the thread is told so', async () => {
+  const scene = new ThreadScene();
+  const kept: unknown[] = [];
+  let isKept = (): void => undefined;
+  scene.keepBook = (given) => {
+    kept.push(given);
+    return new Promise((resolve) => {
+      isKept = resolve;
+    });
+  };
+  await scene.start();
+  scene.worker.say({ kind: 'book', id: 4, changes });
+  assert.deepEqual(kept, [changes]);
+  assert.deepEqual(scene.worker.posted, []);
+  isKept();
+  await setImmediate();
+  assert.deepEqual(scene.worker.posted, [{ kind: 'kept', id: 4, fault: null }]);
+});
+
+test('a book that cannot be kept is told back with the reason', async () => {
+  const scene = new ThreadScene();
+  scene.keepBook = () => Promise.reject(new Error('NATS is away'));
+  await scene.start();
+  scene.worker.say({ kind: 'book', id: 4, changes });
+  await setImmediate();
+  assert.deepEqual(scene.worker.posted, [{ kind: 'kept', id: 4, fault: 'NATS is away' }]);
+});
+
+test('a thread that is abandoned ends where it stands, and is not started again', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  const asked = scene.thread.ask({ kind: 'list' });
+  await scene.thread.abandon();
+  assert.equal(scene.worker.isTerminated, true);
+  assert.equal((await asked).ok, false);
   scene.clock.advance(60_000);
   assert.equal(scene.workers.length, 1);
 });

@@ -1,0 +1,104 @@
+/**
+ * What devices and callers reach: the sleep and the signal port and the API, how they open, drain and close. Several
+ * processes of one server each have it, on the same ports.
+ */
+import type { Cancel } from '../base/clock.ts';
+import { HeartbeatSaver } from '../actor/heartbeat-saver.ts';
+import { ApiListener } from '../http/listener.ts';
+import { expelEverybody } from '../operations/expel-device.ts';
+import { composeApi, type Api, type ApiCalls } from './api.ts';
+import { composeDeviceDoors, type DeviceDoors } from './doors.ts';
+import type { House } from './house.ts';
+import { formatListenAddress } from './settings-values.ts';
+
+export interface FrontParts {
+  /** Asked when it begins to listen. */
+  readonly calls: () => ApiCalls;
+  /** Other processes of this server listen on the same ports. */
+  readonly sharesPorts: boolean;
+}
+
+export class Front {
+  readonly doors: DeviceDoors;
+  readonly #house: House;
+  readonly #parts: FrontParts;
+  readonly #saver: HeartbeatSaver;
+  #stopSaving: Cancel = () => undefined;
+  #api: Api | null = null;
+  #apiListener: ApiListener | null = null;
+
+  /** Throws when TLS is asked for and its files are not in order. */
+  constructor(house: House, parts: FrontParts) {
+    this.#house = house;
+    this.#parts = parts;
+    this.#saver = new HeartbeatSaver(house.directory);
+    this.doors = composeDeviceDoors(house, parts.sharesPorts);
+  }
+
+  /** Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. */
+  async listen(others: Promise<unknown>): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
+    const { settings, clock } = this.#house;
+    const { calls, sharesPorts } = this.#parts;
+    this.#api = await composeApi(settings, { ...this.#house, calls: calls() });
+    await this.doors.sleep.listen();
+    await this.doors.signal.listen();
+    await others;
+    this.#stopSaving = this.#saver.start(clock);
+    this.#apiListener = new ApiListener(this.#api.pipeline);
+    const { host, port } = settings.api.listen;
+    const apiPort = await this.#apiListener.listen(host, port, sharesPorts);
+    return {
+      api: formatListenAddress({ host, port: apiPort }),
+      sleep: formatListenAddress(this.doors.sleep.address),
+      signal: formatListenAddress(this.doors.signal.address),
+    };
+  }
+
+  /** Failures are logged and change nothing. */
+  reloadTls(): void {
+    for (const [name, door] of Object.entries(this.doors))
+      try {
+        door.reloadTls();
+      } catch (error) {
+        this.#house.log.error(
+          { err: error, listener: name },
+          'certificate not reloaded; the one in force stays',
+        );
+      }
+  }
+
+  /** Who waits for an event or an outcome is answered now. */
+  endWaits(): void {
+    this.#api?.endWaits();
+  }
+
+  /** `isHurried`: nobody would see to it that a drain ends. */
+  async drain(isHurried: boolean): Promise<void> {
+    if (!isHurried) await Promise.all([this.#drain('sleep'), this.#drain('signal')]);
+    // What the deadline left: their sockets go with the process, their records must not say they are open.
+    expelEverybody(this.#house, 'drain');
+  }
+
+  /** Resolves when every request that was taken is answered. */
+  async finish(): Promise<void> {
+    this.#apiListener?.stopListening();
+    await this.#api?.pipeline.idle();
+  }
+
+  /** What was observed is in the records, and no socket is left. */
+  async close(): Promise<void> {
+    this.#apiListener?.close();
+    this.#stopSaving();
+    this.#saver.saveAll();
+    this.doors.signal.close();
+    await this.doors.sleep.close();
+    await this.#api?.close();
+  }
+
+  async #drain(door: keyof DeviceDoors): Promise<void> {
+    const { settings, log } = this.#house;
+    const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings[door];
+    const left = await this.doors[door].drain(rate, deadlineMs);
+    if (left > 0) log.warn({ left, listener: door }, 'sessions left to the kernel');
+  }
+}

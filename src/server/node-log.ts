@@ -1,0 +1,64 @@
+/** The log of events as a node has it: its own go into the stream that all share, and all come back into its store. */
+import type { Clock } from '../base/clock.ts';
+import { StreamedDeviceEvents } from '../cluster/device-events.ts';
+import { EventMirror } from '../cluster/event-mirror.ts';
+import { EventStream } from '../cluster/event-stream.ts';
+import { JetStreamSource } from '../cluster/jetstream-source.ts';
+import type { NatsLink } from '../cluster/nats-link.ts';
+import type { LoggedEvent } from '../domain/events.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Log } from '../ports/log.ts';
+import type { OutboxEvent } from '../ports/outbox.ts';
+import type { MirroredLogStore } from '../store/mirrored-log.ts';
+
+export interface NodeLogParts {
+  readonly link: NatsLink;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventLog;
+  readonly mirror: MirroredLogStore;
+  /** Told of every event that has come back, this node's own among them. */
+  readonly saw: (event: LoggedEvent) => void;
+}
+
+export class NodeLog {
+  readonly #stream: EventStream;
+  readonly #mirror: EventMirror;
+
+  constructor({ link, clock, log, events, mirror, saw }: NodeLogParts) {
+    this.#stream = new EventStream({
+      clock,
+      events: new StreamedDeviceEvents(link),
+      seqOf: (deviceId) => mirror.seqOf(deviceId),
+      recentOf: (deviceId) => events.recentOf(deviceId),
+    });
+    this.#mirror = new EventMirror({
+      source: new JetStreamSource(link, link.names.eventStream),
+      mirror,
+      clock,
+      log,
+      saw: (event) => {
+        this.#stream.saw(event);
+        saw(event);
+      },
+    });
+  }
+
+  /** Events that are in the stream and not here yet. */
+  get lag(): number {
+    return this.#mirror.lag;
+  }
+
+  /** Resolves when it is in the stream, once; rejects while NATS is away. */
+  publish(event: OutboxEvent): Promise<void> {
+    return this.#stream.publish(event);
+  }
+
+  start(): void {
+    this.#mirror.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#mirror.stop();
+  }
+}

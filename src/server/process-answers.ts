@@ -1,0 +1,54 @@
+/**
+ * What one process answers the others of its server: for its devices as any member does, and beside that its metrics,
+ * what it has, and, if it is the keeper, the calls it issues. Source: cluster.md, Several processes on one machine.
+ */
+import { fail } from '../base/outcome.ts';
+import type { MemberStatus } from '../domain/cluster.ts';
+import { refusal } from '../domain/codes.ts';
+import type { SessionId } from '../domain/ids.ts';
+import type { PeerAnswer } from '../domain/peer.ts';
+import { answerPeers } from '../operations/answer-peers.ts';
+import { issueCallCredentials } from '../operations/issue-call-credentials.ts';
+import type { PeerHost } from '../ports/peers.ts';
+import type { CallService } from './call-service.ts';
+import type { House } from './house.ts';
+
+export interface AnsweringParts {
+  status(): MemberStatus;
+  /** Null: another process has them. */
+  readonly calls: CallService | null;
+  /** Gives calls up to who asks; left out: they are all where they can be. */
+  readonly takeCalls?: (sessionId: SessionId) => PeerAnswer<'take-calls'>;
+}
+
+export function processAnswers(house: House, parts: AnsweringParts): PeerHost {
+  const { calls } = parts;
+  return answerPeers({
+    ...house,
+    wakeups: house,
+    messages: { ...house, memory: house.messages },
+    others: {
+      'issue-call': ({ order }) =>
+        calls === null ? fail(refusal(50301)) : issueCallCredentials(issuingHouse(house, calls), order),
+      'take-calls': ({ sessionId }) => parts.takeCalls?.(sessionId) ?? { kind: 'absent' },
+      metrics: () => house.metrics.expose(),
+      status: () => parts.status(),
+    },
+    news: {
+      registryChanged: () => forgetRegistry(house),
+      logGrew: () => house.records.shared?.refresh(),
+      tokenKeysChanged: () => void house.tokenKeys.reload(),
+    },
+  });
+}
+
+/** What is kept of the registry in memory is old. */
+export function forgetRegistry({ registry, signingKeys }: House): void {
+  registry.purge();
+  signingKeys.purgeAll();
+}
+
+function issuingHouse(house: House, { directory, bridges, keys }: CallService) {
+  const { require_bridge: requireBridge } = house.settings.calls;
+  return { ...house, directory, bridges, keys, requireBridge, records: house.records.calls };
+}

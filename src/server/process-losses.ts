@@ -1,0 +1,69 @@
+/**
+ * What the keeper does for processes that are gone: their sessions end as lost with their node, once, whenever
+ * one is. One round at a time; a round that the store refuses is done again. Source: cluster.md, Several processes on one machine.
+ */
+import { assert } from '../base/assert.ts';
+import type { Cancel } from '../base/clock.ts';
+import type { MemberId } from '../domain/cluster.ts';
+import type { House } from './house.ts';
+import type { ProcessCompany } from './process-company.ts';
+
+const againMs = 1000;
+
+export class ProcessLosses {
+  readonly #house: House;
+  readonly #company: ProcessCompany;
+  #living: readonly MemberId[];
+  #isClosing = false;
+  #isDue = false;
+  #cancelAgain: Cancel = () => undefined;
+
+  constructor(house: House, company: ProcessCompany) {
+    this.#house = house;
+    this.#company = company;
+    this.#living = company.members;
+  }
+
+  /** Resolves when what is open of those that are gone now has ended, and that is committed. Rejects when the store cannot be read. */
+  async endAll(): Promise<void> {
+    const { records, clock, log } = this.#house;
+    assert(records.shared !== null, 'several processes share their records');
+    const gone = (member: MemberId): boolean => this.#company.isGone(member);
+    const sessions = await records.shared.closeSessionsOf(gone, clock.wallMs());
+    if (sessions > 0)
+      log.warn({ sessions, reason: 'node_lost' }, 'sessions that lost processes left open are ended');
+  }
+
+  /** From now on. */
+  follow(): void {
+    this.#company.onChange(() => {
+      const before = this.#living;
+      this.#living = this.#company.members;
+      if (before.some((member) => this.#company.isGone(member))) this.#endSoon();
+    });
+  }
+
+  close(): void {
+    this.#cancelAgain();
+  }
+
+  #endSoon(): void {
+    this.#isDue = true;
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    void this.#rounds().finally(() => (this.#isClosing = false));
+  }
+
+  async #rounds(): Promise<void> {
+    while (this.#isDue) {
+      this.#isDue = false;
+      try {
+        await this.endAll();
+      } catch (error) {
+        const { log, clock } = this.#house;
+        log.error({ err: error }, 'sessions of lost processes cannot be ended; tried again in a moment');
+        this.#cancelAgain = clock.after(againMs, () => this.#endSoon());
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Who issues calls, for the API of a process: itself, or, of several processes, the keeper, which has the bridges and
+ * the media process. While the keeper is being started again it is waited for. Source: cluster.md, Several processes on one machine.
+ */
+import { fail, type Outcome } from '../base/outcome.ts';
+import { CallDirectory } from '../actor/call-directory.ts';
+import type { CallOrder } from '../domain/call.ts';
+import type { PeerAnswer, PeerFailure } from '../domain/peer.ts';
+import type { IssuingHomes } from '../operations/issue-call-credentials.ts';
+import type { ApiCalls } from './api.ts';
+import type { House } from './house.ts';
+import type { ProcessCompany } from './process-company.ts';
+
+type Asked = Outcome<PeerAnswer<'issue-call'>, PeerFailure>;
+
+export function callsAtKeeper(house: House, company: ProcessCompany): ApiCalls {
+  const homes: IssuingHomes = {
+    homeOf: () => company.lastKeeper ?? 'away',
+    issueAt: (_, order, waitMs) => issueAtKeeper(house, company, order, waitMs),
+  };
+  // It has no call and will have none: they are all the keeper's.
+  const directory = new CallDirectory({ ...house, records: house.records.calls });
+  return { directory, bridges: { hasIdleFor: () => false }, keys: house.tokenKeys.keys, homes };
+}
+
+/** Never rejects; within `waitMs`. One that is certainly not issued yet is asked of the next keeper. */
+async function issueAtKeeper(
+  { clock }: House,
+  company: ProcessCompany,
+  order: CallOrder,
+  waitMs: number,
+): Promise<Asked> {
+  const endMs = clock.monotonicMs() + waitMs;
+  for (;;) {
+    const keeper = await company.keeper(endMs - clock.monotonicMs());
+    const leftMs = endMs - clock.monotonicMs();
+    if (keeper === null || leftMs <= 0) return fail('nobody');
+    const asked = await company.peers.ask<'issue-call'>(keeper, { kind: 'issue-call', order }, leftMs);
+    if (asked.ok || asked.error === 'unanswered') return asked;
+  }
+}
