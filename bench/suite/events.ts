@@ -17,6 +17,7 @@ import { ConnectionRecordStore } from '../../src/store/connection-record-store.t
 import type { Table } from '../../src/store/environment.ts';
 import { EventWriter } from '../../src/store/event-writer.ts';
 import { Journal } from '../../src/store/journal.ts';
+import { LocalCommitter } from '../../src/store/local-committer.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { StateTables } from '../../src/store/state-tables.ts';
 import { commitWritesMax } from '../../src/store/store-limits.ts';
@@ -64,8 +65,8 @@ export async function register(bench: Bench): Promise<() => Promise<void>> {
 function journalRound(state: StateTables): () => Promise<void> {
   const journal = new Journal({
     clock: new SystemClock(),
-    events: new EventWriter(state, () => 'doorbell' as ProductId),
-    batch: (write) => state.environment.batch(write),
+    committer: new LocalCommitter(new EventWriter(state), (write) => state.environment.batch(write)),
+    productOf: () => 'doorbell' as ProductId,
     backlogMax: 1_000_000,
   });
   const records = new ConnectionRecordStore(state, 'sleep', journal);

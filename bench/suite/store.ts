@@ -12,6 +12,7 @@ import type { ApplicationId, DeviceId, SessionId } from '../../src/domain/ids.ts
 import { ConnectionRecordStore } from '../../src/store/connection-record-store.ts';
 import { EventWriter } from '../../src/store/event-writer.ts';
 import { Journal } from '../../src/store/journal.ts';
+import { LocalCommitter } from '../../src/store/local-committer.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { importRegistry } from '../../src/store/registry-import.ts';
 import { RegistryStore } from '../../src/store/registry-store.ts';
@@ -51,8 +52,10 @@ export async function register(bench: Bench): Promise<() => Promise<void>> {
   });
   const journal = new Journal({
     clock: new SystemClock(),
-    events: new EventWriter(store.state, () => null),
-    batch: (write) => store.state.environment.batch(write),
+    committer: new LocalCommitter(new EventWriter(store.state), (write) =>
+      store.state.environment.batch(write),
+    ),
+    productOf: () => null,
     backlogMax: 100_000,
   });
   const records = new ConnectionRecordStore(store.state, 'sleep', journal);

@@ -264,6 +264,8 @@ async function openBreakableHouse() {
     watch,
     memory: new WakeupMemory(wakeupRecords, clock, 10),
     limits: new WakeupLimits(clock, { device: rate, application: rate, inFlightMax: 1 }),
+    cluster: null,
+    arrivals: null,
     isDraining: () => false,
   };
   const eventLog = new ScriptedEventLog();

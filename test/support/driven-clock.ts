@@ -47,6 +47,17 @@ export class DrivenClock implements Clock {
     this.#nowMs = endMs;
   }
 
+  /** As for a process that is stopped meanwhile: what fell due runs afterwards, once each. */
+  stall(ms: number): void {
+    this.#nowMs += ms;
+    for (const timer of this.#timers) {
+      if (timer.dueMs > this.#nowMs) continue;
+      if (timer.intervalMs === null) this.#timers.delete(timer);
+      else timer.dueMs = this.#nowMs + timer.intervalMs;
+      timer.run();
+    }
+  }
+
   /** Steps the wall clock alone, as an operator or NTP does. */
   stepWall(ms: number): void {
     this.#wallOffsetMs += ms;

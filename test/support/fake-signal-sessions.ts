@@ -48,8 +48,8 @@ export class FakeSignalSessions implements SignalSessions {
     return { deviceId, sessionId: generateSessionId(), epoch: this.#epoch };
   }
 
-  committed(): Promise<void> | null {
-    return this.commit;
+  committed({ epoch }: SignalSessionTicket): number | Promise<number> {
+    return this.commit === null ? epoch : this.commit.then(() => epoch);
   }
 
   wakeReported(ticket: SignalSessionTicket, report: WakeReport): void {

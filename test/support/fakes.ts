@@ -258,6 +258,12 @@ export class FakeTelemetry implements Telemetry {
     if (this.failOnWakeup !== null) throw this.failOnWakeup;
     this.#add(`wakeup ${outcome}`);
   }
+  peerAsk(result: string): void {
+    this.#add(`ask ${result}`);
+  }
+  seat(result: string): void {
+    this.#add(`seat ${result}`);
+  }
   wakeupWrite(): void {
     this.#add('wakeup write');
   }

@@ -9,6 +9,7 @@ export function metricSources(overrides: Partial<MetricSources> = {}): MetricSou
     mediaLegs: () => ({ device: 0, bridge: 0, idle_bridge: 0, viewer: 0 }),
     mediaLoads: () => [],
     mediaIsUp: () => false,
+    cluster: () => null,
     ...overrides,
   };
 }

@@ -15,8 +15,9 @@ export async function startServerProcess(
   t: Ending,
   overrides: readonly string[],
   env: NodeJS.ProcessEnv = {},
+  options: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const command = new LongCommand(t, serveArguments(overrides), env);
+  const command = new LongCommand(t, [...serveArguments(overrides), ...options], env);
   const ready = await command.line((line) => line.includes('"msg":"ready"'));
   const { listeners } = JSON.parse(ready) as { listeners: Record<string, string> };
   const port = (name: string): number => Number(listeners[name]?.split(':').at(-1));

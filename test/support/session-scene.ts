@@ -68,7 +68,8 @@ export class SessionScene {
       reported: (deviceId, sessionId, report) => void this.reports.push({ deviceId, sessionId, report }),
     };
     const isOverloaded = (): boolean => this.overloaded;
-    return { clock, registry, directory, sleepRecords, signalRecords, log, wakeups, isOverloaded };
+    const known = { clock, registry, directory, sleepRecords, signalRecords, log, cluster: null };
+    return { ...known, wakeups, isOverloaded };
   }
 
   newDirectory(): DeviceDirectory {

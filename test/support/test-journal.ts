@@ -3,14 +3,15 @@ import type { DeviceId, RequestId, ProductId } from '../../src/domain/ids.ts';
 import type { EventDraft } from '../../src/domain/events.ts';
 import { EventStore } from '../../src/store/event-store.ts';
 import { EventWriter } from '../../src/store/event-writer.ts';
+import { LocalCommitter, type Batch } from '../../src/store/local-committer.ts';
 import { Journal, type JournalParts } from '../../src/store/journal.ts';
 import { StoredEvents } from '../../src/store/stored-events.ts';
 import type { Store } from '../../src/store/open-store.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 
-export interface TestJournalSettings extends Partial<Omit<JournalParts, 'events'>> {
-  readonly productOf?: (deviceId: DeviceId) => ProductId | null;
+export interface TestJournalSettings extends Partial<Omit<JournalParts, 'committer'>> {
+  readonly batch?: Batch;
   readonly log?: FakeLog;
 }
 
@@ -24,13 +25,13 @@ export function openJournal(
   { state }: Pick<Store, 'state'>,
   settings: TestJournalSettings = {},
 ): TestJournal {
-  const { productOf = () => 'doorbell' as ProductId, log = new FakeLog(), ...parts } = settings;
+  const { log = new FakeLog(), batch = (write, sight) => state.environment.batch(write, sight) } = settings;
   const journal = new Journal({
     clock: new DrivenClock(),
-    batch: (write, sight) => state.environment.batch(write, sight),
+    productOf: () => 'doorbell' as ProductId,
     backlogMax: 100_000,
-    ...parts,
-    events: new EventWriter(state, productOf),
+    ...settings,
+    committer: new LocalCommitter(new EventWriter(state), batch),
   });
   const stored = new StoredEvents(state);
   return { journal, events: new EventStore(stored, journal, log), stored };

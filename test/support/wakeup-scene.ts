@@ -7,7 +7,8 @@ import type { ApplicationId, ProductId, RequestId, SessionId } from '../../src/d
 import type { SignalEndReason } from '../../src/domain/signal.ts';
 import type { SleepEndReason, WakeMode } from '../../src/domain/sleep.ts';
 import type { WakeupRecord, WakeupRequest } from '../../src/domain/wakeup.ts';
-import { submitWakeup, type WakeupHouse } from '../../src/operations/submit-wakeup.ts';
+import type { WakeupHouse } from '../../src/operations/do-wakeup.ts';
+import { submitWakeup } from '../../src/operations/submit-wakeup.ts';
 import { WakeupLimits } from '../../src/operations/wakeup-limits.ts';
 import { WakeupMemory } from '../../src/operations/wakeup-memory.ts';
 import { DrivenClock } from './driven-clock.ts';
@@ -196,6 +197,7 @@ export class WakeupScene {
       watch,
       telemetry,
       log,
+      cluster: null,
       isDraining: () => this.draining,
     };
   }

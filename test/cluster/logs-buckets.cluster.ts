@@ -1,0 +1,173 @@
+/** What several nodes share in buckets of a real nats-server: registry, wakeups, calls. */
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { test } from 'node:test';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { CallVault } from '../../src/cluster/call-vault.ts';
+import { JetStreamSource } from '../../src/cluster/jetstream-source.ts';
+import { RegistryMirror } from '../../src/cluster/registry-mirror.ts';
+import { RegistryPublisher } from '../../src/cluster/registry-publisher.ts';
+import { NatsShelf } from '../../src/cluster/shelf.ts';
+import { WakeupVault } from '../../src/cluster/wakeup-vault.ts';
+import type { ApplicationId, DeviceId, RequestId } from '../../src/domain/ids.ts';
+import type { WakeupRecord } from '../../src/domain/wakeup.ts';
+import type { MirroredRegistry, RegistryChange } from '../../src/ports/mirrored.ts';
+import { NatsRelay } from '../support/nats-relay.ts';
+import { startNats } from '../support/nats-server.ts';
+import { linkIs, linkTo, memberId, WatchedLog } from '../support/nats-scene.ts';
+import { testDevice } from '../support/fakes.ts';
+import type { Ending } from '../support/temporary-store.ts';
+
+const clock = new SystemClock();
+
+/** The registry of a node, in memory. */
+class MemoryRegistry implements MirroredRegistry {
+  readonly rows = new Map<string, string>();
+  readonly #waiting = new Map<number, RegistryChange>();
+  readonly #news = new EventEmitter();
+  position = 0;
+  #place = 0;
+
+  async apply(changes: readonly RegistryChange[], position: number): Promise<void> {
+    for (const change of changes) this.#put(change);
+    this.position = position;
+    this.#news.emit('applied');
+  }
+
+  unshared(limit: number): { place: number; change: RegistryChange }[] {
+    return Array.from(this.#waiting, ([place, change]) => ({ place, change })).slice(0, limit);
+  }
+
+  async shared(places: readonly number[]): Promise<void> {
+    for (const place of places) this.#waiting.delete(place);
+    this.#news.emit('applied');
+  }
+
+  follow(told: () => void): () => void {
+    this.#news.on('changed', told);
+    return () => void this.#news.off('changed', told);
+  }
+
+  /** An operator's change at this node. */
+  change(id: string, row: string | null): void {
+    const change = { kind: 'device', id, row: row === null ? null : Buffer.from(row) };
+    this.#put(change);
+    this.#waiting.set((this.#place += 1), change);
+    this.#news.emit('changed');
+  }
+
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await once(this.#news, 'applied');
+  }
+
+  get isShared(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  #put({ id, row }: RegistryChange): void {
+    if (row === null) this.rows.delete(id);
+    else this.rows.set(id, Buffer.from(row).toString());
+  }
+}
+
+async function startNode(t: Ending, url: string): Promise<MemoryRegistry> {
+  const log = new WatchedLog();
+  const link = await linkTo(t, url);
+  const registry = new MemoryRegistry();
+  const shelf = new NatsShelf(link, 'registry');
+  const put = (key: string, value: Uint8Array): Promise<number> => shelf.put(key, value);
+  const publisher = new RegistryPublisher({ registry, clock, log, put });
+  const source = new JetStreamSource(link, link.names.bucketStream('registry'));
+  const mirror = new RegistryMirror({ source, registry, clock, log });
+  t.after(() => publisher.stop());
+  t.after(() => mirror.stop());
+  await link.ready();
+  mirror.start();
+  assert.equal(await mirror.caughtUp(10_000), true);
+  publisher.start();
+  return registry;
+}
+
+test('changes of two nodes come to the same registry at both, also those of the same entries', async (t) => {
+  const { url } = await startNats(t);
+  const [one, other] = await Promise.all([startNode(t, url), startNode(t, url)]);
+  for (let i = 0; i < 500; i++) {
+    one.change(`device-${i}`, 'one');
+    other.change(`device-${i + 250}`, 'other');
+  }
+  for (let i = 0; i < 100; i++) one.change(`device-${i}`, null);
+  await Promise.all([one.until(() => one.isShared), other.until(() => other.isShared)]);
+  const last = await startNode(t, url);
+  for (const node of [one, other]) await node.until(() => node.position === last.position);
+  assert.equal(last.rows.size, 650);
+  const entries = ({ rows }: MemoryRegistry): Record<string, string> => Object.fromEntries(rows);
+  assert.deepEqual(entries(one), entries(last));
+  assert.deepEqual(entries(other), entries(last));
+});
+
+test('a wakeup that one node has kept is found by another, by its application and request id', async (t) => {
+  const { url } = await startNats(t);
+  const vaults = await Promise.all(
+    [0, 1].map(async () => {
+      const link = await linkTo(t, url);
+      await link.ready();
+      return new WakeupVault({ shelf: new NatsShelf(link, 'wakeups'), clock, log: new WatchedLog() });
+    }),
+  );
+  const [one, other] = vaults;
+  const record: WakeupRecord = {
+    deviceId: testDevice,
+    status: 'accepted',
+    isAwaited: true,
+    begunAtMs: 1000,
+    acceptedAtMs: 1001,
+    completedAtMs: null,
+    wokeAfterMs: null,
+    alreadyOnline: false,
+    cause: null,
+    sleepEpoch: 3,
+    isCallersId: true,
+    bodySha256: 'a'.repeat(64),
+  };
+  const [app, request] = ['app' as ApplicationId, 'request / 1' as RequestId];
+  await one?.put(app, request, record);
+  assert.deepEqual(await other?.find(app, request, 2000), record);
+  assert.equal(await other?.find('another' as ApplicationId, request, 2000), null);
+});
+
+test("of two nodes that claim a device's calls one does", async (t) => {
+  const { url } = await startNats(t);
+  const vaults = await Promise.all(
+    [0, 1].map(async () => {
+      const link = await linkTo(t, url);
+      await link.ready();
+      return new CallVault({ shelf: new NatsShelf(link, 'calls'), clock, log: new WatchedLog() });
+    }),
+  );
+  const device = 'device' as DeviceId;
+  const claims = await Promise.all(
+    vaults.map((vault, at) => vault.put(device, memberId(`node-${at}`), [], null)),
+  );
+  assert.deepEqual(claims.toSorted(), ['conflict', 'done']);
+  const [one, other] = vaults;
+  const kept = await one?.find(device, 2000);
+  assert.equal(kept?.keeper, memberId(`node-${claims.indexOf('done')}`));
+  assert.equal(await other?.put(device, memberId('node-1'), [], kept?.revision ?? null), 'done');
+  assert.equal((await one?.find(device, 2000))?.keeper, memberId('node-1'));
+  const all = [];
+  for await (const calls of one?.all() ?? []) all.push(calls);
+  assert.deepEqual(all, [], 'a device without calls is none of them');
+});
+
+test('a question to a NATS that hangs is given up in the time it has, and one to a NATS that is away at once', async (t) => {
+  const { port } = await startNats(t);
+  const relay = await NatsRelay.open(t, port);
+  const link = await linkTo(t, relay.url);
+  await link.ready();
+  const vault = new CallVault({ shelf: new NatsShelf(link, 'calls'), clock, log: new WatchedLog() });
+  relay.silence();
+  await assert.rejects(vault.find('device' as DeviceId, 50), { name: 'SharedStateAway' });
+  relay.break();
+  await linkIs(link, 'away');
+  await assert.rejects(vault.find('device' as DeviceId, 60_000), { name: 'SharedStateAway' });
+});

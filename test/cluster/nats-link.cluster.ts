@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { bucketNames } from '../../src/cluster/nats-names.ts';
+import { startNats, startNatsCluster } from '../support/nats-server.ts';
+import { NatsRelay } from '../support/nats-relay.ts';
+import { linkIs, linkTo, WatchedLog } from '../support/nats-scene.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { findFreePort } from '../../src/base/free-port.ts';
+
+test('nodes that start at the same moment find the same streams and buckets', async (t) => {
+  const { url } = await startNats(t);
+  const log = new WatchedLog();
+  const links = await Promise.all([1, 2, 3].map(() => linkTo(t, url, { log })));
+  await Promise.all(links.map((link) => link.ready()));
+  assert.deepEqual(
+    log.lines.filter(({ level }) => level !== 'info'),
+    [],
+  );
+  const [first, second] = links;
+  assert.ok(first !== undefined && second !== undefined);
+  const manager = await jetstreamManager(first.connection);
+  const streams: string[] = [];
+  for await (const name of manager.streams.names()) streams.push(name);
+  assert.deepEqual(streams.sort(), ['test_events', ...bucketNames.map((name) => `KV_test_${name}`)].sort());
+  await (await first.bucket('rows')).put('key', 'value');
+  assert.equal((await (await second.bucket('rows')).get('key'))?.string(), 'value');
+});
+
+test('a node starts without NATS, says so, and finds it when it comes', async (t) => {
+  const server = await startNats(t);
+  await server.kill();
+  const log = new WatchedLog();
+  const link = await linkTo(t, server.url, { log });
+  assert.equal(link.isAway, true);
+  assert.throws(() => link.connection, /has not been reached/);
+  await log.said(/starts without it/);
+  const isThere = linkIs(link, 'there');
+  await server.start();
+  await isThere;
+  await link.ready();
+});
+
+test('a NATS that was killed is away at once, and found again with what it had', async (t) => {
+  const server = await startNats(t);
+  const link = await linkTo(t, server.url);
+  const bucket = await link.bucket('rows');
+  await bucket.put('key', 'value');
+  const isAway = linkIs(link, 'away');
+  await server.kill();
+  await isAway;
+  const isThere = linkIs(link, 'there');
+  await server.start();
+  await isThere;
+  assert.equal((await bucket.get('key'))?.string(), 'value');
+});
+
+test('a NATS that went silent is away, and found again when it speaks', async (t) => {
+  const server = await startNats(t);
+  const link = await linkTo(t, server.url);
+  await link.ready();
+  const isAway = linkIs(link, 'away');
+  server.pause();
+  await isAway;
+  const isThere = linkIs(link, 'there');
+  server.resume();
+  await isThere;
+});
+
+test('a way that went silent is let go although bytes still wait to be taken', async (t) => {
+  const server = await startNats(t);
+  const relay = await NatsRelay.open(t, server.port);
+  const link = await linkTo(t, relay.url);
+  await link.ready();
+  relay.silence();
+  const isAway = linkIs(link, 'away');
+  const piece = new Uint8Array(512 * 1024);
+  for (let sent = 0; sent < 64; sent++) link.connection.publish(link.names.everybody, piece);
+  await isAway;
+  relay.mend();
+  await linkIs(link, 'there');
+});
+
+test('a node that is cut off is away while the others are not', async (t) => {
+  const server = await startNats(t);
+  const relay = await NatsRelay.open(t, server.port);
+  const [cut, whole] = [await linkTo(t, relay.url), await linkTo(t, server.url)];
+  relay.break();
+  await linkIs(cut, 'away');
+  assert.equal(whole.isAway, false);
+  relay.mend();
+  await linkIs(cut, 'there');
+});
+
+test('streams with other settings are left as they are, and told of', async (t) => {
+  const { url } = await startNats(t);
+  await (await linkTo(t, url)).ready();
+  const log = new WatchedLog();
+  const link = await linkTo(t, url, { log, eventsRetainedMax: 5000 });
+  await link.ready();
+  const line = await log.said(/other settings/);
+  assert.match(line.message, /max_msgs is 100000, wanted 5000/);
+  const manager = await jetstreamManager(link.connection);
+  assert.equal((await manager.streams.info('test_events')).config.max_msgs, 100_000);
+  assert.equal(log.lines.filter(({ message }) => /other settings/.test(message)).length, 1);
+});
+
+test('the NATS that is back without a memory gets its streams again', async (t) => {
+  const server = await startNats(t);
+  const link = await linkTo(t, server.url);
+  await link.ready();
+  const manager = await jetstreamManager(link.connection);
+  await manager.streams.delete('KV_test_rows');
+  await server.restart();
+  await linkIs(link, 'there');
+  while (!(await works(manager.streams.info('KV_test_rows'))));
+});
+
+test('a password that NATS refuses is told of once and stands in no line', async (t) => {
+  const server = await startNats(t, { extra: 'authorization { user: node, password: right }' });
+  const log = new WatchedLog();
+  const wrong = server.url.replace('//', '//node:hush@');
+  const link = await linkTo(t, wrong, { log });
+  assert.equal(link.isAway, true);
+  await log.said(/cannot be reached, and is tried again/);
+  assert.doesNotMatch(JSON.stringify(log.lines), /hush/);
+  const right = await linkTo(t, server.url.replace('//', '//node:right@'), { log });
+  await right.ready();
+  assert.doesNotMatch(JSON.stringify(log.lines), /right/);
+});
+
+test('of several servers the one that is there is found', async (t) => {
+  const server = await startNats(t);
+  const nobody = `nats://127.0.0.1:${await findFreePort('127.0.0.1')}`;
+  const link = await linkTo(t, `${nobody}, ${server.url}`);
+  assert.equal(link.isAway, false);
+});
+
+test('without one of three servers what three keep is read at once, and written when there is a leader', async (t) => {
+  const servers = await startNatsCluster(t);
+  const link = await linkTo(t, servers.map(({ url }) => url).join(','), { replicas: 3 });
+  const bucket = await link.bucket('rows');
+  await bucket.put('key', 'before');
+  const used = servers.find(({ port }) => link.connection.getServer().endsWith(`:${port}`));
+  assert.ok(used !== undefined);
+  const isAway = linkIs(link, 'away');
+  await used.kill();
+  await isAway;
+  await linkIs(link, 'there');
+  const { direct } = await link.jetstream().jetstreamManager(false);
+  const found = await direct.getMessage('KV_test_rows', { last_by_subj: '$KV.test_rows.key' });
+  assert.equal(found?.string(), 'before');
+  while (!(await works(bucket.put('key', 'after'))));
+  assert.equal((await bucket.get('key'))?.string(), 'after');
+});
+
+test('what cannot work is refused with a sentence that holds no secret', async (t) => {
+  const directory = temporaryDirectory(t);
+  const path = join(directory, 'node.creds');
+  writeFileSync(path, 'nothing');
+  const url = 'nats://127.0.0.1:4222';
+  await assert.rejects(
+    linkTo(t, 'http://user:hush@host'),
+    /^Error: cluster\.nats_url: http:\/\/host is not a URL/,
+  );
+  await assert.rejects(
+    linkTo(t, url, { credentialsPath: join(directory, 'none') }),
+    /nats_credentials: .* cannot be read/,
+  );
+  await assert.rejects(linkTo(t, url, { credentialsPath: path }), /is not a credentials file of NATS/);
+  await assert.rejects(linkTo(t, url, { caPath: join(directory, 'none') }), /nats_ca: .* cannot be read/);
+});
+
+function works(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
+}

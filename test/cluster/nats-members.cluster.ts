@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { NatsLink } from '../../src/cluster/nats-link.ts';
+import { NatsMembers } from '../../src/cluster/nats-members.ts';
+import type { MemberId, MemberState } from '../../src/domain/cluster.ts';
+import { leaseLostMs, leaseRenewMs } from '../../src/domain/limits.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { ObservedLeases } from '../support/observed-leases.ts';
+import { NatsRelay } from '../support/nats-relay.ts';
+import { linkIs, linkTo, memberId, statusOf, WatchedLog } from '../support/nats-scene.ts';
+import { startNats } from '../support/nats-server.ts';
+
+/** One member over a real NATS, with a clock of its own: one whose clock stands still hangs. */
+class Life {
+  readonly clock = new DrivenClock();
+  readonly log = new WatchedLog();
+  readonly buried: MemberId[] = [];
+  readonly member: MemberId;
+  readonly link: NatsLink;
+  readonly leases: ObservedLeases;
+  readonly members: NatsMembers;
+  reclaims = 0;
+  bury: (member: MemberId) => Promise<void> = () => Promise.resolve();
+
+  static async begin(t: TestContext, url: string, member: MemberId): Promise<Life> {
+    const life = new Life(member, await linkTo(t, url));
+    await life.link.ready();
+    await life.members.start();
+    t.after(() => life.members.stop());
+    return life;
+  }
+
+  private constructor(member: MemberId, link: NatsLink) {
+    this.member = member;
+    this.link = link;
+    this.leases = new ObservedLeases(link);
+    this.members = new NatsMembers({
+      link: this.leases.link,
+      clock: this.clock,
+      log: this.log,
+      self: member,
+      status: () => statusOf(member, this.clock),
+      bury: (lost) => {
+        this.buried.push(lost);
+        return this.bury(lost);
+      },
+      reclaim: () => this.reclaims++,
+    });
+  }
+
+  knows(state: MemberState | null, member: MemberId): boolean {
+    const status = this.members.all().find((status) => status.member === member);
+    return (status?.state ?? null) === state;
+  }
+}
+
+/** Time goes by for these, and for nobody else, until it is so: what they write is seen by all meanwhile. */
+async function live(lives: readonly Life[], until: () => boolean, ms = Infinity): Promise<void> {
+  for (let goneMs = 0; !until() && goneMs < ms; goneMs += 250) {
+    for (const { clock } of lives) clock.advance(250);
+    await Promise.all(lives.map(({ leases }) => leases.settled()));
+  }
+}
+
+async function three(t: TestContext, url: string): Promise<[Life, Life, Life]> {
+  const lives = await Promise.all([
+    Life.begin(t, url, memberId('one')),
+    Life.begin(t, url, memberId('two')),
+    Life.begin(t, url, memberId('three')),
+  ]);
+  await live(lives, () => lives.every(({ members }) => members.alive().length === 3));
+  return lives;
+}
+
+test('members know each other, also who comes later and who drains and leaves', async (t) => {
+  const { url } = await startNats(t);
+  const [one, two] = await three(t, url);
+  const late = await Life.begin(t, url, memberId('late'));
+  await live([one, late], () => one.members.isAlive(late.member) && late.members.alive().length === 4);
+  late.members.draining();
+  await live([one, late], () => one.knows('draining', late.member));
+  assert.equal(one.members.isAlive(late.member), true);
+  await late.members.stop();
+  await live([one, two], () => [one, two].every((life) => life.knows(null, late.member)));
+  assert.deepEqual([one.buried, two.buried], [[], []]);
+});
+
+test('a member that hangs is lost 10 to 14 s later, and buried once, by one of those who live', async (t) => {
+  const { url } = await startNats(t);
+  const [one, two, three_] = await three(t, url);
+  const beganMs = one.clock.monotonicMs();
+  const buried = (): MemberId[] => [...one.buried, ...two.buried];
+  await live([one, two], () => buried().length > 0);
+  const tookMs = one.clock.monotonicMs() - beganMs;
+  assert.ok(tookMs >= leaseLostMs - leaseRenewMs && tookMs <= 14_000, `lost after ${tookMs} ms`);
+  assert.equal(one.members.isAlive(three_.member), false);
+  await live([one, two], () => [one, two].every((life) => life.knows(null, three_.member)));
+  await live([one, two], () => false, 3 * leaseLostMs);
+  assert.deepEqual(buried(), [three_.member]);
+});
+
+test('who stops while burying is followed by the next, and its own sessions are buried as well', async (t) => {
+  const { url } = await startNats(t);
+  const lives = await three(t, url);
+  const [, , dead] = lives;
+  for (const life of lives) life.bury = () => new Promise(() => undefined);
+  const [one, two] = lives;
+  await live([one, two], () => one.buried.length + two.buried.length > 0);
+  const [first, next] = one.buried.length > 0 ? [one, two] : [two, one];
+  next.bury = () => Promise.resolve();
+  await live([next], () => next.buried.length === 2 && next.knows(null, dead.member));
+  assert.deepEqual(new Set(next.buried), new Set([dead.member, first.member]));
+});
+
+test('a burial that fails is tried again by the same member', async (t) => {
+  const { url } = await startNats(t);
+  const [one, two, dead] = await three(t, url);
+  await two.members.stop();
+  one.bury = () => {
+    if (one.buried.length < 3) return Promise.reject(new Error('the store is away'));
+    return Promise.resolve();
+  };
+  await live([one], () => one.knows(null, dead.member));
+  assert.deepEqual(one.buried, [dead.member, dead.member, dead.member]);
+});
+
+test('a member that was buried while it hung claims its sessions again and comes back under its id', async (t) => {
+  const { url } = await startNats(t);
+  const [one, two, slow] = await three(t, url);
+  await live([one, two], () => [one, two].every((life) => life.knows(null, slow.member)));
+  assert.equal(slow.reclaims, 0);
+  await live([one, two, slow], () => one.members.isAlive(slow.member) && two.members.isAlive(slow.member));
+  assert.equal(slow.reclaims, 1);
+  assert.deepEqual([...slow.buried], []);
+});
+
+test('a member that comes back while it is buried waits until that is done', async (t) => {
+  const { url } = await startNats(t);
+  const [one, two, slow] = await three(t, url);
+  await two.members.stop();
+  let finish = (): void => undefined;
+  one.bury = () => new Promise((resolve) => (finish = resolve));
+  await live([one], () => one.buried.length === 1);
+  await live([one, slow], () => slow.knows('lost', slow.member));
+  await live([one, slow], () => false, 2 * leaseLostMs);
+  assert.equal(slow.reclaims, 0);
+  finish();
+  await live([one, slow], () => one.members.isAlive(slow.member));
+  assert.equal(slow.reclaims, 1);
+  assert.deepEqual(one.buried, [slow.member]);
+});
+
+test('the only other member, buried by one that died of it, comes back by itself', async (t) => {
+  const { url } = await startNats(t);
+  const [one, two, slow] = await three(t, url);
+  await two.members.stop();
+  one.bury = () => new Promise(() => undefined);
+  await live([one], () => one.buried.length === 1);
+  await live([slow], () => slow.reclaims === 1 && slow.knows('up', slow.member));
+});
+
+test('who was stopped itself calls nobody lost when it goes on', async (t) => {
+  const { url } = await startNats(t);
+  const [one, two, other] = await three(t, url);
+  one.clock.stall(60_000);
+  await live([one, two, other], () => false, leaseLostMs - leaseRenewMs);
+  assert.deepEqual(one.buried, []);
+  assert.equal(one.members.alive().length, 3);
+});
+
+test('a NATS that was away for a minute has lost nobody', async (t) => {
+  const server = await startNats(t);
+  const lives = await three(t, server.url);
+  const isAway = Promise.all(lives.map(({ link }) => linkIs(link, 'away')));
+  await server.kill();
+  await isAway;
+  for (const { clock } of lives) clock.advance(60_000);
+  const isThere = Promise.all(lives.map(({ link }) => linkIs(link, 'there')));
+  await server.start();
+  await isThere;
+  await live(lives, () => false, 2 * leaseLostMs);
+  assert.deepEqual(
+    lives.map(({ buried, reclaims, members }) => [buried.length, reclaims, members.alive().length]),
+    [
+      [0, 0, 3],
+      [0, 0, 3],
+      [0, 0, 3],
+    ],
+  );
+});
+
+test('a member that is cut off from NATS is lost to the others, and comes back', async (t) => {
+  const server = await startNats(t);
+  const relay = await NatsRelay.open(t, server.port);
+  const cut = await Life.begin(t, relay.url, memberId('cut'));
+  const one = await Life.begin(t, server.url, memberId('one'));
+  await live([one, cut], () => one.members.isAlive(cut.member) && cut.members.isAlive(one.member));
+  relay.break();
+  await linkIs(cut.link, 'away');
+  await live([one, cut], () => one.buried.length === 1 && one.knows(null, cut.member));
+  assert.deepEqual([cut.buried, cut.members.isAlive(one.member)], [[], true]);
+  relay.mend();
+  await linkIs(cut.link, 'there');
+  await live([one, cut], () => one.members.isAlive(cut.member));
+  assert.equal(cut.reclaims, 1);
+});
+
+test('the second of two that live under one node name says so, until the older one is gone', async (t) => {
+  const { url } = await startNats(t);
+  const older = await Life.begin(t, url, memberId('same', 'a'));
+  const newer = await Life.begin(t, url, memberId('same', 'b'));
+  const line = await newer.log.said(/two processes have the node name same/);
+  assert.deepEqual(line.fields, { node: 'same', self: newer.member, other: older.member });
+  assert.deepEqual([older.members.twin, newer.members.twin], [null, older.member]);
+  await live([newer], () => newer.members.twin === null);
+  await live([newer], () => newer.buried.length === 1);
+});
+
+test('a lease that is not one is passed over', async (t) => {
+  const { url } = await startNats(t);
+  const one = await Life.begin(t, url, memberId('one'));
+  await (await one.link.bucket('members')).put('nonsense', 'nonsense');
+  await one.log.said(/a lease of the cluster is malformed/);
+  assert.deepEqual(one.members.alive(), [one.member]);
+});

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { test } from 'node:test';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { NatsBucket } from '../../src/cluster/nats-bucket.ts';
+import type { NatsLink } from '../../src/cluster/nats-link.ts';
+import type { DeviceId } from '../../src/domain/ids.ts';
+import { startNats } from '../support/nats-server.ts';
+import { linkIs, linkTo } from '../support/nats-scene.ts';
+import { FakeOutbox, OwningNode, SharedLog } from '../support/ownership-scene.ts';
+import type { Ending } from '../support/temporary-store.ts';
+
+const clock = new SystemClock();
+const device = 'TESTDEVICE01' as DeviceId;
+
+/** Nodes over a real NATS; the log of events and the notices between them are in memory. */
+class Site {
+  readonly log = new SharedLog();
+  readonly #news = new EventEmitter().setMaxListeners(0);
+  readonly #nodes: OwningNode[] = [];
+  readonly #t: Ending;
+
+  constructor(t: Ending) {
+    this.#t = t;
+    this.log.follow(() => this.#news.emit('event'));
+  }
+
+  async start(name: string, url: string): Promise<{ readonly node: OwningNode; readonly link: NatsLink }> {
+    const link = await linkTo(this.#t, url);
+    await link.ready();
+    const node = new OwningNode(name, 1, new FakeOutbox(), {
+      clock,
+      link,
+      rows: new NatsBucket(link, 'rows', clock),
+      beats: new NatsBucket(link, 'beats', clock),
+      publish: (event) => Promise.resolve(this.log.append(event)),
+      displace: (member, deviceId, session) => {
+        this.#nodes.find((other) => other.member === member)?.displaced(deviceId, session);
+        this.#news.emit('event');
+      },
+    });
+    this.#nodes.push(node);
+    node.ownership.start();
+    this.#t.after(() => node.ownership.stop(0));
+    return { node, link };
+  }
+
+  /** Resolves when the log says so many words. */
+  async told(length: number): Promise<void> {
+    while (this.log.events.length < length) await once(this.#news, 'event');
+  }
+}
+
+function devices(count: number): DeviceId[] {
+  return Array.from({ length: count }, (_, index) => `DEVICE-${index}` as DeviceId);
+}
+
+test('a login on another node takes the seat over, and both nodes read the same row', async (t) => {
+  const { url } = await startNats(t);
+  const site = new Site(t);
+  const [{ node: a }, { node: b }] = [await site.start('A', url), await site.start('B', url)];
+  a.login(device, 'signal', 's1');
+  await site.told(1);
+  b.login(device, 'signal', 's2');
+  await site.told(2);
+  assert.deepEqual(site.log.words, ['device.signal.online 1 A', 'device.signal.online 2 B replaced']);
+  assert.equal(a.find(device, 'signal'), null);
+  for (const { ownership } of [a, b]) {
+    const { signal } = await ownership.whereabouts.find(device, 2000);
+    assert.deepEqual(
+      signal.seats.map(({ session }) => session),
+      ['s2'],
+    );
+  }
+});
+
+test('what happens while NATS is down is shared when it is back', async (t) => {
+  const server = await startNats(t);
+  const site = new Site(t);
+  const { node, link } = await site.start('A', server.url);
+  node.login(device, 'sleep', 's1');
+  await site.told(1);
+  const isAway = linkIs(link, 'away');
+  await server.kill();
+  await isAway;
+  node.end(device, 'sleep');
+  node.login(device, 'sleep', 's2');
+  await assert.rejects(Promise.resolve(node.ownership.whereabouts.find(device, 1000)), {
+    name: 'SharedStateAway',
+  });
+  await server.start();
+  await site.told(3);
+  assert.deepEqual(site.log.words, [
+    'device.sleep.login 1 A',
+    'device.sleep.offline 1 A reset',
+    'device.sleep.login 2 A',
+  ]);
+});
+
+test('5 000 sessions of a lost member are closed once, though two bury it', async (t) => {
+  const { url } = await startNats(t);
+  const site = new Site(t);
+  const { node: lost } = await site.start('A', url);
+  const { node: undertaker } = await site.start('B', url);
+  const { node: other } = await site.start('C', url);
+  const all = devices(5000);
+  for (const [index, deviceId] of all.entries()) lost.login(deviceId, 'sleep', `s${index}`);
+  await site.told(all.length);
+  const startedMs = clock.monotonicMs();
+  await Promise.all([undertaker.ownership.bury(lost.member), other.ownership.bury(lost.member)]);
+  const tookMs = clock.monotonicMs() - startedMs;
+  t.diagnostic(`buried ${all.length} in ${Math.round(tookMs)} ms`);
+  const ends = site.log.words.slice(all.length);
+  assert.deepEqual(
+    ends,
+    all.map(() => 'device.sleep.offline 1 A node_lost'),
+  );
+});
+
+test('19 500 live sessions that were called lost are back with the first look, and the second finds them', async (t) => {
+  const { url } = await startNats(t);
+  const site = new Site(t);
+  const { node: returning } = await site.start('A', url);
+  const { node: undertaker } = await site.start('B', url);
+  const all = devices(19_500);
+  for (const [index, deviceId] of all.entries()) returning.login(deviceId, 'sleep', `s${index}`);
+  await site.told(all.length);
+  await undertaker.ownership.bury(returning.member);
+  const buried = site.log.events.length;
+  assert.equal(buried, 2 * all.length);
+  await returning.ownership.reclaim();
+  const startedMs = clock.monotonicMs();
+  await returning.ownership.reclaim();
+  const tookMs = clock.monotonicMs() - startedMs;
+  t.diagnostic(`looked up ${all.length} in ${Math.round(tookMs)} ms`);
+  assert.equal(site.log.words.at(-1)?.endsWith('recovered'), true);
+  assert.equal(site.log.events.length, buried + all.length);
+});

@@ -1,0 +1,37 @@
+/**
+ * One of several processes that write a store, to be killed in the middle: devices log in and out here, in turns with
+ * the other processes, as fast as it commits. It prints the name of each session once the store has its login, and of
+ * each event that it is told. Run with the directory and the process's name; ends when its input ends.
+ */
+import { SystemClock } from '../../src/base/system-clock.ts';
+import type { DeviceId } from '../../src/domain/ids.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { SharedHouse } from '../support/shared-house.ts';
+
+const [directory = '', name = ''] = process.argv.slice(2);
+/** Of all processes, so that they displace each other; every fifth login is of a device of this one's own. */
+const devices = 40;
+
+const house = new SharedHouse(openStore(directory, { lock: 'held' }), name, new SystemClock());
+const stopping = new AbortController();
+process.stdin.on('end', () => stopping.abort()).resume();
+
+house.events.follow((events) => {
+  process.stdout.write(events.map(({ sequence, id }) => `event ${sequence} ${id}\n`).join(''));
+});
+
+for (let number = 0; !stopping.signal.aborted; number++) {
+  const isOwn = number % 5 === 0;
+  const deviceId = (isOwn ? `own-${name}-${number % 50}` : `device-${number % devices}`) as DeviceId;
+  const session = `${name}-${number}`;
+  house.login('sleep', deviceId, session, number * 1000);
+  if (number % 3 === 0) house.end('sleep', deviceId, session, number * 1000);
+  // Several in a batch, and batches of every size.
+  if (number % 7 !== 0) continue;
+  await house.sleep.committed(deviceId);
+  process.stdout.write(`login ${session}\n`);
+  house.events.refresh();
+}
+await house.committed();
+await house.store.close();
+process.stdout.write('closed\n');

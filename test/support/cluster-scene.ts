@@ -1,0 +1,327 @@
+/**
+ * Several members of one server in this process: real directories, watches and operations, a network that can break,
+ * and rows that they share. One device, unless a test says another; time stands still until it is moved.
+ */
+import { DeviceDirectory } from '../../src/actor/device-directory.ts';
+import { followLoggedSessions } from '../../src/actor/logged-sessions.ts';
+import { WakeupWatch } from '../../src/actor/wakeup-watch.ts';
+import type { ConnectionKind, MemberId } from '../../src/domain/cluster.ts';
+import type { ConnectivityRecord } from '../../src/domain/connectivity.ts';
+import type { EventDraft } from '../../src/domain/events.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/domain/ids.ts';
+import type { MessageRequest } from '../../src/domain/message.ts';
+import type { WakeMode } from '../../src/domain/sleep.ts';
+import type { WakeupRecord, WakeupRequest } from '../../src/domain/wakeup.ts';
+import { answerPeers, type PeersHouse } from '../../src/operations/answer-peers.ts';
+import type { MessageHouse } from '../../src/operations/deliver-message.ts';
+import type { WakeupHouse } from '../../src/operations/do-wakeup.ts';
+import { SeatKeeper } from '../../src/operations/keep-seats.ts';
+import type { ClusterHouse } from '../../src/operations/locate-device.ts';
+import { MessageMemory } from '../../src/operations/message-memory.ts';
+import { OutcomeArrivals } from '../../src/operations/outcome-arrivals.ts';
+import { queryConnectivity, type ConnectivityHouse } from '../../src/operations/query-connectivity.ts';
+import { queryWakeupOutcome, type WakeupOutcomeHouse } from '../../src/operations/query-wakeup-outcome.ts';
+import { sendMessage } from '../../src/operations/send-message.ts';
+import { submitWakeup } from '../../src/operations/submit-wakeup.ts';
+import { WaitingReaders } from '../../src/operations/waiting-readers.ts';
+import { WakeupLimits } from '../../src/operations/wakeup-limits.ts';
+import { WakeupMemory } from '../../src/operations/wakeup-memory.ts';
+import type { SeatLost, SeatTaken } from '../../src/ports/seat-follower.ts';
+import { SharedStateAway } from '../../src/ports/whereabouts.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeNetwork, type FakePeers } from './fake-peers.ts';
+import {
+  FakeConnection,
+  FakeLog,
+  FakeRegistry,
+  FakeSignalConnection,
+  FakeTelemetry,
+  FakeWakeupRecords,
+  testApp,
+  testDevice,
+} from './fakes.ts';
+import { MemberRecords, SharedRows } from './shared-rows.ts';
+
+/** A session's own side: its connection, and the name and epoch that its member gave it. */
+export interface Session<Connection> {
+  readonly connection: Connection;
+  readonly session: SessionId;
+  readonly epoch: number;
+}
+
+export class ClusterScene {
+  readonly clock = new DrivenClock();
+  readonly registry = new FakeRegistry();
+  readonly network = new FakeNetwork(this.clock);
+  readonly shared = new SharedRows(this.clock);
+  readonly members: readonly ClusterMember[];
+  #signatures = 0;
+  #sessions = 0;
+
+  /** As many members as nodes are named; two of one name are two processes of a node. */
+  constructor(nodes: readonly string[] = ['n1', 'n2', 'n3']) {
+    this.members = nodes.map((node, place) => new ClusterMember(this, node, place));
+  }
+
+  /** By its place; fails where there is none. */
+  member(place: number): ClusterMember {
+    const member = this.members[place];
+    if (member === undefined) throw new Error(`there is no member ${place}`);
+    return member;
+  }
+
+  nextSession(): SessionId {
+    return `session-${(this.#sessions += 1)}` as SessionId;
+  }
+
+  wakeup(overrides: Partial<WakeupRequest> = {}): WakeupRequest {
+    const signature = this.#signature();
+    return {
+      appId: testApp,
+      deviceId: testDevice,
+      customData: null,
+      customDataText: null,
+      requestId: `made-${this.#signatures}` as RequestId,
+      isCallersId: false,
+      signature,
+      signatureExpiresMs: this.clock.wallMs() + 300_000,
+      bodySha256: 'b0'.repeat(32),
+      ...overrides,
+    };
+  }
+
+  message(overrides: Partial<MessageRequest> = {}): MessageRequest {
+    return {
+      appId: testApp,
+      deviceId: testDevice,
+      name: 'hello',
+      payload: {},
+      signature: this.#signature(),
+      signatureExpiresMs: this.clock.wallMs() + 300_000,
+      ...overrides,
+    };
+  }
+
+  /** Of wakeups, in the order of the log: `completed made-1`. */
+  told(): string[] {
+    return this.shared.log
+      .read(0, 1000)
+      .flatMap(({ type, data }) =>
+        'request_id' in data ? [`${type.replace('device.wakeup.', '')} ${data.request_id}`] : [],
+      );
+  }
+
+  recall(appId: ApplicationId, requestId: RequestId): Promise<WakeupRecord | null> {
+    if (this.shared.fault !== null) return Promise.reject(new SharedStateAway('nobody is there'));
+    const records = this.members.map(({ wakeupRecords }) => wakeupRecords.find(appId, requestId));
+    return Promise.resolve(records.find((record) => record !== null) ?? null);
+  }
+
+  #signature(): string {
+    return (this.#signatures += 1).toString(16).padStart(64, '0');
+  }
+}
+
+/** Wakeups' events go into the log that all share. */
+class MemberWakeups extends FakeWakeupRecords {
+  readonly #shared: SharedRows;
+
+  constructor(shared: SharedRows) {
+    super();
+    this.#shared = shared;
+  }
+
+  override save(app: ApplicationId, id: RequestId, record: WakeupRecord, event: EventDraft | null): void {
+    super.save(app, id, record, event);
+    if (event !== null) this.#shared.log.append(event);
+  }
+}
+
+type AllHouses = WakeupHouse & ConnectivityHouse & WakeupOutcomeHouse;
+
+export class ClusterMember {
+  readonly id: MemberId;
+  readonly node: string;
+  readonly telemetry = new FakeTelemetry();
+  readonly log = new FakeLog();
+  readonly wakeupRecords: FakeWakeupRecords;
+  readonly sleepRecords: MemberRecords;
+  readonly signalRecords: MemberRecords;
+  readonly directory: DeviceDirectory;
+  readonly watch: WakeupWatch;
+  readonly peers: FakePeers;
+  readonly house: AllHouses;
+  readonly messages: MessageHouse;
+  readonly heard: string[] = [];
+  readonly seats: SeatKeeper;
+  draining = false;
+  readonly #scene: ClusterScene;
+
+  constructor(scene: ClusterScene, node: string, place: number) {
+    this.#scene = scene;
+    this.node = node;
+    this.id = `${node}/${place}@incarnation-${place}` as MemberId;
+    const { clock, registry, shared, network } = scene;
+    const { telemetry, log } = this;
+    const seats = {
+      taken: (seat: SeatTaken) => this.seats.taken(seat),
+      lost: (seat: SeatLost) => this.seats.lost(seat),
+    };
+    this.sleepRecords = new MemberRecords('sleep', this, shared, seats);
+    this.signalRecords = new MemberRecords('signal', this, shared, seats);
+    this.wakeupRecords = new MemberWakeups(shared);
+    this.directory = new DeviceDirectory(this);
+    this.watch = new WakeupWatch({ clock, records: this.wakeupRecords, telemetry });
+    this.directory.follow(this.watch);
+    this.watch.start();
+    followLoggedSessions(shared.log, this.watch);
+    this.peers = network.join(this.id, {
+      answer: (question) => this.#host.answer(question),
+      heard: (notice, from) => this.#host.heard(notice, from),
+    });
+    this.seats = new SeatKeeper(this);
+    const cluster: ClusterHouse = {
+      peers: this.peers,
+      whereabouts: shared,
+      recallWakeup: (appId, requestId) => scene.recall(appId, requestId),
+    };
+    const rate = { perSecond: 1, burst: 3 };
+    const known = { clock, registry, directory: this.directory, telemetry, log, cluster };
+    const { sleepRecords, signalRecords, wakeupRecords, watch } = this;
+    this.house = {
+      ...known,
+      sleepRecords,
+      signalRecords,
+      wakeupRecords,
+      watch,
+      memory: new WakeupMemory(wakeupRecords, clock, 1000),
+      limits: new WakeupLimits(
+        clock,
+        { device: rate, application: { perSecond: 300, burst: 300 }, inFlightMax: 100 },
+        () => this.peers.alive().length,
+      ),
+      readers: new WaitingReaders(clock, { max: 10, perApplicationMax: 10 }),
+      arrivals: new OutcomeArrivals(shared.log),
+      isDraining: () => this.draining,
+    };
+    this.messages = { ...known, memory: new MessageMemory(clock), isDraining: () => this.draining };
+  }
+
+  get #host(): ReturnType<typeof answerPeers> {
+    const { directory, log, house, messages } = this;
+    const note = (what: string) => (): void => void this.heard.push(what);
+    const unasked = (): never => {
+      throw new Error('nobody asks this here');
+    };
+    const others: PeersHouse['others'] = {
+      'issue-call': unasked,
+      'take-calls': unasked,
+      metrics: () => 'sleep_sessions 1\n',
+      status: unasked,
+    };
+    const news = {
+      registryChanged: note('registry-changed'),
+      logGrew: note('log-grew'),
+      tokenKeysChanged: note('token-keys-changed'),
+    };
+    return answerPeers({
+      clock: this.#scene.clock,
+      log,
+      directory,
+      wakeups: house,
+      messages,
+      others,
+      news,
+    });
+  }
+
+  /** A module logs in here; committed, unless said otherwise. */
+  sleep(
+    options: { deviceId?: DeviceId; wakeMode?: WakeMode; isCommitted?: boolean } = {},
+  ): Session<FakeConnection> {
+    const { deviceId = testDevice, wakeMode = 'custom', isCommitted = true } = options;
+    const connection = new FakeConnection();
+    const sessionId = this.#scene.nextSession();
+    const actor = this.directory.claim(deviceId);
+    const event = { kind: 'login', sessionId, ...this.#now(actor.sleepHeartbeatAt) } as const;
+    actor.post({ to: 'sleep', event, connection, wakeMode });
+    if (isCommitted) this.commit();
+    return { connection, session: sessionId, epoch: actor.sleepEpoch };
+  }
+
+  /** A controller signs in here. */
+  comeOnline(options: { deviceId?: DeviceId; isCommitted?: boolean } = {}): Session<FakeSignalConnection> {
+    const { deviceId = testDevice, isCommitted = true } = options;
+    const connection = new FakeSignalConnection();
+    const sessionId = this.#scene.nextSession();
+    const actor = this.directory.claim(deviceId);
+    const event = { kind: 'login', sessionId, ...this.#now(actor.signalHeartbeatAt) } as const;
+    actor.post({ to: 'signal', event, connection, media: null });
+    if (isCommitted) this.commit();
+    return { connection, session: sessionId, epoch: actor.signalEpoch };
+  }
+
+  /** The peer, or its gateway, ends the session of this epoch. */
+  end(
+    kind: ConnectionKind,
+    epoch: number,
+    options: { deviceId?: DeviceId; isCommitted?: boolean } = {},
+  ): void {
+    const { deviceId = testDevice, isCommitted = true } = options;
+    const actor = this.directory.find(deviceId);
+    const about = { kind: 'ended', epoch, reason: 'reset' } as const;
+    if (kind === 'sleep')
+      actor?.post({ to: kind, event: { ...about, ...this.#now(actor.sleepHeartbeatAt) } });
+    else actor?.post({ to: kind, event: { ...about, ...this.#now(actor.signalHeartbeatAt) } });
+    if (isCommitted) this.commit();
+  }
+
+  commit(): void {
+    this.sleepRecords.commit();
+    this.signalRecords.commit();
+  }
+
+  /** The code of the answer; 0: accepted. */
+  async wake(overrides: Partial<WakeupRequest> = {}): Promise<number> {
+    const answer = await submitWakeup(this.house, this.#scene.wakeup(overrides));
+    return answer.ok ? 0 : answer.error.code;
+  }
+
+  async send(overrides: Partial<MessageRequest> = {}): Promise<number> {
+    const answer = await sendMessage(this.messages, this.#scene.message(overrides));
+    return answer.ok ? 0 : answer.error.code;
+  }
+
+  /** The record, or the code. */
+  async query(deviceId = testDevice): Promise<ConnectivityRecord | number> {
+    const answer = await queryConnectivity(this.house, testApp, deviceId);
+    return answer.ok ? answer.value : answer.error.code;
+  }
+
+  /** The status, or the code. */
+  async outcome(requestId: string, waitMs = 0): Promise<string | number> {
+    const call = {
+      appId: testApp,
+      requestId: requestId as RequestId,
+      waitMs,
+      onGone: () => undefined,
+    };
+    const answer = await queryWakeupOutcome(this.house, call);
+    return answer.ok ? answer.value.status : answer.error.code;
+  }
+
+  #now(heartbeatAt: number): { readonly atMs: number; readonly heartbeatAt: number } {
+    return { atMs: this.#scene.clock.wallMs(), heartbeatAt };
+  }
+}
+
+/** What is on its way by promises has arrived, at both ends of the network. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 60; i++) await Promise.resolve();
+}
+
+/** `still waiting`, or the answer. */
+export async function now<Answer>(answer: Promise<Answer>): Promise<Answer | 'still waiting'> {
+  await settle();
+  return Promise.race([answer, Promise.resolve('still waiting' as const)]);
+}

@@ -1,0 +1,41 @@
+/** A bucket in memory: what two nodes see of it is the same. */
+import type { Shelf, ShelfEntry } from '../../src/cluster/shelf.ts';
+import { SharedStateAway } from '../../src/ports/whereabouts.ts';
+
+export class MemoryShelf implements Shelf {
+  readonly entries = new Map<string, ShelfEntry>();
+  isAway = false;
+  puts = 0;
+  /** The put of this number, and those after it, reject; 0: none does. */
+  failFrom = 0;
+  #revision = 0;
+
+  async find(key: string): Promise<ShelfEntry | null> {
+    this.#reach();
+    return this.entries.get(key) ?? null;
+  }
+
+  async put(key: string, value: Uint8Array): Promise<number> {
+    this.#reach();
+    this.puts += 1;
+    if (this.failFrom > 0 && this.puts >= this.failFrom) throw new SharedStateAway('the bucket refuses');
+    this.#revision += 1;
+    this.entries.set(key, { key, value, revision: this.#revision });
+    return this.#revision;
+  }
+
+  async compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null> {
+    this.#reach();
+    if ((this.entries.get(key)?.revision ?? null) !== revision) return null;
+    return this.put(key, value);
+  }
+
+  async *all(): AsyncGenerator<ShelfEntry, void, undefined> {
+    this.#reach();
+    yield* Array.from(this.entries.values()).sort((one, other) => one.revision - other.revision);
+  }
+
+  #reach(): void {
+    if (this.isAway) throw new SharedStateAway('NATS is away');
+  }
+}

@@ -1,0 +1,118 @@
+/** A stream of NATS in memory: its devices' events by compare-and-set, and a tail that the test can cut. */
+import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/device-events.ts';
+import type { OpenTail, TailMessage, TailSource } from '../../src/cluster/stream-tail.ts';
+import { encodeSharedEvent, type SharedLogEvent } from '../../src/cluster-wire/stored-values.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import type { DeviceId, EventId } from '../../src/domain/ids.ts';
+import { SharedStateAway } from '../../src/ports/whereabouts.ts';
+
+export class MemoryStream implements DeviceEvents, TailSource {
+  readonly stream = 'events';
+  readonly stored: (StoredEvent & { readonly data: Uint8Array })[] = [];
+  readonly #clock: Clock;
+  /** Ids of its duplicate window: empty it when the window is over. */
+  readonly window = new Set<EventId>();
+  isAway = false;
+  /** The next put is stored, and its acknowledgement lost. */
+  losesAck = false;
+  asked = 0;
+  opened: number[] = [];
+  #tails = new Set<MemoryTail>();
+  #sequence = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get events(): SharedLogEvent[] {
+    return this.stored.flatMap(({ event }) => event ?? []);
+  }
+
+  async last(deviceId: DeviceId): Promise<StoredEvent | null> {
+    this.#reach();
+    this.asked += 1;
+    return this.#of(deviceId).at(-1) ?? null;
+  }
+
+  async next(deviceId: DeviceId, sequence: number): Promise<StoredEvent | null> {
+    this.#reach();
+    this.asked += 1;
+    return this.#of(deviceId).find((stored) => stored.sequence >= sequence) ?? null;
+  }
+
+  async put(event: SharedLogEvent, last: number): Promise<EventPut> {
+    this.#reach();
+    if (this.window.has(event.id)) return { kind: 'duplicate' };
+    if ((this.#of(event.draft.deviceId).at(-1)?.sequence ?? 0) !== last) return { kind: 'conflict' };
+    const sequence = this.add(encodeSharedEvent(event), event);
+    this.window.add(event.id);
+    if (!this.losesAck) return { kind: 'stored', sequence };
+    this.losesAck = false;
+    throw new SharedStateAway('no answer');
+  }
+
+  add(data: Uint8Array, event: SharedLogEvent | null = null): number {
+    const sequence = (this.#sequence += 1);
+    this.stored.push({ sequence, storedAtMs: this.#clock.wallMs(), event, data });
+    for (const tail of this.#tails) tail.push({ sequence, subject: 'x', data, pending: 0 });
+    return sequence;
+  }
+
+  async open(after: number): Promise<OpenTail> {
+    this.#reach();
+    this.opened.push(after);
+    const behind = this.stored.filter(({ sequence }) => sequence > after);
+    const tail = new MemoryTail();
+    for (const [at, { sequence, data }] of behind.entries())
+      tail.push({ sequence, subject: 'x', data, pending: behind.length - at - 1 });
+    this.#tails.add(tail);
+    return { messages: tail, last: this.#sequence, pending: behind.length, close: () => tail.close() };
+  }
+
+  async goOnBehind(sequence: number): Promise<void> {
+    this.stored.length = 0;
+    this.#sequence = sequence;
+  }
+
+  /** Whoever reads it has lost it. */
+  cut(): void {
+    for (const tail of this.#tails) tail.close();
+    this.#tails.clear();
+  }
+
+  #of(deviceId: DeviceId): StoredEvent[] {
+    return this.stored.filter(({ event }) => event?.draft.deviceId === deviceId);
+  }
+
+  #reach(): void {
+    if (this.isAway) throw new SharedStateAway('NATS is away');
+  }
+}
+
+class MemoryTail implements AsyncIterable<TailMessage> {
+  readonly #waiting: TailMessage[] = [];
+  #isClosed = false;
+  #wake = (): void => undefined;
+
+  push(message: TailMessage): void {
+    this.#waiting.push(message);
+    this.#wake();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<TailMessage, void, undefined> {
+    for (;;) {
+      const message = this.#waiting.shift();
+      if (message !== undefined) yield message;
+      else if (this.#isClosed) return;
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/** Links and members of a test's cluster over a real NATS. */
+import { once, EventEmitter } from 'node:events';
+import type { Clock } from '../../src/base/clock.ts';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { NatsLink, type NatsLinkOptions } from '../../src/cluster/nats-link.ts';
+import type { MemberId, MemberStatus } from '../../src/domain/cluster.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Ending } from './temporary-store.ts';
+
+export interface LogLine {
+  readonly level: keyof Log;
+  readonly fields: object;
+  readonly message: string;
+}
+
+/** A log that a test reads, and can wait for. */
+export class WatchedLog implements Log {
+  readonly lines: LogLine[] = [];
+  readonly #news = new EventEmitter();
+
+  debug(fields: object, message: string): void {
+    this.#add('debug', fields, message);
+  }
+
+  info(fields: object, message: string): void {
+    this.#add('info', fields, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.#add('warn', fields, message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#add('error', fields, message);
+  }
+
+  /** Resolves with the first line whose message is so, now or later. */
+  async said(message: RegExp): Promise<LogLine> {
+    for (;;) {
+      const line = this.lines.find((line) => message.test(line.message));
+      if (line !== undefined) return line;
+      await once(this.#news, 'line');
+    }
+  }
+
+  #add(level: keyof Log, fields: object, message: string): void {
+    this.lines.push({ level, fields, message });
+    this.#news.emit('line');
+  }
+}
+
+/** A link of its own, closed with the test. */
+export async function linkTo(
+  t: Ending,
+  url: string,
+  options: Partial<NatsLinkOptions> = {},
+): Promise<NatsLink> {
+  const link = await NatsLink.open({
+    url,
+    credentialsPath: null,
+    caPath: null,
+    prefix: 'test',
+    nodeName: 'node',
+    replicas: 1,
+    eventsRetainedMax: 100_000,
+    eventsRetentionMs: 24 * 3600 * 1000,
+    clock: new SystemClock(),
+    log: new WatchedLog(),
+    ...options,
+  });
+  t.after(() => link.close());
+  return link;
+}
+
+/** Resolves when it is so, at once where it is already. */
+export function linkIs(link: NatsLink, state: 'away' | 'there'): Promise<void> {
+  const isWanted = (): boolean => link.isAway === (state === 'away');
+  return new Promise((resolve) => {
+    if (isWanted()) resolve();
+    const stop = link.onChange(() => {
+      if (!isWanted()) return;
+      stop();
+      resolve();
+    });
+  });
+}
+
+export function memberId(node: string, incarnation = 'a'): MemberId {
+  return `${node}/0@${incarnation}` as MemberId;
+}
+
+export function statusOf(member: MemberId, clock: Clock): MemberStatus {
+  const node = member.slice(0, member.indexOf('/'));
+  return {
+    member,
+    node,
+    process: 0,
+    state: 'up',
+    version: '1.0.0',
+    startedAtMs: Math.floor(clock.wallMs()),
+    sleepSessions: 0,
+    signalSessions: 0,
+    outboxLength: 0,
+    eventLag: 0,
+    leaseAgeMs: 0,
+  };
+}

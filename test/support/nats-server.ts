@@ -1,0 +1,174 @@
+/**
+ * nats-server for tests: one, or a cluster of three, on free ports of the loopback address, with a store of its own that
+ * outlives a kill. Waits are for what the server says, never a time. Everything is ended by process id with the test.
+ */
+import { spawn, spawnSync, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { findFreePort } from '../../src/base/free-port.ts';
+import type { Ending } from './temporary-store.ts';
+
+const host = '127.0.0.1';
+
+export interface NatsServerOptions {
+  /** More lines of its configuration file. */
+  readonly extra?: string;
+  /** Instead of `nats://127.0.0.1:port`. */
+  readonly scheme?: 'nats' | 'tls';
+}
+
+/** One server, taking connections. */
+export async function startNats(t: Ending, options: NatsServerOptions = {}): Promise<NatsServer> {
+  const server = await NatsServer.make(t, 'nats-0', options.extra ?? '', options.scheme);
+  await server.start();
+  return server;
+}
+
+/** Three that are one, with JetStream ready to keep three copies. */
+export async function startNatsCluster(t: Ending, options: NatsServerOptions = {}): Promise<NatsServer[]> {
+  const ports = await Promise.all([0, 1, 2].map(() => findFreePort(host)));
+  const routes = ports.map((port) => `nats://${host}:${port}`).join(', ');
+  const servers = await Promise.all(
+    ports.map((port, index) => {
+      const cluster = `cluster { name: test, listen: "${host}:${port}", routes: [${routes}] }`;
+      return NatsServer.make(t, `nats-${index}`, `${cluster}\n${options.extra ?? ''}`, options.scheme);
+    }),
+  );
+  await Promise.all(servers.map((server) => server.start()));
+  // Each says it when it knows who leads JetStream.
+  await Promise.all(
+    servers.map((server) =>
+      server.said(
+        /JetStream cluster (?:new|no) metadata leader: \S+\/test|Self is new JetStream cluster metadata leader/,
+      ),
+    ),
+  );
+  return servers;
+}
+
+export class NatsServer {
+  readonly port: number;
+  readonly url: string;
+  readonly #directory: string;
+  #child: ChildProcessByStdio<null, null, Readable> | null = null;
+  readonly #news = new EventEmitter();
+  #output = '';
+
+  static async make(
+    t: Ending,
+    name: string,
+    extra: string,
+    scheme: 'nats' | 'tls' = 'nats',
+  ): Promise<NatsServer> {
+    if (spawnSync('nats-server', ['--version']).status !== 0)
+      throw new Error(
+        'no nats-server on this machine: apt-get install nats-server, then npm run test:cluster',
+      );
+    const server = new NatsServer(
+      mkdtempSync(join(tmpdir(), 'reveille-nats-')),
+      await findFreePort(host),
+      name,
+      extra,
+      scheme,
+    );
+    t.after(() => server.#remove());
+    return server;
+  }
+
+  private constructor(directory: string, port: number, name: string, extra: string, scheme: string) {
+    this.#directory = directory;
+    this.port = port;
+    this.url = `${scheme}://${host}:${port}`;
+    const lines = [
+      `server_name: ${name}`,
+      `listen: "${host}:${port}"`,
+      `jetstream { store_dir: "${join(directory, 'store')}", max_mem: 64MB, max_file: 1GB }`,
+    ];
+    writeFileSync(this.#configuration, `${lines.join('\n')}\n${extra}\n`);
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid;
+    if (pid === undefined) throw new Error('this nats-server does not run');
+    return pid;
+  }
+
+  /** On the same port and store as before. Resolves when it takes connections. */
+  async start(): Promise<void> {
+    this.#output = '';
+    const child = spawn('nats-server', ['-c', this.#configuration], { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#child = child;
+    child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+      this.#output += piece;
+      this.#news.emit('news');
+    });
+    child.on('close', () => this.#news.emit('news'));
+    await this.said(/Server is ready/);
+    await connects(this.port);
+  }
+
+  /** Resolves when its log has such a line since its last start. Rejects when it ends before. */
+  async said(line: RegExp): Promise<void> {
+    while (!line.test(this.#output)) {
+      if (!this.#isRunning) throw new Error(`nats-server has ended: ${this.#output}`);
+      await once(this.#news, 'news');
+    }
+  }
+
+  /** `kill -9`. Resolves when it is gone; nothing when it is already. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    if (child === null || hasEnded(child)) return;
+    child.kill('SIGKILL');
+    await once(child, 'close');
+  }
+
+  /** A server that runs writes into what is being removed. */
+  async #remove(): Promise<void> {
+    await this.kill();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  /** It goes silent, with its connections open. */
+  pause(): void {
+    process.kill(this.pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    process.kill(this.pid, 'SIGCONT');
+  }
+
+  get #isRunning(): boolean {
+    return this.#child !== null && !hasEnded(this.#child);
+  }
+
+  get #configuration(): string {
+    return join(this.#directory, 'nats-server.conf');
+  }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+/** Resolves as soon as somebody listens there. */
+async function connects(port: number): Promise<void> {
+  for (;;) {
+    const socket = createConnection({ host, port });
+    const isOpen = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    });
+    socket.destroy();
+    if (isOpen) return;
+  }
+}

@@ -1,0 +1,79 @@
+/** One item of every kind that an outbox may hold. */
+import type { MemberId } from '../../src/domain/cluster.ts';
+import type { EventDraft } from '../../src/domain/events.ts';
+import { generateEventId, type ApplicationId, type DeviceId, type ProductId } from '../../src/domain/ids.ts';
+import type { RequestId, SessionId } from '../../src/domain/ids.ts';
+import type { WakeupRecord } from '../../src/domain/wakeup.ts';
+import type { OutboxEvent, OutboxItem } from '../../src/ports/outbox.ts';
+import { audioCall, callOf } from './stored-calls.ts';
+import { draftOf } from './test-journal.ts';
+
+export const outboxMember = 'north/0@1' as MemberId;
+const deviceId = '\uFEFFdoor \u{1F6AA}' as DeviceId;
+const atMs = 1_800_000_000_000;
+
+const online: EventDraft = {
+  type: 'device.signal.online',
+  data: {
+    session: 'session-1' as SessionId,
+    node: 'north',
+    replaced: false,
+    media: { video: [{ codec: 'h264', sizes: [[320, 240]] }] },
+  },
+  deviceId,
+  atMs,
+  epoch: 7,
+};
+
+const offline: EventDraft = {
+  type: 'device.sleep.offline',
+  data: { session: 'session-2' as SessionId, node: 'north', reason: 'reset' },
+  deviceId,
+  atMs,
+  epoch: 8,
+};
+
+const record: WakeupRecord = {
+  deviceId,
+  status: 'accepted',
+  isAwaited: true,
+  begunAtMs: atMs,
+  acceptedAtMs: atMs + 1,
+  completedAtMs: null,
+  wokeAfterMs: null,
+  alreadyOnline: false,
+  cause: 'remote',
+  sleepEpoch: 3,
+  isCallersId: true,
+  bodySha256: '0f'.repeat(32),
+};
+
+export function outboxEventOf(draft: EventDraft): OutboxEvent {
+  return { id: generateEventId(draft.atMs, 1), productId: 'doorbell' as ProductId, draft };
+}
+
+export function outboxItems(): OutboxItem[] {
+  const session = { deviceId, member: outboxMember, node: 'north', heartbeatAt: 1_800_000_000 };
+  const wakeup = { appId: 'app' as ApplicationId, requestId: 'ring 1' as RequestId, deviceId, record };
+  return [
+    {
+      ...session,
+      kind: 'login',
+      connection: 'signal',
+      session: 'session-1' as SessionId,
+      event: outboxEventOf(online),
+    },
+    {
+      ...session,
+      kind: 'ended',
+      connection: 'sleep',
+      session: 'session-2' as SessionId,
+      event: outboxEventOf(offline),
+    },
+    { kind: 'event', deviceId, event: { ...outboxEventOf(draftOf(deviceId)), productId: null } },
+    { kind: 'wakeup', ...wakeup, event: outboxEventOf(draftOf(deviceId)) },
+    { kind: 'wakeup', ...wakeup, event: null },
+    { kind: 'calls', deviceId, sessions: [callOf(deviceId), callOf(deviceId, audioCall)], event: null },
+    { kind: 'calls', deviceId, sessions: [], event: outboxEventOf(draftOf(deviceId)) },
+  ];
+}

@@ -1,0 +1,397 @@
+/**
+ * Nodes that share devices over NATS, with a stand-in for everything but the ownership itself: sessions that log in and
+ * end, an outbox in memory that outlives a crash, the log of all. The clock moves when a test moves it.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Cancel, Clock } from '../../src/base/clock.ts';
+import type { LiveSession, LiveSessions } from '../../src/cluster/live-sessions.ts';
+import { Ownership } from '../../src/cluster/ownership.ts';
+import type { BeatBucket, RowBucket } from '../../src/cluster/row-bucket.ts';
+import { neverShared } from '../../src/device/shared-connection.ts';
+import type { ConnectionKind, DeviceRow, MemberId } from '../../src/domain/cluster.ts';
+import { neverConnected, type ConnectionRecord } from '../../src/domain/connectivity.ts';
+import type { EventDraft, LoggedEvent } from '../../src/domain/events.ts';
+import type { DeviceId, EventId, ProductId, SessionId } from '../../src/domain/ids.ts';
+import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
+import type { Outbox, OutboxEvent, OutboxItem, PlacedItem } from '../../src/ports/outbox.ts';
+import type { SeatFollower, SeatLost, SeatTaken } from '../../src/ports/seat-follower.ts';
+import { decodeDeviceRow } from '../../src/cluster-wire/stored-values.ts';
+import { deviceHash } from '../../src/cluster/nats-names.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeBucket } from './fake-buckets.ts';
+import { FakeLog } from './fakes.ts';
+
+export const device = 'TESTDEVICE01' as DeviceId;
+
+/** The log of all: an id is told once, a device's sequence has no gap. */
+export class SharedLog {
+  readonly events: LoggedEvent[] = [];
+  readonly #ids = new Set<EventId>();
+  readonly #seqs = new Map<DeviceId, number>();
+  readonly #followers = new Set<(event: LoggedEvent) => void>();
+
+  append({ id, draft, productId }: OutboxEvent): void {
+    if (this.#ids.has(id)) return;
+    this.#ids.add(id);
+    const seq = (this.#seqs.get(draft.deviceId) ?? 0) + 1;
+    this.#seqs.set(draft.deviceId, seq);
+    const logged: LoggedEvent = { ...draft, id, productId, seq, sequence: this.events.length + 1 };
+    this.events.push(logged);
+    for (const told of this.#followers) told(logged);
+  }
+
+  follow(told: (event: LoggedEvent) => void): void {
+    this.#followers.add(told);
+  }
+
+  /** `device.sleep.login 1 A replaced`, in their order. */
+  get words(): string[] {
+    return this.events.map(wordsOf);
+  }
+}
+
+function wordsOf({ type, epoch, data }: LoggedEvent): string {
+  const words = [type, epoch, 'node' in data ? data.node : ''];
+  if ('replaced' in data && data.replaced) words.push('replaced');
+  if ('recovered' in data) words.push('recovered');
+  if ('reason' in data) words.push(data.reason);
+  return words.join(' ').trim();
+}
+
+/** In memory; what is put is there after a crash. */
+export class FakeOutbox implements Outbox {
+  readonly items = new Map<number, OutboxItem>();
+  failures = 0;
+  reads = 0;
+  forgets = 0;
+  #place = 0;
+  #followers = new Set<() => void>();
+
+  get length(): number {
+    return this.items.size;
+  }
+
+  put(item: OutboxItem): void {
+    this.items.set((this.#place += 1), item);
+    for (const told of this.#followers) told();
+  }
+
+  read(after: number, limit: number): PlacedItem[] {
+    this.reads += 1;
+    const placed: PlacedItem[] = [];
+    for (let place = after + 1; place <= this.#place && placed.length < limit; place++) {
+      const item = this.items.get(place);
+      if (item !== undefined) placed.push({ place, item });
+    }
+    return placed;
+  }
+
+  follow(told: () => void): Cancel {
+    this.#followers.add(told);
+    return () => this.#followers.delete(told);
+  }
+
+  forget(places: readonly number[]): Promise<void> {
+    if (this.failures > 0) {
+      this.failures -= 1;
+      return Promise.reject(new Error('disk full'));
+    }
+    this.forgets += 1;
+    for (const place of places) this.items.delete(place);
+    return Promise.resolve();
+  }
+}
+
+/** A node's connection to NATS, as the ownership sees it. */
+export class FakeLink {
+  isAway = false;
+  readonly #followers = new Set<(isAway: boolean) => void>();
+
+  onChange(told: (isAway: boolean) => void): Cancel {
+    this.#followers.add(told);
+    return () => this.#followers.delete(told);
+  }
+
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  turn(isAway: boolean): void {
+    if (isAway === this.isAway) return;
+    this.isAway = isAway;
+    for (const told of this.#followers) told(isAway);
+  }
+}
+
+/** Commits at once. */
+class FakeRecords implements ConnectionRecords {
+  readonly #records = new Map<DeviceId, ConnectionRecord>();
+  readonly written: (event: EventDraft) => void;
+
+  constructor(written: (event: EventDraft) => void) {
+    this.written = written;
+  }
+
+  read(deviceId: DeviceId): ConnectionRecord | null {
+    return this.#records.get(deviceId) ?? null;
+  }
+
+  write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
+    this.#records.set(deviceId, record);
+    if (event !== null) this.written(event);
+  }
+
+  committed(): null {
+    return null;
+  }
+
+  allCommitted(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+type Held = LiveSession & { readonly loginAtMs: number; heartbeatAt: number };
+
+export interface NodeParts {
+  readonly clock: Clock;
+  readonly link: Pick<FakeLink, 'isAway' | 'onChange' | 'ready'>;
+  readonly rows: RowBucket;
+  readonly beats: BeatBucket;
+  readonly publish: (event: OutboxEvent) => Promise<void>;
+  /** A notice to another member; it may be lost. */
+  readonly displace: (member: MemberId, deviceId: DeviceId, session: SessionId) => void;
+}
+
+/** One life of one node. */
+export class OwningNode implements LiveSessions, SeatFollower {
+  readonly name: string;
+  readonly member: MemberId;
+  readonly outbox: FakeOutbox;
+  readonly log = new FakeLog();
+  readonly ownership: Ownership;
+  readonly records: { readonly [Kind in ConnectionKind]: ConnectionRecords };
+  readonly takings: SeatTaken[] = [];
+  readonly losses: SeatLost[] = [];
+  readonly wakeups: OutboxItem[] = [];
+  readonly #parts: NodeParts;
+  readonly #live = new Map<string, Held>();
+  isDead = false;
+
+  constructor(name: string, life: number, outbox: FakeOutbox, parts: NodeParts) {
+    this.name = name;
+    this.member = `${name}/0@${life}` as MemberId;
+    this.outbox = outbox;
+    this.#parts = parts;
+    const keep = (item: OutboxItem): Promise<void> => {
+      this.wakeups.push(item);
+      return Promise.resolve();
+    };
+    this.ownership = new Ownership({
+      ...parts,
+      self: this.member,
+      node: name,
+      log: this.log,
+      random: () => 0.5,
+      outbox,
+      sessions: this,
+      follower: this,
+      sharedEpochOf: (_device, _connection, localEpoch) => localEpoch + 100,
+      productOf: () => 'doorbell' as ProductId,
+      putWakeup: keep,
+      putCalls: keep,
+    });
+    this.records = { sleep: this.#recordsOf('sleep'), signal: this.#recordsOf('signal') };
+  }
+
+  find(deviceId: DeviceId, connection: ConnectionKind): Held | null {
+    return this.#live.get(`${connection} ${deviceId}`) ?? null;
+  }
+
+  taken(seat: SeatTaken): void {
+    if (this.isDead) return;
+    this.takings.push(seat);
+    for (const { member, session } of seat.displaced)
+      if (member !== this.member) this.#parts.displace(member, seat.deviceId, session);
+  }
+
+  lost(seat: SeatLost): void {
+    this.losses.push(seat);
+    this.displaced(seat.deviceId, seat.session);
+  }
+
+  /** It is closed as replaced: no event. */
+  displaced(deviceId: DeviceId, session: SessionId): void {
+    for (const connection of ['sleep', 'signal'] as const)
+      if (this.find(deviceId, connection)?.session === session)
+        this.#live.delete(`${connection} ${deviceId}`);
+  }
+
+  login(deviceId: DeviceId, connection: ConnectionKind, session: string): SessionId {
+    const replaced = this.find(deviceId, connection) !== null;
+    const id = session as SessionId;
+    const atMs = this.#parts.clock.wallMs();
+    this.#live.set(`${connection} ${deviceId}`, { session: id, loginAtMs: atMs, heartbeatAt: 0 });
+    const type = connection === 'sleep' ? 'device.sleep.login' : 'device.signal.online';
+    const data = { session: id, node: this.name, replaced };
+    const record = { ...neverConnected, epoch: 1, openSession: id };
+    this.records[connection].write(deviceId, record, { type, data, deviceId, atMs, epoch: 1 });
+    return id;
+  }
+
+  end(deviceId: DeviceId, connection: ConnectionKind, reason: 'reset' | 'node_lost' = 'reset'): void {
+    const live = this.find(deviceId, connection);
+    if (live === null) return;
+    this.#live.delete(`${connection} ${deviceId}`);
+    const type = connection === 'sleep' ? 'device.sleep.offline' : 'device.signal.offline';
+    const data = { session: live.session, node: this.name, reason };
+    const atMs = this.#parts.clock.wallMs();
+    const record = { ...neverConnected, epoch: 1 };
+    this.records[connection].write(deviceId, record, { type, data, deviceId, atMs, epoch: 1 });
+  }
+
+  hears(deviceId: DeviceId, connection: ConnectionKind, heartbeatAt: number): void {
+    const live = this.find(deviceId, connection);
+    if (live !== null) live.heartbeatAt = heartbeatAt;
+  }
+
+  /** What a start after a crash does with what the store says was open. */
+  closeOpenOf(earlier: OwningNode): void {
+    for (const [key, live] of earlier.#live) {
+      const [connection, deviceId] = key.split(' ') as [ConnectionKind, DeviceId];
+      this.#live.set(key, live);
+      this.end(deviceId, connection, 'node_lost');
+    }
+  }
+
+  sessions(): SessionId[] {
+    return Array.from(this.#live.values(), ({ session }) => session);
+  }
+
+  #recordsOf(connection: ConnectionKind): ConnectionRecords {
+    const records = new FakeRecords((event) => this.#commit(connection, event));
+    return this.ownership.records(records, connection);
+  }
+
+  #commit(connection: ConnectionKind, draft: EventDraft): void {
+    if (!('session' in draft.data)) return;
+    const { session } = draft.data;
+    const id = `${draft.type} ${session}` as EventId;
+    const kind = 'replaced' in draft.data ? 'login' : 'ended';
+    const event = { id, draft, productId: null };
+    const { member, name: node } = this;
+    const { deviceId } = draft;
+    this.outbox.put({ kind, connection, deviceId, session, member, node, heartbeatAt: 0, event });
+  }
+}
+
+/** Everything that needs no time is done. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < 3; turns++) await turn();
+}
+
+interface Way {
+  readonly link: FakeLink;
+  readonly rows: ReturnType<FakeBucket['open']>;
+  readonly beats: ReturnType<FakeBucket['open']>;
+  /** So many events hold, and their answers are lost. */
+  lostEvents: number;
+  publishes: boolean;
+}
+
+/** Nodes A, B and so on, and what they share. */
+export class OwnershipScene {
+  readonly clock = new DrivenClock();
+  readonly rows = new FakeBucket();
+  readonly beats = new FakeBucket();
+  readonly log = new SharedLog();
+  readonly #nodes = new Map<string, OwningNode>();
+  readonly #ways = new Map<string, Way>();
+  #lives = 0;
+
+  start(name: string, outbox = new FakeOutbox()): OwningNode {
+    const way: Way = {
+      link: new FakeLink(),
+      rows: this.rows.open(),
+      beats: this.beats.open(),
+      lostEvents: 0,
+      publishes: true,
+    };
+    const publish = (event: OutboxEvent): Promise<void> => this.#publish(way, event);
+    const displace: NodeParts['displace'] = (member, deviceId, session) => {
+      const node = this.#nodes.get(member.slice(0, member.indexOf('/')));
+      if (node?.member === member && !this.way(node).link.isAway) node.displaced(deviceId, session);
+    };
+    this.#lives += 1;
+    const parts = { clock: this.clock, ...way, publish, displace };
+    const node = new OwningNode(name, this.#lives, outbox, parts);
+    this.#nodes.set(name, node);
+    this.#ways.set(node.member, way);
+    this.log.follow((event) => {
+      if (!way.link.isAway && !node.isDead) node.ownership.noticed(event);
+    });
+    node.ownership.start();
+    return node;
+  }
+
+  way(node: OwningNode): Way {
+    const way = this.#ways.get(node.member);
+    if (way === undefined) throw new Error(`${node.member} has no way to NATS`);
+    return way;
+  }
+
+  cut(node: OwningNode): void {
+    const { link, rows, beats } = this.way(node);
+    rows.isAway = true;
+    beats.isAway = true;
+    link.turn(true);
+  }
+
+  mend(node: OwningNode): void {
+    const { link, rows, beats } = this.way(node);
+    rows.isAway = false;
+    rows.requestsLeft = Infinity;
+    beats.isAway = false;
+    link.turn(false);
+  }
+
+  /** `kill -9`, and the start after it on the same store. */
+  restart(node: OwningNode): OwningNode {
+    node.isDead = true;
+    this.cut(node);
+    const outbox = new FakeOutbox();
+    for (const item of node.outbox.items.values()) outbox.put(item);
+    const next = this.start(node.name, outbox);
+    next.closeOpenOf(node);
+    return next;
+  }
+
+  settle(): Promise<void> {
+    return settled();
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.settle();
+    this.clock.advance(ms);
+    await this.settle();
+  }
+
+  row(deviceId: DeviceId): DeviceRow {
+    const kept = this.rows.values.get(deviceHash(deviceId));
+    if (kept === undefined) return { sleep: neverShared, signal: neverShared };
+    const decoded = decodeDeviceRow(kept.bytes);
+    if (!decoded.ok) throw new Error(decoded.error);
+    return decoded.value.row;
+  }
+
+  seats(deviceId: DeviceId, connection: ConnectionKind): SessionId[] {
+    return this.row(deviceId)[connection].seats.map(({ session }) => session);
+  }
+
+  #publish(way: Way, event: OutboxEvent): Promise<void> {
+    if (way.rows.isAway || !way.publishes) return Promise.reject(new Error('NATS is away'));
+    this.log.append(event);
+    if (way.lostEvents === 0) return Promise.resolve();
+    way.lostEvents -= 1;
+    return Promise.reject(new Error('no answer'));
+  }
+}

@@ -1,0 +1,135 @@
+/** What members say to each other: of every kind of question, answer and notice there is, one at least. */
+import type { PeerAnswerMessage, PeerMessage } from '../../src/cluster-wire/peer-message.ts';
+import type { MemberId, MemberStatus } from '../../src/domain/cluster.ts';
+import type { MessageId, RequestId, SessionId } from '../../src/domain/ids.ts';
+import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/domain/peer.ts';
+import type { WakeupRequest } from '../../src/domain/wakeup.ts';
+import { callOrder, callSession } from './call-scene.ts';
+import { testApp, testDevice } from './fakes.ts';
+
+export const memberOne = 'node-1/1@one' as MemberId;
+export const memberTwo = 'node-1/2@two' as MemberId;
+
+const session = '0193f1c2-0000-7000-8000-000000000001' as SessionId;
+
+export const wakeupRequest: WakeupRequest = {
+  appId: testApp,
+  deviceId: testDevice,
+  customData: Uint8Array.of(0x12, 0xab),
+  customDataText: '0x12aB',
+  requestId: 'request 1' as RequestId,
+  isCallersId: true,
+  signature: '0f'.repeat(32),
+  signatureExpiresMs: 1_763_627_400_000,
+  bodySha256: 'a1'.repeat(32),
+};
+
+const receipt = { deviceId: testDevice, acceptedAtMs: 1_763_627_400_123 };
+
+export const memberStatus: MemberStatus = {
+  member: memberOne,
+  node: 'node-1',
+  process: 1,
+  state: 'up',
+  version: '0.1.0',
+  startedAtMs: 1_763_627_400_000,
+  sleepSessions: 70_000,
+  signalSessions: 3,
+  outboxLength: 0,
+  eventLag: 0,
+  leaseAgeMs: 12.5,
+};
+
+export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
+  beats: { kind: 'beats', deviceId: testDevice },
+  wake: { kind: 'wake', request: wakeupRequest },
+  write: { kind: 'write', deviceId: testDevice, session, customData: null },
+  message: {
+    kind: 'message',
+    request: {
+      appId: testApp,
+      deviceId: testDevice,
+      name: 'open_door',
+      payload: JSON.parse('{"__proto__":{"é":[[[[[[[[[[1.5,null,true]]]]]]]]]]}}') as Record<string, unknown>,
+      signature: '0f'.repeat(32),
+      signatureExpiresMs: 1_763_627_400_000,
+    },
+  },
+  'issue-call': { kind: 'issue-call', order: callOrder() },
+  'take-calls': { kind: 'take-calls', sessionId: session },
+  expel: { kind: 'expel', deviceId: testDevice },
+  metrics: { kind: 'metrics' },
+  status: { kind: 'status' },
+};
+
+export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[] } = {
+  beats: [
+    { sleep: { session, heartbeatAt: 1_763_627_400 }, signal: null },
+    { sleep: null, signal: { session, heartbeatAt: 0 } },
+  ],
+  wake: [
+    { ok: true, value: receipt },
+    { ok: false, error: { code: 42901, message: 'request overload', retryAfterS: 3 } },
+    { ok: false, error: { code: 50402, message: 'delivery result unknown' } },
+  ],
+  write: ['written', 'refused', 'unknown', 'busy', 'absent', 'deaf'],
+  message: [
+    {
+      ok: true,
+      value: { deviceId: testDevice, id: 'message-1' as MessageId, acknowledgedAtMs: 1_763_627_400_123 },
+    },
+    { ok: false, error: { code: 40412, message: 'device is not connected' } },
+  ],
+  'issue-call': [
+    { ok: true, value: { peerId: 'peer', token: 'token' } },
+    { ok: false, error: { code: 40903, message: 'media' } },
+  ],
+  'take-calls': [
+    { kind: 'given', deviceId: testDevice, sessions: [callSession(), callSession({ ringsFromMs: 5 })] },
+    { kind: 'given', deviceId: testDevice, sessions: [] },
+    { kind: 'in-use' },
+    { kind: 'absent' },
+  ],
+  expel: [true, false],
+  metrics: ['# HELP x\nx 1\n'],
+  status: [memberStatus],
+};
+
+export const notices: readonly PeerNotice[] = [
+  { kind: 'displaced', connection: 'sleep', deviceId: testDevice, session },
+  {
+    kind: 'wakeup-accepted',
+    appId: testApp,
+    requestId: 'request 1' as RequestId,
+    isCallersId: true,
+    signature: '0f'.repeat(32),
+    signatureExpiresMs: 1_763_627_400_000,
+    bodySha256: 'a1'.repeat(32),
+    receipt,
+  },
+  {
+    kind: 'wake-reported',
+    deviceId: testDevice,
+    session,
+    report: { cause: 'remote', requestId: 'request 1' as RequestId },
+  },
+  { kind: 'registry-changed' },
+  { kind: 'log-grew' },
+  { kind: 'token-keys-changed' },
+];
+
+export const peerKinds = Object.keys(questions) as PeerKind[];
+
+/** One of each, as members send them. */
+export const peerMessages: readonly PeerMessage[] = [
+  ...peerKinds.map((kind) => ({
+    kind: 'question' as const,
+    id: 0xffff_ffff,
+    from: memberOne,
+    question: questions[kind],
+  })),
+  ...peerKinds.flatMap((to) =>
+    answers[to].map((answer) => ({ kind: 'answer', id: 0, to, answer }) as PeerAnswerMessage),
+  ),
+  ...notices.map((notice) => ({ kind: 'notice' as const, from: memberTwo, notice })),
+];

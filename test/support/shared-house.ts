@@ -1,0 +1,127 @@
+/** One of several processes that write a store, as far as its records go: told what it tells, in one list. */
+import { sleepEvent, signalEvent } from '../../src/device/session-event.ts';
+import type { ConnectionKind, MemberId } from '../../src/domain/cluster.ts';
+import { neverConnected } from '../../src/domain/connectivity.ts';
+import type { LoggedEvent } from '../../src/domain/events.ts';
+import type { DeviceId, ProductId, SessionId } from '../../src/domain/ids.ts';
+import type { SeatTaken } from '../../src/ports/seat-follower.ts';
+import { ConnectionRecordStore } from '../../src/store/connection-record-store.ts';
+import { EventStore } from '../../src/store/event-store.ts';
+import { EventWriter } from '../../src/store/event-writer.ts';
+import { Journal } from '../../src/store/journal.ts';
+import { LostSessions } from '../../src/store/lost-sessions.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { SharedCommitter } from '../../src/store/shared-committer.ts';
+import { SharedWhereabouts } from '../../src/store/shared-whereabouts.ts';
+import { StoredEvents } from '../../src/store/stored-events.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeLog } from './fakes.ts';
+import { closedAfter, type Ending } from './temporary-store.ts';
+
+export const sharedNode = 'node-1';
+
+export class SharedHouse {
+  readonly member: MemberId;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log = new FakeLog();
+  readonly journal: Journal;
+  readonly events: EventStore;
+  readonly sleep: ConnectionRecordStore;
+  readonly signal: ConnectionRecordStore;
+  readonly whereabouts: SharedWhereabouts;
+  readonly lost: LostSessions;
+  /** Seats, events and growth, in the order in which they were told. */
+  readonly told: string[] = [];
+  readonly taken: SeatTaken[] = [];
+  readonly followed: LoggedEvent[] = [];
+
+  constructor(store: Store, name: string, clock: Clock = new DrivenClock()) {
+    this.member = `${sharedNode}/${name}@1` as MemberId;
+    this.store = store;
+    this.clock = clock;
+    const { state } = store;
+    const grew = (): void => void this.told.push('grew');
+    const writer = { member: this.member, node: sharedNode, events: new EventWriter(state), grew };
+    const committer = new SharedCommitter(state, writer);
+    const productOf = (): ProductId => 'doorbell' as ProductId;
+    this.journal = new Journal({ clock, committer, productOf, backlogMax: 1_000_000 });
+    this.events = new EventStore(new StoredEvents(state), this.journal, this.log, () => committer.look());
+    this.sleep = new ConnectionRecordStore(state, 'sleep', this.journal, this.member);
+    this.signal = new ConnectionRecordStore(state, 'signal', this.journal, this.member);
+    this.whereabouts = new SharedWhereabouts(state);
+    this.lost = new LostSessions(state, this.journal, sharedNode);
+    this.#follow(committer);
+  }
+
+  /** As its actor writes it, which knows nothing of the sessions of others. */
+  login(kind: ConnectionKind, deviceId: DeviceId, name: string, atMs = 1000): void {
+    const session = name as SessionId;
+    const known = this[kind].read(deviceId) ?? neverConnected;
+    const epoch = known.epoch + 1;
+    const replaced = known.openSession !== null;
+    const change = { kind: 'opened', session, epoch, atMs, replaced } as const;
+    const record = { ...known, epoch, lastLoginAt: Math.floor(atMs / 1000), openSession: session };
+    const event =
+      kind === 'sleep'
+        ? sleepEvent(deviceId, sharedNode, change)
+        : signalEvent(deviceId, sharedNode, change, null);
+    this[kind].write(deviceId, record, event);
+  }
+
+  /** The same of an end. `heartbeatAt`: Unix seconds. */
+  end(
+    kind: ConnectionKind,
+    deviceId: DeviceId,
+    name: string,
+    atMs = 2000,
+    heartbeatAt: number | null = null,
+  ): void {
+    const known = this[kind].read(deviceId) ?? neverConnected;
+    const { epoch } = known;
+    const change = {
+      kind: 'closed',
+      session: name as SessionId,
+      epoch,
+      atMs,
+      reason: 'peer_closed',
+    } as const;
+    const event =
+      kind === 'sleep'
+        ? sleepEvent(deviceId, sharedNode, change)
+        : signalEvent(deviceId, sharedNode, change, null);
+    this[kind].write(deviceId, { ...known, lastHeartbeatAt: heartbeatAt, openSession: null }, event);
+  }
+
+  beat(kind: ConnectionKind, deviceId: DeviceId, name: string, heartbeatAt: number): void {
+    const known = this[kind].read(deviceId) ?? neverConnected;
+    const record = { ...known, lastHeartbeatAt: heartbeatAt, openSession: name as SessionId };
+    this[kind].write(deviceId, record, null);
+  }
+
+  committed(): Promise<void> {
+    return this.journal.allCommitted();
+  }
+
+  #follow(committer: SharedCommitter): void {
+    committer.follow({
+      taken: (seat) => {
+        this.taken.push(seat);
+        this.told.push(`taken ${seat.session} ${seat.epoch}`);
+      },
+      lost: ({ session }) => void this.told.push(`lost ${session}`),
+    });
+    this.events.follow((events) => {
+      this.followed.push(...events);
+      for (const { sequence, seq } of events) this.told.push(`event ${sequence} ${seq}`);
+    });
+  }
+}
+
+/** So many of them on one directory, each with an environment of its own, as processes have. */
+export function openSharedHouses(t: Ending, directory: string, names: readonly string[]): SharedHouse[] {
+  return names
+    .map((name) => ({ name, store: closedAfter(t, openStore(directory, { lock: 'held' })) }))
+    .map(({ name, store }) => new SharedHouse(store, name));
+}

@@ -1,0 +1,145 @@
+/**
+ * What all members of a scene share: the device rows, by the machine that real ones use, and the log of events. A test
+ * says when what a member has written is committed, and when any of it can be reached.
+ */
+import type { ConnectionKind, DeviceRow, MemberId } from '../../src/domain/cluster.ts';
+import type { ConnectionRecord } from '../../src/domain/connectivity.ts';
+import type { EventDraft } from '../../src/domain/events.ts';
+import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
+import { neverShared, reduceShared, type SharedEvent } from '../../src/device/shared-connection.ts';
+import type { SeatFollower } from '../../src/ports/seat-follower.ts';
+import { SharedStateAway, type Whereabouts } from '../../src/ports/whereabouts.ts';
+import type { DrivenClock } from './driven-clock.ts';
+import { DraftedEventLog } from './drafted-event-log.ts';
+import { FakeRecords } from './fakes.ts';
+
+type Fault = 'away' | 'slow' | 'broken' | null;
+
+export class SharedRows implements Whereabouts {
+  readonly log = new DraftedEventLog();
+  readonly rows = new Map<DeviceId, DeviceRow>();
+  /** Of `find` and of `findKept`. `slow`: it is away by the end of the wait. */
+  fault: Fault = null;
+  keptFault: Fault = null;
+  finds = 0;
+  keptFinds = 0;
+  /** Called before every find: a test's chance to come in between. */
+  beforeFind: () => void = () => undefined;
+  readonly #clock: DrivenClock;
+
+  constructor(clock: DrivenClock) {
+    this.#clock = clock;
+  }
+
+  find(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow> {
+    this.finds += 1;
+    this.beforeFind();
+    return this.#read(this.fault, deviceId, waitMs);
+  }
+
+  findKept(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow> {
+    this.keptFinds += 1;
+    return this.#read(this.keptFault, deviceId, waitMs);
+  }
+
+  row(deviceId: DeviceId): DeviceRow {
+    return this.rows.get(deviceId) ?? { sleep: neverShared, signal: neverShared };
+  }
+
+  /** True: something has changed that is to be told. */
+  apply(
+    kind: ConnectionKind,
+    deviceId: DeviceId,
+    event: SharedEvent,
+    follower: SeatFollower | null,
+  ): boolean {
+    const row = this.row(deviceId);
+    const step = reduceShared(kind, row[kind], event);
+    this.rows.set(deviceId, { ...row, [kind]: step.row });
+    const { outcome } = step;
+    if (outcome.kind === 'seated') {
+      const { epoch, session } = outcome.seat;
+      const { displaced } = outcome;
+      follower?.taken({ connection: kind, deviceId, session, epoch, times: step.row, displaced });
+      return outcome.isNew;
+    }
+    if (outcome.kind === 'lost') follower?.lost({ connection: kind, deviceId, session: event.session });
+    return outcome.kind === 'left';
+  }
+
+  #read(fault: Fault, deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow> {
+    if (fault === null) return this.row(deviceId);
+    if (fault === 'broken') throw new Error('the rows cannot be read');
+    if (fault === 'away') return Promise.reject(new SharedStateAway('nobody is there'));
+    return new Promise((_, reject) => {
+      this.#clock.after(waitMs, () => reject(new SharedStateAway('it took too long')));
+    });
+  }
+}
+
+interface Pending {
+  readonly deviceId: DeviceId;
+  readonly record: ConnectionRecord;
+  readonly event: EventDraft | null;
+  /** The session that it speaks of. */
+  readonly session: SessionId | null;
+}
+
+/** A member's records of one kind of connection, on their way to the rows until the test commits them. */
+export class MemberRecords extends FakeRecords {
+  readonly #kind: ConnectionKind;
+  readonly #member: { readonly id: MemberId; readonly node: string };
+  readonly #shared: SharedRows;
+  readonly #follower: SeatFollower;
+  #pending: Pending[] = [];
+
+  constructor(
+    kind: ConnectionKind,
+    member: { readonly id: MemberId; readonly node: string },
+    shared: SharedRows,
+    follower: SeatFollower,
+  ) {
+    super();
+    this.#kind = kind;
+    this.#member = member;
+    this.#shared = shared;
+    this.#follower = follower;
+  }
+
+  override write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
+    super.write(deviceId, record, event);
+    const session = event !== null && 'session' in event.data ? event.data.session : record.openSession;
+    this.#pending.push({ deviceId, record, event, session });
+  }
+
+  commit(): void {
+    for (const { deviceId, record, event, session } of this.#pending.splice(0)) {
+      if (session === null) continue;
+      const isTold = this.#shared.apply(
+        this.#kind,
+        deviceId,
+        this.#happened(record, event, session),
+        this.#follower,
+      );
+      // What the session before it had heard, which nobody tells again.
+      const heard = { kind: 'heard', session, heartbeatAt: record.lastHeartbeatAt ?? 0 } as const;
+      this.#shared.apply(this.#kind, deviceId, heard, null);
+      const { epoch } = this.#shared.row(deviceId)[this.#kind];
+      if (isTold && event !== null)
+        this.#shared.log.append(this.#isLogin(event) ? { ...event, epoch } : event);
+    }
+  }
+
+  #happened(record: ConnectionRecord, event: EventDraft | null, session: SessionId): SharedEvent {
+    const heartbeatAt = record.lastHeartbeatAt ?? 0;
+    if (event === null) return { kind: 'heard', session, heartbeatAt };
+    const { id: member, node } = this.#member;
+    return this.#isLogin(event)
+      ? { kind: 'login', member, node, session, atMs: event.atMs, isLate: false }
+      : { kind: 'ended', session, atMs: event.atMs, heartbeatAt };
+  }
+
+  #isLogin({ type }: EventDraft): boolean {
+    return type === 'device.sleep.login' || type === 'device.signal.online';
+  }
+}

@@ -1,0 +1,139 @@
+/** What members keep where all see it: values for the tests of those who write and read them. */
+import type { EventDraft } from '../../src/domain/events.ts';
+import type { EventId, ProductId, RequestId, SessionId } from '../../src/domain/ids.ts';
+import {
+  decodeBeats,
+  decodeDeviceCalls,
+  decodeDeviceRow,
+  decodeMemberStatus,
+  decodeSharedEvent,
+  decodeWakeupRecord,
+  encodeBeats,
+  encodeDeviceCalls,
+  encodeDeviceRow,
+  encodeMemberStatus,
+  encodeSharedEvent,
+  encodeWakeupRecord,
+  type DeviceBeat,
+  type SharedLogEvent,
+  type StoredRow,
+  type StoredWakeup,
+} from '../../src/cluster-wire/stored-values.ts';
+import { neverShared } from '../../src/device/shared-connection.ts';
+import { testApp, testDevice } from './fakes.ts';
+import { memberOne, memberStatus, memberTwo } from './peer-messages.ts';
+import { audioCall, videoCall } from './stored-calls.ts';
+
+const session = '0193f1c2-0000-7000-8000-000000000001' as SessionId;
+const request_id = 'request 1' as RequestId;
+const node = 'node-1';
+
+export const storedRow: StoredRow = {
+  deviceId: testDevice,
+  row: {
+    sleep: {
+      epoch: 7,
+      seats: [
+        { member: memberOne, node, session, epoch: 6, loginAtMs: 1_763_627_400_123 },
+        { member: memberTwo, node: 'node 2/é', session, epoch: 7, loginAtMs: 1_763_627_400_124 },
+      ],
+      lastLoginAt: 1_763_627_400,
+      lastHeartbeatAt: 1_763_627_401,
+      lastOfflineAt: null,
+    },
+    signal: neverShared,
+  },
+};
+
+const bodies: readonly Pick<EventDraft, 'type' | 'data'>[] = [
+  { type: 'device.signal.online', data: { session, node, replaced: true } },
+  {
+    type: 'device.signal.online',
+    data: { session, node, replaced: false, media: { up_video: ['h264', { ä: [[[[[[[[1]]]]]]]] }] } },
+  },
+  { type: 'device.sleep.login', data: { session, node, replaced: false } },
+  { type: 'device.signal.offline', data: { session, node, reason: 'bye' } },
+  { type: 'device.sleep.offline', data: { session, node, reason: 'node_lost' } },
+  { type: 'device.wakeup.accepted', data: { request_id, custom_data: '0x12aB' } },
+  { type: 'device.wakeup.accepted', data: { request_id, custom_data: null } },
+  { type: 'device.wakeup.failed', data: { request_id, reason: 'reset' } },
+  { type: 'device.wakeup.completed', data: { request_id, woke_after_ms: 0 } },
+  { type: 'device.wakeup.expired', data: { request_id } },
+  { type: 'call.started', data: { session, state: 'establishing', reason: null } },
+  { type: 'call.state', data: { session, state: 'ringing', reason: null } },
+  { type: 'call.ended', data: { session, state: 'ended', reason: 'lost' } },
+];
+
+export const sharedEvents: readonly SharedLogEvent[] = bodies.map((body, at) => ({
+  id: `0193f1c2-0000-7000-8000-00000000000${at.toString(16)}` as EventId,
+  seq: at + 1,
+  draft: {
+    ...body,
+    deviceId: testDevice,
+    atMs: 1_763_627_400_123,
+    epoch: at === 12 ? null : 3,
+  } as EventDraft,
+  productId: at % 2 === 0 ? ('doorbell' as ProductId) : null,
+}));
+
+export const beats: readonly DeviceBeat[] = [
+  { deviceId: testDevice, connection: 'sleep', session, heartbeatAt: 1_763_627_400 },
+  { deviceId: testDevice, connection: 'signal', session, heartbeatAt: 1_763_627_401 },
+];
+
+export const storedWakeup: StoredWakeup = {
+  appId: testApp,
+  requestId: request_id,
+  record: {
+    deviceId: testDevice,
+    status: 'completed',
+    isAwaited: false,
+    begunAtMs: 1_763_627_400_000,
+    acceptedAtMs: 1_763_627_400_001,
+    completedAtMs: 1_763_627_405_000,
+    wokeAfterMs: 4999,
+    alreadyOnline: false,
+    cause: 'remote',
+    sleepEpoch: 7,
+    isCallersId: true,
+    bodySha256: 'a1'.repeat(32),
+  },
+};
+
+const deviceCalls = { deviceId: videoCall.deviceId, keeper: memberOne, sessions: [videoCall, audioCall] };
+
+/** Of each kind: what is kept, its bytes, and how they are read. */
+export const storedValues = [
+  {
+    name: 'a device row',
+    value: storedRow,
+    bytes: encodeDeviceRow(testDevice, storedRow.row),
+    decode: decodeDeviceRow,
+  },
+  ...sharedEvents.map((event) => ({
+    name: `the event ${event.seq}, ${event.draft.type}`,
+    value: event,
+    bytes: encodeSharedEvent(event),
+    decode: decodeSharedEvent,
+  })),
+  {
+    name: 'the status of a member',
+    value: memberStatus,
+    bytes: encodeMemberStatus(memberStatus),
+    decode: decodeMemberStatus,
+  },
+  { name: 'heartbeats', value: beats, bytes: encodeBeats(beats), decode: decodeBeats },
+  { name: 'no heartbeats', value: [], bytes: encodeBeats([]), decode: decodeBeats },
+  {
+    name: 'a wakeup',
+    value: storedWakeup,
+    bytes: encodeWakeupRecord(storedWakeup),
+    decode: decodeWakeupRecord,
+  },
+  {
+    name: 'calls with their secrets',
+    value: deviceCalls,
+    bytes: encodeDeviceCalls(deviceCalls),
+    decode: decodeDeviceCalls,
+  },
+] as const;
