@@ -16,7 +16,6 @@ import { LiveTokenKeys, tokenKeyFileOf } from './live-token-keys.ts';
 import { startMediaChild, type MediaCarrier } from './media-child.ts';
 import { AloneMembership, type Membership, type OwnParts } from './membership.ts';
 import { metricSources } from './metric-sources.ts';
-import { NodeMembership } from './node-membership.ts';
 import type { ProcessPlace } from './process-company.ts';
 import { ProcessMembership } from './process-membership.ts';
 import type { ListenerName } from './process-messages.ts';
@@ -59,14 +58,14 @@ export async function startServer(settings: Settings, house: ServerHouse): Promi
 }
 
 /** Rejects with a sentence when the others cannot be sought. */
-function becomeMember(
-  settings: Settings,
-  { clock, log, place }: ServerHouse,
-): Promise<Membership> | Membership {
+async function becomeMember(settings: Settings, { clock, log, place }: ServerHouse): Promise<Membership> {
   const node = nodeName(settings);
   if (place !== undefined) return new ProcessMembership(place, node, { clock, log });
   const { nats_url: url } = settings.cluster;
-  return url === null ? new AloneMembership() : NodeMembership.open(settings, url, { clock, log, node });
+  if (url === null) return new AloneMembership();
+  // Loaded only here: a server without a cluster runs without the client of NATS.
+  const { NodeMembership } = await import('./node-membership.ts');
+  return NodeMembership.open(settings, url, { clock, log, node });
 }
 
 async function startMember(
@@ -105,7 +104,7 @@ class Server implements RunningServer {
   #demo: DemoRegistry | null = null;
 
   constructor(settings: Settings, frame: ServerFrame, store: Store) {
-    const { clock, log, tokenKeys, membership, startMedia = startMediaChild } = frame;
+    const { clock, log, tokenKeys, membership, startMedia = startMediaChild, place = null } = frame;
     const { nodes } = membership;
     this.#settings = settings;
     this.#store = store;
@@ -141,7 +140,7 @@ class Server implements RunningServer {
     this.#front = hasFront(membership.role)
       ? new Front(this.#house, {
           calls: () => this.#apiCalls(),
-          sharesPorts: membership.role === 'worker',
+          place,
         })
       : null;
   }
