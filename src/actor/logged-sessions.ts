@@ -4,6 +4,7 @@
  */
 import type { Cancel } from '../base/clock.ts';
 import type { LoggedEvent } from '../domain/events.ts';
+import type { DeviceId } from '../domain/ids.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
 
@@ -11,6 +12,11 @@ export function followLoggedSessions(log: EventLog, watch: WakeupWatch): Cancel 
   return log.follow((events) => {
     if (watch.size > 0) for (const event of events) tell(watch, event);
   });
+}
+
+/** What the log has of a device, the oldest first: for wakeups that nobody watched for a while. */
+export function recallLoggedSessions(log: EventLog, watch: WakeupWatch, deviceId: DeviceId): void {
+  for (const event of log.recentOf(deviceId).toReversed()) tell(watch, event);
 }
 
 function tell(watch: WakeupWatch, event: LoggedEvent): void {

@@ -7,28 +7,26 @@
  */
 import type { Cancel, Clock } from '../base/clock.ts';
 import { DeadlineWheel } from '../base/deadline-wheel.ts';
+import type { MemberId } from '../domain/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from '../domain/ids.ts';
 import { wakeupReportMsMax, wakeupsWatchedMax, wakeupToOnlineMsMax } from '../domain/limits.ts';
 import type { SignalEndReason, WakeReport } from '../domain/signal.ts';
 import type { SleepEndReason } from '../domain/sleep.ts';
 import type { WakeupRecord, WakeupRequest } from '../domain/wakeup.ts';
 import type { SessionChange } from '../device/connection-session.ts';
-import { reduceWakeup, resumeWakeup, type WakeupEvent } from '../device/wakeup-outcome.ts';
+import { reduceWakeup, type WakeupEvent } from '../device/wakeup-outcome.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { WakeupRecords } from '../ports/wakeup-records.ts';
 import type { SessionFollower } from './device-directory.ts';
-import { WatchedWakeup, WatchedWakeups } from './watched-wakeups.ts';
+import { takeUpWakeup, WatchedWakeup, WatchedWakeups, type LoggedTurn } from './watched-wakeups.ts';
 
 export interface WakeupWatchHouse {
   readonly clock: Clock;
   readonly records: WakeupRecords;
   readonly telemetry: Telemetry;
+  /** Whose the wakeups are that are begun here; left out: there is nobody else. */
+  readonly self?: MemberId | null;
 }
-
-/** A signal login, or the reset of a sleep session: `epoch` as backends are told it. */
-type LoggedTurn =
-  | { readonly kind: 'login'; readonly sessionId: SessionId; readonly atMs: number }
-  | { readonly kind: 'reset'; readonly epoch: number; readonly atMs: number };
 
 /** An outcome by time is noticed at most two of them late, never early. */
 const tickMs = 250;
@@ -55,17 +53,29 @@ export class WakeupWatch implements SessionFollower {
     return this.#watched.size >= this.#watchedMax;
   }
 
-  /** Takes up what an earlier process left unsettled; before any listener accepts. Throws when the store cannot be read. */
-  resume(): void {
+  /**
+   * Takes up what watchers that are gone left unsettled, oldest first. `recall` tells `toldOf` what happened to a device
+   * meanwhile. Returns how many. Throws when the store cannot be read.
+   */
+  resume(
+    isGone: (watcher: MemberId) => boolean = () => true,
+    recall: (deviceId: DeviceId) => void = () => undefined,
+  ): number {
     const { clock, records } = this.#house;
-    for (const { appId, requestId, record } of Array.from(records.awaited())) {
-      const state = resumeWakeup(requestId, record, clock.monotonicMs(), clock.wallMs());
-      const watched = new WatchedWakeup(appId, requestId, record.deviceId, state);
+    let resumed = 0;
+    for (const known of Array.from(records.awaited())) {
+      const { watcher, deviceId } = known.record;
+      if (watcher !== null && !isGone(watcher)) continue;
+      if (this.#watched.find(known.appId, known.requestId) !== null) continue;
+      resumed += 1;
+      const { watched, deadlineMs } = takeUpWakeup(known, clock);
       this.#watched.add(watched);
       this.#watched.name(watched);
-      this.#await(watched, state.deadlineMs);
+      this.#await(watched, deadlineMs);
+      recall(deviceId);
       this.#advance(watched, this.#time());
     }
+    return resumed;
   }
 
   /** Settles by time from now on. */
@@ -82,6 +92,7 @@ export class WakeupWatch implements SessionFollower {
       kind: 'writing',
       request,
       sleepEpoch,
+      watcher: this.#house.self ?? null,
       isOnline,
       begunMs: clock.monotonicMs(),
       begunAtMs: clock.wallMs(),
@@ -139,7 +150,7 @@ export class WakeupWatch implements SessionFollower {
   /** What a controller says woke it; of a wakeup that is not known here it is ignored. */
   reported(deviceId: DeviceId, sessionId: SessionId, { requestId, cause }: WakeReport): void {
     for (const watched of this.#watched.completedOf(deviceId))
-      if (requestId === null ? hasCompleted(sessionId, watched) : watched.requestId === requestId)
+      if (requestId === null ? watched.isCompletedBy(sessionId) : watched.requestId === requestId)
         this.#advance(watched, { kind: 'reported', cause });
   }
 
@@ -177,7 +188,7 @@ export class WakeupWatch implements SessionFollower {
   #settle(watched: WatchedWakeup, { status, cause, wokeAfterMs, alreadyOnline }: WakeupRecord): void {
     if (status !== 'completed' || cause !== null) return this.#forget(watched);
     if (!alreadyOnline && wokeAfterMs !== null) this.#house.telemetry.wakeupToOnline(wokeAfterMs / 1000);
-    wakeReaders(watched);
+    watched.wakeReaders();
     this.#await(watched, this.#house.clock.monotonicMs() + wakeupReportMsMax);
     const tooMany = this.#watched.complete(watched);
     if (tooMany !== null) this.#forget(tooMany);
@@ -192,7 +203,7 @@ export class WakeupWatch implements SessionFollower {
   #forget(watched: WatchedWakeup): void {
     this.#wheel.remove(watched);
     this.#watched.remove(watched);
-    wakeReaders(watched);
+    watched.wakeReaders();
   }
 
   /** The monotonic time of what happened at a wall time that is not long ago. */
@@ -205,14 +216,4 @@ export class WakeupWatch implements SessionFollower {
     const { clock } = this.#house;
     return { kind: 'time', nowMs: clock.monotonicMs(), atMs: clock.wallMs() };
   }
-}
-
-function hasCompleted(sessionId: SessionId, { state }: WatchedWakeup): boolean {
-  return state.kind === 'settled' && state.sessionId === sessionId;
-}
-
-function wakeReaders(watched: WatchedWakeup): void {
-  const readers = watched.readers;
-  watched.readers = null;
-  if (readers !== null) for (const told of readers) told();
 }

@@ -3,10 +3,17 @@
  * device: those that are open, in the order in which their writes were answered, and the completed ones whose cause
  * may still be reported. Who comes in and who goes is decided by the watch (wakeup-watch.ts).
  */
+import type { Clock } from '../base/clock.ts';
 import type { WheelEntry } from '../base/deadline-wheel.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../domain/ids.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId } from '../domain/ids.ts';
 import { wakeupsReportableMax } from '../domain/limits.ts';
-import type { WakeupState } from '../device/wakeup-outcome.ts';
+import { resumeWakeup, type WakeupState } from '../device/wakeup-outcome.ts';
+import type { KnownWakeup } from '../ports/wakeup-records.ts';
+
+/** A signal login, or the reset of a sleep session: `epoch` as backends are told it. */
+export type LoggedTurn =
+  | { readonly kind: 'login'; readonly sessionId: SessionId; readonly atMs: number }
+  | { readonly kind: 'reset'; readonly epoch: number; readonly atMs: number };
 
 export class WatchedWakeup implements WheelEntry {
   deadlineMs = 0;
@@ -30,6 +37,27 @@ export class WatchedWakeup implements WheelEntry {
   get begunAtMs(): number {
     return this.state.kind === 'writing' ? this.state.begunAtMs : this.state.record.begunAtMs;
   }
+
+  /** By the login of this signal session. */
+  isCompletedBy(sessionId: SessionId): boolean {
+    return this.state.kind === 'settled' && this.state.sessionId === sessionId;
+  }
+
+  wakeReaders(): void {
+    const readers = this.readers;
+    this.readers = null;
+    if (readers !== null) for (const told of readers) told();
+  }
+}
+
+/** One that another process began; `deadlineMs` is monotonic. */
+export function takeUpWakeup(
+  { appId, requestId, record }: KnownWakeup,
+  clock: Clock,
+): { readonly watched: WatchedWakeup; readonly deadlineMs: number } {
+  const state = resumeWakeup(requestId, record, clock.monotonicMs(), clock.wallMs());
+  const watched = new WatchedWakeup(appId, requestId, record.deviceId, state);
+  return { watched, deadlineMs: state.deadlineMs };
 }
 
 interface OfDevice {

@@ -32,14 +32,22 @@ export function addClusterCommand(program: Command): void {
 }
 
 async function showStatus(context: CommandContext): Promise<void> {
-  const cluster = await clientOf(context).ask<ClusterJson>('/v1/cluster', new URLSearchParams());
+  const cluster = await readCluster(clientOf(context));
   context.output.answer(cluster, tableOf(cluster.members));
   if (cluster.members.some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
 
 async function restartWorkers(context: CommandContext): Promise<void> {
-  const answer = await clientOf(context).change<object>('/v1/cluster/restart', {});
+  const client = clientOf(context);
+  const { members } = await readCluster(client);
+  if (!members.some(({ role }) => role === 'worker'))
+    throw new CommandError('this server is one process and has no workers', 'stop it, and start it again');
+  const answer = await client.change<object>('/v1/cluster/restart', {});
   context.output.answer(answer, 'the workers are restarted one after another; see reveille cluster status');
+}
+
+function readCluster(client: OpsClient): Promise<ClusterJson> {
+  return client.ask<ClusterJson>('/v1/cluster', new URLSearchParams());
 }
 
 function clientOf({ dataDirectory }: CommandContext): OpsClient {

@@ -88,6 +88,13 @@ async function serve(context: CommandContext): Promise<void> {
   if (server.demo !== null) process.stderr.write(demoNotice(server.demo, context.dataDirectory));
   const reload = (): void => void server.reload();
   process.on('SIGHUP', reload);
+  // Unheard it would end the process, and with it every session.
+  process.on('SIGUSR2', () =>
+    logging.log.warn(
+      {},
+      'SIGUSR2 restarts workers one after another: this server has none (serve --processes)',
+    ),
+  );
   const signal = await stopping;
   await stop(server, logging, signal);
   process.off('SIGHUP', reload);

@@ -8,11 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
 import { descriptorsReserved, processStopMsMax } from '../domain/limits.ts';
 import { openLog, type Logging } from '../server/logging.ts';
-import { forkProcess, prepareForks } from '../server/process-forks.ts';
+import { forkProcess } from '../server/process-forks.ts';
 import { settlePorts } from '../server/process-ports.ts';
 import { makeSocketDirectory, removeSocketDirectory } from '../server/process-sockets.ts';
 import { removeRuntimeFile, writeRuntimeFile } from '../server/runtime-file.ts';
 import { Supervisor } from '../server/supervisor.ts';
+import { SupervisorSleepPort } from '../server/supervisor-sleep-port.ts';
 import { prepareDataDirectory } from '../store/data-directory.ts';
 import { ServerLock } from '../store/server-lock.ts';
 import type { CommandContext } from './command-context.ts';
@@ -51,7 +52,7 @@ async function composeSupervisor(
 ): Promise<Supervisor> {
   const listeners = await settlePorts(settings);
   const socketDirectory = makeSocketDirectory();
-  prepareForks(programFile(), [...process.argv.slice(2), supervisedFlag]);
+  const args = [...process.argv.slice(2), supervisedFlag];
   const drainMsMax = Math.max(settings.sleep.drain_deadline_ms, settings.signal.drain_deadline_ms);
   const node = settings.cluster.node_name ?? hostname();
   const supervisor = new Supervisor({
@@ -62,7 +63,8 @@ async function composeSupervisor(
     socketDirectory,
     listeners,
     stopMsMax: drainMsMax + processStopMsMax,
-    fork: forkProcess,
+    fork: () => forkProcess(programFile(), args),
+    openSleepPort: (workers) => new SupervisorSleepPort(log, workers),
   });
   process.once('exit', () => {
     supervisor.kill();

@@ -3,10 +3,12 @@
  * it is. What it cannot start for is reported, and said by the supervisor. When that is gone it ends, sessions first, and
  * does not take its time. Source: cluster.md, Several processes on one machine.
  */
+import type { Socket } from 'node:net';
 import { messageOf } from '../base/error-message.ts';
 import { processStopMsMax } from '../domain/limits.ts';
 import { openLog, type Logging } from '../server/logging.ts';
 import { followSupervisor, reportToSupervisor } from '../server/process-link.ts';
+import type { HandedPort } from '../server/process-company.ts';
 import type { ProcessCompanyFacts, ProcessTask } from '../server/process-messages.ts';
 import { settingsOfProcess } from '../server/roles.ts';
 import type { RunningServer, ServerHouse } from '../server/server.ts';
@@ -30,6 +32,7 @@ class Supervised {
   #starting: Promise<RunningServer> | null = null;
   #company: ProcessCompanyFacts = { processes: [], isStopping: false };
   #told: (company: ProcessCompanyFacts) => void = () => undefined;
+  #sleepPort: HandedPort | null = null;
   #isEnding = false;
 
   constructor(context: CommandContext, startServer: StartServer) {
@@ -43,6 +46,8 @@ class Supervised {
       company: (company) => this.#hear(company),
       reload: () => void this.#starting?.then((server) => server.reload()),
       stop: () => this.#end(false),
+      sleepConnection: (socket) => this.#take(socket),
+      sleepConnections: () => this.#sleepPort?.socketCount ?? 0,
       alone: () => {
         this.#logging?.log.error({}, 'the supervisor is gone; this process stops');
         this.#end(true);
@@ -63,6 +68,9 @@ class Supervised {
         told(this.#company);
       },
       report: reportToSupervisor,
+      sleepPort: (port: HandedPort) => {
+        this.#sleepPort = port;
+      },
     };
     this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log: logging.log, place });
     this.#starting.then(
@@ -73,6 +81,11 @@ class Supervised {
       },
       (error: unknown) => this.#refuse(logging, error),
     );
+  }
+
+  #take(socket: Socket): void {
+    if (this.#sleepPort === null) socket.destroy();
+    else this.#sleepPort.take(socket);
   }
 
   #hear(company: ProcessCompanyFacts): void {

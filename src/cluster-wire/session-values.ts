@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { liveCallStates, type CallOrder, type CallSession } from '../domain/call.ts';
 import { callMediaShape, callRoomShape } from '../domain/call-shape.ts';
 import type { DeviceRow, MemberStatus, SharedConnection } from '../domain/cluster.ts';
-import type { SessionId, TokenId } from '../domain/ids.ts';
+import type { EventId, SessionId, TokenId } from '../domain/ids.ts';
 import {
+  buriedSeatsMax,
   callingTimeoutSecondsMax,
   callsPerDeviceMax,
   connectedTokensMax,
@@ -15,18 +16,22 @@ import { applicationId, deviceId, line, memberId, stamp, stampOrNone, whole, wor
 export const sessionId = word<SessionId>();
 
 const epoch = z.int().min(1);
+const markedEvent = { id: word<EventId>(), atMs: stamp };
 const seat = z.strictObject({
   member: memberId,
   node: line,
   session: sessionId,
   epoch,
   loginAtMs: stamp,
+  recovered: z.strictObject(markedEvent).optional(),
 });
+const buriedSeat = z.strictObject({ ...markedEvent, seat });
 
 function sharedConnection(seatsMax: number): z.ZodType<SharedConnection> {
   return z.strictObject({
     epoch: whole,
     seats: z.array(seat).max(seatsMax),
+    buried: z.array(buriedSeat).max(buriedSeatsMax).optional(),
     lastLoginAt: stampOrNone,
     lastHeartbeatAt: stampOrNone,
     lastOfflineAt: stampOrNone,

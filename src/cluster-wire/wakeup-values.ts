@@ -11,6 +11,7 @@ import {
   deviceId,
   jsonObject,
   line,
+  memberId,
   requestId,
   stamp,
   stampOrNone,
@@ -47,6 +48,7 @@ export const wakeupRecord: z.ZodType<WakeupRecord> = z.strictObject({
   sleepEpoch: whole,
   isCallersId: z.boolean(),
   bodySha256: digest,
+  watcher: memberId.nullable(),
 });
 
 export const messageRequest: z.ZodType<MessageRequest> = z.strictObject({

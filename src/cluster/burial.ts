@@ -1,22 +1,23 @@
 /**
  * The sessions of a lost member, ended for it: those that it wrote down last, and those in rows that have changed since.
- * Each is ended once, whoever buries and however often. Source: cluster.md, Node loss.
+ * Each is ended once, whoever buries and however often, and none that was claimed since the burial began: a burier that
+ * was stopped on the way does no harm. Source: cluster.md, Node loss.
  */
 import type { Clock } from '../base/clock.ts';
 import { decodeDeviceRow, type DeviceBeat } from '../cluster-wire/stored-values.ts';
-import type { ConnectionKind, MemberId } from '../domain/cluster.ts';
-import type { EventDraft } from '../domain/events.ts';
-import type { DeviceId, SessionId } from '../domain/ids.ts';
+import type { ConnectionKind, DeviceRow, MemberId, Seat } from '../domain/cluster.ts';
+import type { SessionId } from '../domain/ids.ts';
 import type { Log } from '../ports/log.ts';
 import type { OutboxEvent } from '../ports/outbox.ts';
 import type { BeatReader } from './beat-reader.ts';
 import { inTwo, type ChangeLanes } from './change-lanes.ts';
-import type { DeviceRows } from './device-rows.ts';
+import { RowUnreadable, type DeviceRows } from './device-rows.ts';
 import { eachBounded } from './each-bounded.ts';
+import { lostEvents } from './lost-events.ts';
 import type { MadeEvents } from './made-events.ts';
 import type { RowBucket } from './row-bucket.ts';
 import { lookedAtOnceMax } from './row-limits.ts';
-import { SeatEnd } from './seat-end.ts';
+import { buriedIn, burySeat, type LostSeat } from './seat-burial.ts';
 
 export interface BurialHouse {
   readonly clock: Clock;
@@ -31,6 +32,9 @@ export interface BurialHouse {
 
 const connections = ['sleep', 'signal'] as const;
 
+/** What is to be ended, by its session. As many as the lost member had. */
+type LostSeats = Map<SessionId, LostSeat>;
+
 export class Burial {
   readonly #house: BurialHouse;
 
@@ -40,72 +44,61 @@ export class Burial {
 
   /** Resolves when nothing of it is left. Rejects while NATS is away, and is to be called again then. */
   async bury(member: MemberId): Promise<void> {
-    const { bucket, beats, log } = this.#house;
-    let ended = 0;
-    const end = async (beat: DeviceBeat): Promise<void> => {
-      if (await this.#end(member, beat)) ended += 1;
-    };
-    const written = await this.#written(member);
-    await eachBounded(written.beats, lookedAtOnceMax, end);
-    await eachBounded(seatsOf(member, bucket.since(written.position)), lookedAtOnceMax, end);
+    const { beats, log } = this.#house;
+    const seats = await this.#seatsOf(member);
+    await eachBounded(seats.values(), lookedAtOnceMax, (lost) => this.#end(lost));
     await beats.remove(member);
-    log.info({ member, sessions: ended }, 'sessions of a lost member are closed');
+    log.info({ member, sessions: seats.size }, 'sessions of a lost member are closed');
   }
 
   /** Without anything written down all rows are looked at. */
-  async #written(member: MemberId): Promise<{ readonly position: number; readonly beats: DeviceBeat[] }> {
-    const found: DeviceBeat[] = [];
+  async #seatsOf(member: MemberId): Promise<LostSeats> {
+    const { beats, bucket } = this.#house;
+    const seats: LostSeats = new Map();
+    const written: DeviceBeat[] = [];
     let position = Infinity;
-    for await (const part of this.#house.beats.parts(member)) {
-      for (const beat of part.beats) found.push(beat);
+    for await (const part of beats.parts(member)) {
+      for (const beat of part.beats) written.push(beat);
       position = Math.min(position, part.position);
     }
-    return { position: position === Infinity ? 0 : position, beats: found };
+    await eachBounded(written, lookedAtOnceMax, (beat) => this.#find(beat, seats));
+    for await (const { bytes } of bucket.since(position === Infinity ? 0 : position)) {
+      const decoded = decodeDeviceRow(bytes);
+      if (!decoded.ok) continue;
+      const { deviceId, row } = decoded.value;
+      for (const connection of connections)
+        for (const seat of seatsIn(row, connection))
+          if (seat.member === member && !seats.has(seat.session))
+            seats.set(seat.session, { deviceId, connection, seat, heartbeatAt: 0 });
+    }
+    return seats;
   }
 
-  /** True: it had its seat. Behind what this member itself has to say of the device. */
-  async #end(member: MemberId, { deviceId, connection, session, heartbeatAt }: DeviceBeat): Promise<boolean> {
+  async #find({ deviceId, connection, session, heartbeatAt }: DeviceBeat, seats: LostSeats): Promise<void> {
+    const { rows, log } = this.#house;
+    try {
+      const seat = seatsIn(await rows.find(deviceId), connection).find((other) => other.session === session);
+      if (seat !== undefined) seats.set(session, { deviceId, connection, seat, heartbeatAt });
+    } catch (error) {
+      if (!(error instanceof RowUnreadable)) throw error;
+      log.error({ err: error, device_id: deviceId }, 'a session of a lost member is left as it is');
+    }
+  }
+
+  /** Behind what this member itself has to say of the device. */
+  #end(lost: LostSeat): Promise<void> {
     const { rows, clock, lanes, events, publish } = this.#house;
-    const atMs = clock.wallMs();
-    const end = new SeatEnd(rows, { deviceId, connection, session, atMs, heartbeatAt, isRepeat: false });
-    let isEnded = false;
-    const share = async (): Promise<OutboxEvent | null> => {
-      const epoch = await end.settle();
-      if (epoch === null) return null;
-      isEnded = true;
-      return events.make(lostEvent(connection, deviceId, session, nodeOf(member), atMs, epoch));
-    };
-    await lanes.perform(deviceId, inTwo(share, publish));
-    return isEnded;
+    const marked = { id: events.id(), atMs: clock.wallMs() };
+    const share = () => burySeat(rows, lost, marked);
+    const tell = inTwo(share, async (buried) => {
+      for (const event of lostEvents(lost, buried)) await publish(events.of(event));
+    });
+    return lanes.perform(lost.deviceId, tell);
   }
 }
 
-async function* seatsOf(
-  member: MemberId,
-  rows: AsyncIterable<{ readonly bytes: Uint8Array }>,
-): AsyncGenerator<DeviceBeat, void, undefined> {
-  for await (const { bytes } of rows) {
-    const decoded = decodeDeviceRow(bytes);
-    if (!decoded.ok) continue;
-    const { deviceId, row } = decoded.value;
-    for (const connection of connections)
-      for (const { member: owner, session } of row[connection].seats)
-        if (owner === member) yield { deviceId, connection, session, heartbeatAt: 0 };
-  }
-}
-
-function lostEvent(
-  connection: ConnectionKind,
-  deviceId: DeviceId,
-  session: SessionId,
-  node: string,
-  atMs: number,
-  epoch: number,
-): EventDraft {
-  const type = connection === 'sleep' ? 'device.sleep.offline' : 'device.signal.offline';
-  return { type, data: { session, node, reason: 'node_lost' }, deviceId, atMs, epoch };
-}
-
-function nodeOf(member: MemberId): string {
-  return member.slice(0, member.lastIndexOf('/'));
+/** Those that have one, and those that were buried: the newest of a session first. */
+function seatsIn(row: DeviceRow, connection: ConnectionKind): Seat[] {
+  const buried = buriedIn(row[connection]).map(({ seat }) => seat);
+  return [...row[connection].seats, ...buried.toReversed()];
 }

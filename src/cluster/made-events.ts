@@ -1,7 +1,7 @@
 /** Events of what nobody's own store has committed: a session that others ended, or one that is claimed again. */
 import type { Clock } from '../base/clock.ts';
 import type { EventDraft } from '../domain/events.ts';
-import { generateEventId, type DeviceId, type ProductId } from '../domain/ids.ts';
+import { generateEventId, type DeviceId, type EventId, type ProductId } from '../domain/ids.ts';
 import type { OutboxEvent } from '../ports/outbox.ts';
 
 export class MadeEvents {
@@ -16,12 +16,18 @@ export class MadeEvents {
   }
 
   make(draft: EventDraft): OutboxEvent {
+    return this.of({ id: this.id(), draft });
+  }
+
+  /** For an event that is made later. */
+  id(): EventId {
     this.#lastMs = Math.max(this.#lastMs, this.#clock.wallMs());
     this.#made += 1;
-    return {
-      id: generateEventId(this.#lastMs, this.#made),
-      draft,
-      productId: this.#productOf(draft.deviceId),
-    };
+    return generateEventId(this.#lastMs, this.#made);
+  }
+
+  /** One that has its id. */
+  of({ id, draft }: { readonly id: EventId; readonly draft: EventDraft }): OutboxEvent {
+    return { id, draft, productId: this.#productOf(draft.deviceId) };
   }
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { claimMsMax } from '../domain/limits.ts';
 import type { OutboxEvent, OutboxItem } from '../ports/outbox.ts';
 import { inTwo, type Change } from './change-lanes.ts';
+import { untoldRecovery } from './lost-events.ts';
 import type { MadeEvents } from './made-events.ts';
 import { SeatClaim, type ClaimHouse } from './seat-claim.ts';
 import { SeatEnd } from './seat-end.ts';
@@ -73,17 +74,20 @@ export class OutboxChanges {
   }
 
   #ended(item: SessionItem): Change {
-    const { rows, ownSeats, self } = this.#house;
+    const { rows, ownSeats, self, events, publish } = this.#house;
     const { atMs } = item.event.draft;
     const end = new SeatEnd(rows, { ...item, atMs, isRepeat: item.member !== self });
-    return inTwo(
-      async () => {
-        const epoch = await end.settle();
-        ownSeats.delete(item.deviceId, item.session);
-        return epoch === null ? null : withEpoch(item.event, epoch);
-      },
-      (event) => this.#house.publish(event),
-    );
+    const settle = async () => {
+      const seat = await end.settle();
+      ownSeats.delete(item.deviceId, item.session);
+      return seat;
+    };
+    return inTwo(settle, async (seat) => {
+      // An earlier life of this node may have died before it told so.
+      if (seat.member !== self)
+        for (const event of untoldRecovery(item, { ...item, ...seat }, atMs)) await publish(events.of(event));
+      await publish(withEpoch(item.event, seat.epoch));
+    });
   }
 
   #kept(event: OutboxEvent | null, put: () => Promise<void>): Change {

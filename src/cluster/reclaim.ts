@@ -6,14 +6,16 @@
 import type { Clock } from '../base/clock.ts';
 import { sessionEvent } from './session-events.ts';
 import type { LoggedEvent } from '../domain/events.ts';
-import type { OutboxEvent } from '../ports/outbox.ts';
+import type { Outbox, OutboxEvent } from '../ports/outbox.ts';
 import type { Log } from '../ports/log.ts';
 import { inTwo, type Change, type ChangeLanes } from './change-lanes.ts';
 import { RowUnreadable } from './device-rows.ts';
 import { eachBounded } from './each-bounded.ts';
+import { lostEvents, recoveredEvent } from './lost-events.ts';
 import type { MadeEvents } from './made-events.ts';
 import type { OwnSeat } from './own-seats.ts';
-import { changeRetryMsMax, lookedAtOnceMax } from './row-limits.ts';
+import { changeRetryMsMax, lookedAtOnceMax, outboxTakenMax } from './row-limits.ts';
+import { SeatEnd } from './seat-end.ts';
 import { SeatClaim, type ClaimHouse } from './seat-claim.ts';
 
 export interface ReclaimHouse extends ClaimHouse {
@@ -22,6 +24,7 @@ export interface ReclaimHouse extends ClaimHouse {
   readonly clock: Clock;
   readonly log: Log;
   readonly lanes: ChangeLanes;
+  readonly outbox: Pick<Outbox, 'length'>;
   readonly events: MadeEvents;
   readonly publish: (event: OutboxEvent) => Promise<void>;
   readonly isAway: () => boolean;
@@ -31,6 +34,8 @@ export class Reclaim {
   readonly #house: ReclaimHouse;
   #running: Promise<void> | null = null;
   #isDueAgain = false;
+  /** Those that have a seat and were not here, at the look before. */
+  readonly #missed = new WeakSet<OwnSeat>();
 
   constructor(house: ReclaimHouse) {
     this.#house = house;
@@ -93,9 +98,12 @@ export class Reclaim {
   }
 
   async #lookAt(seat: OwnSeat): Promise<void> {
-    if (seat.epoch === 0 || (await this.#isSeated(seat))) return;
+    if (seat.epoch === 0) return;
     const { ownSeats, lanes } = this.#house;
-    if (this.#isLive(seat)) await lanes.perform(seat.deviceId, this.#claimAgain(seat));
+    if (await this.#isSeated(seat)) {
+      if (!this.#isLive(seat) && ownSeats.find(seat.deviceId, seat.session) === seat)
+        await this.#endMissed(seat);
+    } else if (this.#isLive(seat)) await lanes.perform(seat.deviceId, this.#claimAgain(seat));
     else ownSeats.delete(seat.deviceId, seat.session);
   }
 
@@ -120,8 +128,9 @@ export class Reclaim {
   }
 
   #claimAgain(seat: OwnSeat): Change {
-    const { self: member, node, publish } = this.#house;
-    const claim = new SeatClaim(this.#house, { ...seat, member, node });
+    const { self: member, node, clock, events, publish } = this.#house;
+    const recovered = { id: events.id(), atMs: clock.wallMs() };
+    const claim = new SeatClaim(this.#house, { ...seat, member, node, recovered });
     let isBegun = false;
     return inTwo(async () => {
       // What is begun may hold: its end, which is behind it in the lane, undoes it.
@@ -129,14 +138,36 @@ export class Reclaim {
       isBegun = true;
       const claimed = await claim.settle(true);
       if (claimed === null || claimed.isKnown) return null;
-      return this.#recovered(seat, claimed.seat.epoch, claimed.displaced.length > 0);
+      return events.of(recoveredEvent(seat, claimed.seat, recovered, claimed.displaced.length > 0));
     }, publish);
   }
 
-  #recovered({ deviceId, connection, session }: OwnSeat, epoch: number, replaced: boolean): OutboxEvent {
-    const { node, clock, events } = this.#house;
-    const type = connection === 'sleep' ? 'device.sleep.login' : 'device.signal.online';
-    const data = { session, node, replaced, recovered: true } as const;
-    return events.make({ type, data, deviceId, atMs: clock.wallMs(), epoch });
+  /** Nothing of it is under way, and nothing has come of it since it was missed the first time. */
+  async #endMissed(seat: OwnSeat): Promise<void> {
+    // What waits in the store may be its end; of what is taken nothing is overtaken.
+    if (this.#house.outbox.length >= outboxTakenMax) return;
+    if (!this.#missed.has(seat)) {
+      this.#missed.add(seat);
+      return;
+    }
+    const { rows, lanes, ownSeats, clock, events, publish, log, self: member, node } = this.#house;
+    const { deviceId, connection, session } = seat;
+    const atMs = clock.wallMs();
+    const end = new SeatEnd(rows, { ...seat, atMs, heartbeatAt: 0, isRepeat: false });
+    const id = events.id();
+    const settle = async () => {
+      if (this.#isLive(seat)) return null;
+      const ended = await end.settle();
+      ownSeats.delete(deviceId, session);
+      return ended;
+    };
+    log.warn({ device_id: deviceId, connection, session }, 'a session is gone without a trace; it is ended');
+    await lanes.perform(
+      deviceId,
+      inTwo(settle, async ({ epoch }) => {
+        for (const event of lostEvents(seat, { id, atMs, seat: { ...seat, member, node, epoch } }))
+          await publish(events.of(event));
+      }),
+    );
   }
 }

@@ -3,7 +3,7 @@
  * come between a row and what follows it: a claim can be made again, and finds what it did. Source: cluster.md, Ownership.
  */
 import { reduceShared, type SharedEvent, type SharedStep } from '../device/shared-connection.ts';
-import type { ConnectionKind, MemberId, Seat, SharedConnection } from '../domain/cluster.ts';
+import type { ConnectionKind, MarkedEvent, MemberId, Seat, SharedConnection } from '../domain/cluster.ts';
 import type { DeviceId, SessionId } from '../domain/ids.ts';
 import type { SeatFollower } from '../ports/seat-follower.ts';
 import type { ChangedRow, DeviceRows } from './device-rows.ts';
@@ -28,6 +28,8 @@ export interface ClaimedSession {
   readonly node: string;
   /** Wall milliseconds. */
   readonly loginAtMs: number;
+  /** What is to be told of it, when it is claimed again. */
+  readonly recovered?: MarkedEvent;
 }
 
 export interface ClaimedSeat {
@@ -90,7 +92,7 @@ export class SeatClaim {
       atMs,
       isLate: isLate || this.#mayHold,
     };
-    const step = reduceShared(connection, row, event);
+    const step = this.#marked(reduceShared(connection, row, event));
     if (step.outcome.kind !== 'seated' || !step.outcome.isNew) return step;
     const wasThere = (row.lastLoginAt ?? 0) >= Math.floor(atMs / 1000);
     const hasHeld = this.#mayHold && wasThere && this.#mayHaveHeld(row);
@@ -100,6 +102,16 @@ export class SeatClaim {
     this.#isRecovered = hasHeld;
     this.#tried = { epoch: step.outcome.seat.epoch, displaced: step.outcome.displaced };
     return step;
+  }
+
+  /** The seat says that it was claimed again: whoever ends it tells that first. */
+  #marked(step: SharedStep): SharedStep {
+    const { recovered } = this.#claimed;
+    const { row, outcome } = step;
+    if (recovered === undefined || outcome.kind !== 'seated' || !outcome.isNew) return step;
+    const seat = { ...outcome.seat, recovered };
+    const seats = row.seats.map((other) => (other === outcome.seat ? seat : other));
+    return { row: { ...row, seats }, outcome: { ...outcome, seat } };
   }
 
   /** What was tried is not what another has, and something has come after it. */

@@ -1,6 +1,6 @@
 /** The end of one session in what all members share; it can be told again, and finds what it did. Source: cluster.md. */
 import { reduceShared, type SharedEvent } from '../device/shared-connection.ts';
-import type { ConnectionKind, SharedConnection } from '../domain/cluster.ts';
+import type { ConnectionKind, Seat, SharedConnection } from '../domain/cluster.ts';
 import type { DeviceId, SessionId } from '../domain/ids.ts';
 import type { ChangedRow, DeviceRows } from './device-rows.ts';
 
@@ -16,11 +16,13 @@ export interface EndedSession {
   readonly isRepeat: boolean;
 }
 
+export type EndedSeat = Pick<Seat, 'epoch'> & Partial<Pick<Seat, 'member' | 'recovered'>>;
+
 export class SeatEnd {
   readonly #rows: DeviceRows;
   readonly #ended: EndedSession;
-  /** Of the seat that was struck off by what may hold. */
-  #triedEpoch: number | null = null;
+  /** Struck off by what may hold. */
+  #tried: Seat | null = null;
   #mayHold: boolean;
 
   constructor(rows: DeviceRows, ended: EndedSession) {
@@ -29,29 +31,29 @@ export class SeatEnd {
     this.#mayHold = ended.isRepeat;
   }
 
-  /** The epoch of the seat it had; null: it had none, and its end was told or is none. Rejects like a change of a row. */
-  async settle(): Promise<number | null> {
+  /** The seat it had, as far as it is known; null: it had none, and its end was told or is none. Rejects like a change of a row. */
+  async settle(): Promise<EndedSeat | null> {
     const { deviceId, connection, session, atMs, heartbeatAt } = this.#ended;
     const event: SharedEvent = { kind: 'ended', session, atMs, heartbeatAt };
     let changed: ChangedRow;
     try {
       changed = await this.#rows.change(deviceId, connection, (row) => {
         const step = reduceShared(connection, row, event);
-        if (step.outcome.kind === 'left') this.#triedEpoch = step.outcome.seat.epoch;
+        if (step.outcome.kind === 'left') this.#tried = step.outcome.seat;
         return step;
       });
     } catch (error) {
-      this.#mayHold ||= this.#triedEpoch !== null;
+      this.#mayHold ||= this.#tried !== null;
       throw error;
     }
-    if (changed.outcome.kind === 'left') return changed.outcome.seat.epoch;
+    if (changed.outcome.kind === 'left') return changed.outcome.seat;
     return this.#mayHold ? this.#found(changed.row) : null;
   }
 
   /** The row says that a session ended at this very time: it was this one, and its event may not have been told. */
-  #found(row: SharedConnection): number | null {
+  #found(row: SharedConnection): EndedSeat | null {
     if (row.lastOfflineAt !== Math.floor(this.#ended.atMs / 1000)) return null;
-    if (this.#triedEpoch !== null) return this.#triedEpoch;
-    return row.seats.length === 0 ? row.epoch : null;
+    if (this.#tried !== null) return this.#tried;
+    return row.seats.length === 0 ? { epoch: row.epoch } : null;
   }
 }

@@ -139,7 +139,8 @@ export class UnixLink {
   #broken(fault: string | null): void {
     this.#stream = null;
     const { clock, log } = this.#house;
-    if (this.#stage === 'up') log.warn({ member: this.member, fault }, 'the connection to a member broke');
+    if (this.#stage === 'up' && fault !== null)
+      log.warn({ member: this.member, fault }, 'the connection to a member broke');
     if (this.#stage === 'refused' || this.#stage === 'gone') return;
     this.#asks.failAll((id) => (this.#queue.has(id) ? null : 'unanswered'));
     this.#stage = 'dialling';

@@ -75,8 +75,7 @@ export class UnixPeers implements Peers {
     await chmod(this.#house.directory, 0o700);
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      // A worker of node:cluster would have the primary listen for it.
-      this.#server.listen({ path, exclusive: true }, () => {
+      this.#server.listen({ path }, () => {
         this.#server.off('error', reject);
         this.#server.on('error', (error) =>
           this.#house.log.error({ error: error.message }, 'the socket of this member'),

@@ -12,6 +12,7 @@
  *
  * Source: events.md; decisions.md, Wakeup.
  */
+import type { MemberId } from '../domain/cluster.ts';
 import type { RequestId, SessionId } from '../domain/ids.ts';
 import { wakeupResetGraceMs, wakeupResetMsMax, wakeupToOnlineMsMax } from '../domain/limits.ts';
 import type { WakeCause } from '../domain/signal.ts';
@@ -29,6 +30,8 @@ interface Writing {
   readonly kind: 'writing';
   readonly request: WakeupRequest;
   readonly sleepEpoch: number;
+  /** Of this machine; null: alone. */
+  readonly watcher: MemberId | null;
   /** The device's signal was online when the write began. */
   readonly isOnline: boolean;
   readonly begunMs: number;
@@ -75,7 +78,7 @@ export interface WakeupStep {
   readonly saves: readonly WakeupSave[];
 }
 
-/** A wakeup found in the store at a start: how long it has waited is known by the wall clock alone. */
+/** A wakeup found in the store, of a process that is gone: how long it has waited is known by the wall clock alone. */
 export function resumeWakeup(
   requestId: RequestId,
   record: WakeupRecord,

@@ -2,6 +2,7 @@
  * What is kept of a wakeup at each turn of its life, and what backends are told with it. When a turn is taken is
  * the machine's to say (wakeup-outcome.ts). Source: events.md, The log and Reading.
  */
+import type { MemberId } from '../domain/cluster.ts';
 import type { EventDraft } from '../domain/events.ts';
 import type { RequestId } from '../domain/ids.ts';
 import type { WakeupRecord, WakeupRequest } from '../domain/wakeup.ts';
@@ -16,6 +17,8 @@ export interface WakeupSave {
 export interface WakeupWrite {
   readonly request: WakeupRequest;
   readonly sleepEpoch: number;
+  /** Null: alone. */
+  readonly watcher: MemberId | null;
   /** Wall milliseconds. */
   readonly begunAtMs: number;
 }
@@ -88,7 +91,7 @@ export function ranOutSave(
 }
 
 function firstRecord(
-  { request, sleepEpoch, begunAtMs }: WakeupWrite,
+  { request, sleepEpoch, watcher, begunAtMs }: WakeupWrite,
   status: 'accepted' | 'unknown',
   acceptedAtMs: number | null,
 ): WakeupRecord {
@@ -106,5 +109,6 @@ function firstRecord(
     sleepEpoch,
     isCallersId,
     bodySha256,
+    watcher,
   };
 }

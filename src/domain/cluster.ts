@@ -1,6 +1,6 @@
 /** Several processes or nodes that are one server. Source: cluster.md. */
 import type { ConnectionTimes } from './connectivity.ts';
-import type { SessionId } from './ids.ts';
+import type { EventId, SessionId } from './ids.ts';
 
 /**
  * One life of one process: a member that starts again is another. `<node>/<process>@<incarnation>`; the process is 0 on a
@@ -19,6 +19,20 @@ export interface Seat {
   readonly epoch: number;
   /** Wall milliseconds: of two claims of one seat the later login wins. */
   readonly loginAtMs: number;
+  /** It was claimed again, and its member may have died before it told so. */
+  readonly recovered?: MarkedEvent | undefined;
+}
+
+/** An event that goes with a change of a row: whoever finds it untold tells it, and by its id it is told once. */
+export interface MarkedEvent {
+  readonly id: EventId;
+  /** Wall milliseconds. */
+  readonly atMs: number;
+}
+
+/** The end of a lost member's seat, which the member that ended it may not have told. */
+export interface BuriedSeat extends MarkedEvent {
+  readonly seat: Seat;
 }
 
 /**
@@ -30,6 +44,8 @@ export interface SharedConnection extends ConnectionTimes {
   readonly epoch: number;
   /** Oldest epoch first. */
   readonly seats: readonly Seat[];
+  /** The last ones, `buriedSeatsMax` at most, oldest first. */
+  readonly buried?: readonly BuriedSeat[] | undefined;
 }
 
 export interface DeviceRow {

@@ -236,6 +236,8 @@ export const hmacBatchBytesMax = 256 * 1024;
 
 /** Several members. Source: cluster.md. Nodes that a device may sleep at; the login of one more takes the oldest's seat. */
 export const sleepSeatsMax = 3;
+/** Ends of a lost member's sessions that a device's row keeps, each connection its own, for whoever has to tell them again. */
+export const buriedSeatsMax = 3;
 /** How often a member renews its lease, and for how long it counts without. */
 export const leaseRenewMs = 3000;
 export const leaseLostMs = 10_000;
@@ -248,6 +250,9 @@ export const wakeupAnswerMsMax = 2500;
 export const ownerQueryMsMax = 1000;
 /** An owner that nobody answers for, though its lease lives, is asked once more after this. */
 export const ownerRetryMs = 75;
+/** A wakeup that nobody knows is sought again so often, for so long: what was answered just now is not written yet. */
+export const wakeupRecallEveryMs = 25;
+export const wakeupRecallMsMax = 250;
 /** Wakeups of other members that are known by the caller's own id; the oldest is forgotten first. */
 export const acceptedElsewhereMax = 200_000;
 /** A message's acknowledgement comes within `messageAckMsMax`; its way there and back has this beside it. */
@@ -286,6 +291,10 @@ export const processRestartMsMin = 500;
 export const processRestartMsMax = 30_000;
 /** What one that is told to stop has beside the deadline of its drain; then it is killed. */
 export const processStopMsMax = 20_000;
+/** Connections to the sleep port that wait to be handed to one process; beyond it others get them, and when all are full they are reset. */
+export const sleepHandsMax = 2048;
+/** Those that the kernel may hold for us; it takes the smaller of this and its own limit. */
+export const sleepAcceptBacklog = 32_768;
 /** A spare is not prepared sooner: what has just begun to serve needs the machine more. */
 export const processSpareDelayMs = 2000;
 /** What a member that is asked for its metrics or its state may take; then it is left out, and said to be silent. */

@@ -1,4 +1,5 @@
 /** A wakeup as the house speaks of it. Source: API doc, Endpoint 2; decisions.md, Wakeup and Repeats. */
+import type { MemberId } from './cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from './ids.ts';
 import type { WakeCause } from './signal.ts';
 import type { CustomData } from './sleep.ts';
@@ -55,4 +56,6 @@ export interface WakeupRecord {
   readonly isCallersId: boolean;
   /** Lowercase hex SHA-256 of the request body. */
   readonly bodySha256: string;
+  /** Who had its packet written, and saves its outcome unless it is gone; null: there is one process, or was when it was begun. */
+  readonly watcher: MemberId | null;
 }

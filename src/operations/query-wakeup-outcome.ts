@@ -5,11 +5,12 @@
  */
 import type { Cancel, Clock } from '../base/clock.ts';
 import { fail, succeed, type Outcome } from '../base/outcome.ts';
+import { pause } from '../base/pause.ts';
 import { settlesWithin } from '../base/settles-within.ts';
 import type { WakeupWatch } from '../actor/wakeup-watch.ts';
 import { refusal, type Refusal, type WakeupOutcomeCode } from '../domain/codes.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../domain/ids.ts';
-import { wakeupOutcomeCommitMsMax } from '../domain/limits.ts';
+import { wakeupOutcomeCommitMsMax, wakeupRecallEveryMs, wakeupRecallMsMax } from '../domain/limits.ts';
 import type { WakeupRecord } from '../domain/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { WakeupRecords } from '../ports/wakeup-records.ts';
@@ -55,12 +56,25 @@ export function queryWakeupOutcome(
 
 /** A value when it is in this store. Rejects with SharedStateAway. */
 function findRecord(
-  { wakeupRecords, cluster }: WakeupOutcomeHouse,
-  { appId, requestId }: WakeupOutcomeCall,
+  house: WakeupOutcomeHouse,
+  call: WakeupOutcomeCall,
 ): WakeupRecord | null | Promise<WakeupRecord | null> {
-  const record = wakeupRecords.find(appId, requestId);
-  if (record !== null || cluster === null) return record;
-  return cluster.recallWakeup(appId, requestId, wakeupOutcomeCommitMsMax);
+  const record = house.wakeupRecords.find(call.appId, call.requestId);
+  return record === null && house.cluster !== null ? recall(house.clock, house.cluster, call) : record;
+}
+
+/** What another member has accepted a moment ago may be on its way to what all share. Rejects with SharedStateAway. */
+async function recall(
+  clock: Clock,
+  cluster: ClusterHouse,
+  { appId, requestId }: WakeupOutcomeCall,
+): Promise<WakeupRecord | null> {
+  const endMs = clock.monotonicMs() + wakeupRecallMsMax;
+  for (;;) {
+    const record = await cluster.recallWakeup(appId, requestId, wakeupOutcomeCommitMsMax);
+    if (record !== null || clock.monotonicMs() >= endMs) return record;
+    await pause(clock, wakeupRecallEveryMs);
+  }
 }
 
 async function answerRecalled(

@@ -3,7 +3,7 @@
  * reached. Deadlines nest: what is left after the owner's own is for finding it. Source: cluster.md, the failure table.
  */
 import { fail, succeed } from '../base/outcome.ts';
-import type { Clock } from '../base/clock.ts';
+import { pause } from '../base/pause.ts';
 import { refusal } from '../domain/codes.ts';
 import { ownerRetryMs, ownerWakeMsMax, wakeupAnswerMsMax } from '../domain/limits.ts';
 import type { PeerFailure } from '../domain/peer.ts';
@@ -83,10 +83,4 @@ function answerOf(house: WakeupHouse, result: Attempt): WakeupAnswer {
     default:
       return result;
   }
-}
-
-function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.after(ms, resolve);
-  });
 }

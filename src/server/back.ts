@@ -59,6 +59,7 @@ export class Back {
     this.writer = new RegistryWriter(tables, registry, this.#written);
     this.refresh = new RegistryRefresh({
       directory,
+      mode: tables.environment.mode,
       registry,
       signingKeys,
       log,

@@ -5,6 +5,7 @@ import { reportWake } from '../operations/report-wake.ts';
 import { SignalListener } from '../signal-gateway/listener.ts';
 import { SleepListener } from '../sleep-gateway/listener.ts';
 import type { House } from './house.ts';
+import type { ProcessPlace } from './process-company.ts';
 import { signalGatewaySettings, sleepGatewaySettings } from './room-settings.ts';
 import type { Settings } from './settings-schema.ts';
 import { formatListenAddress } from './settings-values.ts';
@@ -16,8 +17,8 @@ export interface DeviceDoors {
   readonly signal: SignalListener;
 }
 
-/** `sharesPorts`: other processes of this server listen there, too. Throws when TLS is asked for and its files are not in order. */
-export function composeDeviceDoors(house: House, sharesPorts: boolean): DeviceDoors {
+/** `place`: among other processes of this server; null: nobody else has these ports. Throws when TLS is asked for and its files are not in order. */
+export function composeDeviceDoors(house: House, place: ProcessPlace | null): DeviceDoors {
   const { settings, clock, log, metrics: telemetry, records } = house;
   const common = { clock, log, telemetry };
   const admission = {
@@ -28,16 +29,14 @@ export function composeDeviceDoors(house: House, sharesPorts: boolean): DeviceDo
     },
     isOverloaded: () => records.isOverloaded(),
   };
-  const sleep: SleepListener = new SleepListener(
-    { ...sleepGatewaySettings(settings), sharesPort: sharesPorts },
-    {
-      ...common,
-      sessions: sleepSessions(admission),
-      otherSockets: () => signal.socketCount,
-    },
-  );
+  const sleep: SleepListener = new SleepListener(sleepGatewaySettings(settings), {
+    ...common,
+    sessions: sleepSessions(admission),
+    otherSockets: () => signal.socketCount,
+    isHanded: place !== null,
+  });
   const signal: SignalListener = new SignalListener(
-    { ...signalGatewaySettings(settings), sharesPort: sharesPorts },
+    { ...signalGatewaySettings(settings), sharesPort: place !== null },
     {
       ...common,
       sessions: signalSessions(admission),
@@ -45,6 +44,7 @@ export function composeDeviceDoors(house: House, sharesPorts: boolean): DeviceDo
       otherSockets: () => sleep.socketCount,
     },
   );
+  place?.sleepPort(sleep);
   return { sleep, signal };
 }
 

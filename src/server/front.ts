@@ -9,13 +9,14 @@ import { expelEverybody } from '../operations/expel-device.ts';
 import { composeApi, type Api, type ApiCalls } from './api.ts';
 import { composeDeviceDoors, type DeviceDoors } from './doors.ts';
 import type { House } from './house.ts';
+import type { ProcessPlace } from './process-company.ts';
 import { formatListenAddress } from './settings-values.ts';
 
 export interface FrontParts {
   /** Asked when it begins to listen. */
   readonly calls: () => ApiCalls;
-  /** Other processes of this server listen on the same ports. */
-  readonly sharesPorts: boolean;
+  /** Among other processes of this server, behind the same ports; null: nobody else has them. */
+  readonly place: ProcessPlace | null;
 }
 
 export class Front {
@@ -32,13 +33,13 @@ export class Front {
     this.#house = house;
     this.#parts = parts;
     this.#saver = new HeartbeatSaver(house.directory);
-    this.doors = composeDeviceDoors(house, parts.sharesPorts);
+    this.doors = composeDeviceDoors(house, parts.place);
   }
 
   /** Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. */
   async listen(others: Promise<unknown>): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
     const { settings, clock } = this.#house;
-    const { calls, sharesPorts } = this.#parts;
+    const { calls, place } = this.#parts;
     this.#api = await composeApi(settings, { ...this.#house, calls: calls() });
     await this.doors.sleep.listen();
     await this.doors.signal.listen();
@@ -46,7 +47,7 @@ export class Front {
     this.#stopSaving = this.#saver.start(clock);
     this.#apiListener = new ApiListener(this.#api.pipeline);
     const { host, port } = settings.api.listen;
-    const apiPort = await this.#apiListener.listen(host, port, sharesPorts);
+    const apiPort = await this.#apiListener.listen(host, port, place !== null);
     return {
       api: formatListenAddress({ host, port: apiPort }),
       sleep: formatListenAddress(this.doors.sleep.address),

@@ -78,7 +78,7 @@ interface HouseFrame {
 /** What is there when somebody asks another member, not before. */
 export interface HouseParts {
   readonly registry: RegistryReader;
-  directory(): DeviceDirectory;
+  readonly directory: () => DeviceDirectory;
   /** An event of this process is where all see it. */
   readonly onEvent: (type: EventType) => void;
 }
@@ -113,7 +113,8 @@ export function composeHouse(settings: Settings, store: Store, frame: HouseFrame
   const sleepRecords = frame.claimed(records.sleep, 'sleep');
   const signalRecords = frame.claimed(records.signal, 'signal');
   const directory: DeviceDirectory = new DeviceDirectory({ sleepRecords, signalRecords, node });
-  const watch = new WakeupWatch({ clock, records: records.wakeups, telemetry: metrics });
+  const self = shared?.member ?? outboxOf;
+  const watch = new WakeupWatch({ clock, records: records.wakeups, telemetry: metrics, self });
   directory.follow(watch);
   const known = { settings, clock, log, node, readiness, signingKeys, registry, records, tokenKeys };
   return {

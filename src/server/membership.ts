@@ -53,8 +53,6 @@ export interface Membership {
   readonly role: ServerRole;
   /** Null: no others, or they share the store. */
   readonly nodes: NodeTies | null;
-  /** None of the others was there before this one started. */
-  readonly isFirst: boolean;
   /** For the records; null: this process writes its store alone. */
   readonly shared: SharedParts | null;
   /** Of records that are open; null: alone. */
@@ -79,7 +77,6 @@ export interface MembershipView {
 export class AloneMembership implements Membership {
   readonly role = 'alone';
   readonly nodes = null;
-  readonly isFirst = true;
   readonly shared = null;
 
   cluster(): null {

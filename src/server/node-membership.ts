@@ -42,7 +42,6 @@ export interface NodeFrame {
 export class NodeMembership implements Membership, NodeTies {
   readonly role = 'alone';
   readonly nodes = this;
-  readonly isFirst = true;
   readonly shared = null;
   readonly outboxOf: MemberId;
   readonly #link: NatsLink;
@@ -124,7 +123,9 @@ export class NodeMembership implements Membership, NodeTies {
     const homes = there(this.#homes);
     const { directory, bridges, keys } = calls;
     return {
-      ...{ directory, bridges, keys },
+      directory,
+      bridges,
+      keys,
       homes: {
         homeOf: (deviceId) => homes.homeOf(deviceId),
         issueAt: (member, order, waitMs) =>

@@ -62,7 +62,10 @@ export class NodeShares {
     const { outbox, mirror, events } = records;
     assert(outbox !== null && mirror !== null, 'a node has an outbox and a mirror');
     this.members = new NatsMembers({
-      ...{ link, clock, log, self },
+      link,
+      clock,
+      log,
+      self,
       status: () => late.status(),
       bury: (member) => this.#bury(member, late),
       reclaim: () => void this.ownership.reclaim(),
@@ -75,11 +78,19 @@ export class NodeShares {
     this.calls = new CallVault({ shelf: new NatsShelf(link, 'calls'), clock, log });
     this.#wakeups = new WakeupVault({ shelf: new NatsShelf(link, 'wakeups'), clock, log });
     this.log = new NodeLog({
-      ...{ link, clock, log, events, mirror },
+      link,
+      clock,
+      log,
+      events,
+      mirror,
       saw: (event) => this.ownership.noticed(event),
     });
     this.ownership = new Ownership({
-      ...{ link, clock, log, self, outbox },
+      link,
+      clock,
+      log,
+      self,
+      outbox,
       node: parts.node,
       random: Math.random,
       rows: new NatsBucket(link, 'rows', clock),

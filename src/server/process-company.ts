@@ -2,6 +2,7 @@
  * A process among the others of its server: how it reaches them, whom the supervisor says to be there, and what it
  * does for those that are gone. Source: cluster.md, Several processes on one machine.
  */
+import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { UnixPeers } from '../cluster/unix-peers.ts';
 import type { MemberId } from '../domain/cluster.ts';
@@ -10,12 +11,20 @@ import type { PeerHost } from '../ports/peers.ts';
 import type { ProcessCompanyFacts, ProcessFacts, ProcessReport, ProcessTask } from './process-messages.ts';
 import type { SharedParts } from './records.ts';
 
+/** A port whose connections the supervisor accepts. */
+export interface HandedPort {
+  take(socket: Socket): void;
+  readonly socketCount: number;
+}
+
 /** What one process is told, and whom it can tell. */
 export interface ProcessPlace {
   readonly task: ProcessTask;
   /** Whenever it changes, and now. One follows. */
   follow(told: (company: ProcessCompanyFacts) => void): void;
   report(report: ProcessReport): void;
+  /** Who takes connections to the sleep port, and counts those it has. One does. */
+  sleepPort(port: HandedPort): void;
 }
 
 export class ProcessCompany {

@@ -1,40 +1,35 @@
 /**
- * Processes as node:cluster forks them: the same program once more, with the same arguments and environment, so that
- * it finds the same settings. A connection to the sleep port is accepted by the supervisor and handed to them in turn,
- * which is what spreads devices evenly; everything else they listen on themselves. Source: cluster.md, Several processes on one machine.
+ * Processes as the supervisor forks them: the same program once more, with the same arguments and environment, so that
+ * it finds the same settings. Over the channel that Node gives to a child go what they say to each other and the
+ * connections to the sleep port. Source: cluster.md, Several processes on one machine.
  */
-import cluster, { type Worker } from 'node:cluster';
+import { fork, type ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 import type { ProcessFork, ProcessOrder, ProcessReport } from './process-messages.ts';
 
-/** `program`: the file to run; `args`: its arguments. Called once. */
-export function prepareForks(program: string, args: readonly string[]): void {
-  cluster.schedulingPolicy = cluster.SCHED_RR;
-  cluster.setupPrimary({ exec: program, args: [...args], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+/** `program`: the file to run; `args`: its arguments. Throws when the machine has no process to give. */
+export function forkProcess(program: string, args: readonly string[]): ProcessFork {
+  return new ChildFork(fork(program, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
 }
 
-/** Throws when the machine has no process to give. */
-export function forkProcess(): ProcessFork {
-  return new ClusterFork(cluster.fork());
-}
-
-class ClusterFork implements ProcessFork {
+class ChildFork implements ProcessFork {
   readonly pid: number | null;
   readonly ended: Promise<string>;
-  readonly #worker: Worker;
+  readonly #child: ChildProcess;
   /** What it is to be told when it listens; null: it does. */
   #waiting: ProcessOrder[] | null = [];
   /** What it said before anybody listened. */
   readonly #unheard: ProcessReport[] = [];
   #told: (report: ProcessReport) => void = (report) => void this.#unheard.push(report);
 
-  constructor(worker: Worker) {
-    this.#worker = worker;
-    this.pid = worker.process.pid ?? null;
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.pid = child.pid ?? null;
     this.ended = new Promise((resolve) => {
-      worker.on('error', (error) => resolve(error.message));
-      worker.on('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+      child.on('error', (error) => resolve(error.message));
+      child.on('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
     });
-    worker.on('message', (report: ProcessReport) => {
+    child.on('message', (report: ProcessReport) => {
       if (report.kind === 'loaded') this.#loaded();
       else this.#told(report);
     });
@@ -47,9 +42,17 @@ class ClusterFork implements ProcessFork {
 
   order(order: ProcessOrder): void {
     if (this.#waiting !== null) return void this.#waiting.push(order);
-    if (!this.#worker.isConnected()) return;
+    if (!this.#child.connected) return;
     // It may be gone before it is written: its end is told by itself.
-    this.#worker.send(order, () => undefined);
+    this.#child.send(order, () => undefined);
+  }
+
+  hand(socket: Socket, sent: () => void): void {
+    if (!this.#child.connected) return;
+    const order: ProcessOrder = { kind: 'sleep-connection' };
+    this.#child.send(order, socket, undefined, (error) => {
+      if (error === null) sent();
+    });
   }
 
   #loaded(): void {
@@ -59,6 +62,6 @@ class ClusterFork implements ProcessFork {
   }
 
   kill(): void {
-    this.#worker.process.kill('SIGKILL');
+    this.#child.kill('SIGKILL');
   }
 }

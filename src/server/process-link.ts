@@ -2,7 +2,7 @@
  * A process's end of the channel to its supervisor. Its orders come here and nowhere else: signals, which whoever
  * stops a service sends to all of its processes, are the supervisor's affair. Source: cluster.md, Several processes on one machine.
  */
-import cluster from 'node:cluster';
+import type { Socket } from 'node:net';
 import type { ProcessCompanyFacts, ProcessOrder, ProcessReport, ProcessTask } from './process-messages.ts';
 
 export interface ProcessOrders {
@@ -11,6 +11,10 @@ export interface ProcessOrders {
   company(company: ProcessCompanyFacts): void;
   reload(): void;
   stop(): void;
+  /** A connection to the sleep port, just accepted. */
+  sleepConnection(socket: Socket): void;
+  /** Of the sleep port, now. */
+  sleepConnections(): number;
   /** The supervisor is gone, and nobody else will tell it anything. */
   alone(): void;
 }
@@ -20,12 +24,16 @@ const supervisorsSignals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
 /** Call it once, as soon as orders can be followed: until then they wait. */
 export function followSupervisor(orders: ProcessOrders): void {
   for (const signal of supervisorsSignals) process.on(signal, () => undefined);
-  process.on('message', (order: ProcessOrder) => obey(order, orders));
-  // Before Node does, which would end the process where it stands.
-  cluster.worker?.on('disconnect', () => {
-    if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
-    orders.alone();
+  let sleepTaken = 0;
+  process.on('message', (order: ProcessOrder, socket: Socket | undefined) => {
+    if (order.kind === 'sleep-connection') {
+      sleepTaken += 1;
+      if (socket !== undefined) orders.sleepConnection(socket);
+    } else if (order.kind === 'beat')
+      reportToSupervisor({ kind: 'beat', sleepConnections: orders.sleepConnections(), sleepTaken });
+    else obey(order, orders);
   });
+  process.on('disconnect', () => orders.alone());
   reportToSupervisor({ kind: 'loaded' });
 }
 
@@ -35,14 +43,14 @@ export function reportToSupervisor(report: ProcessReport, sent: () => void = () 
   else sent();
 }
 
-function obey(order: ProcessOrder, orders: ProcessOrders): void {
+type Plain = Exclude<ProcessOrder, { kind: 'beat' | 'sleep-connection' }>;
+
+function obey(order: Plain, orders: ProcessOrders): void {
   switch (order.kind) {
     case 'begin':
       return orders.begin(order.task, order.company);
     case 'company':
       return orders.company(order.company);
-    case 'beat':
-      return reportToSupervisor({ kind: 'beat' });
     case 'reload':
       return orders.reload();
     case 'stop':

@@ -1,9 +1,10 @@
 /**
- * What the keeper does for processes that are gone: their sessions end as lost with their node, once, whenever
- * one is. One round at a time; a round that the store refuses is done again. Source: cluster.md, Several processes on one machine.
+ * What the keeper does for processes that are gone: their sessions end as lost with their node, once, and their
+ * wakeups are watched here from then on, whenever one is. One round at a time; a round that the store refuses is done again. Source: cluster.md, Several processes on one machine.
  */
 import { assert } from '../base/assert.ts';
 import type { Cancel } from '../base/clock.ts';
+import { recallLoggedSessions } from '../actor/logged-sessions.ts';
 import type { MemberId } from '../domain/cluster.ts';
 import type { House } from './house.ts';
 import type { ProcessCompany } from './process-company.ts';
@@ -24,14 +25,18 @@ export class ProcessLosses {
     this.#living = company.members;
   }
 
-  /** Resolves when what is open of those that are gone now has ended, and that is committed. Rejects when the store cannot be read. */
+  /** Resolves when what is open of those that are gone now has ended, and that is committed, and their wakeups are taken up. Rejects when the store cannot be read. */
   async endAll(): Promise<void> {
-    const { records, clock, log } = this.#house;
+    const { records, watch, clock, log } = this.#house;
     assert(records.shared !== null, 'several processes share their records');
     const gone = (member: MemberId): boolean => this.#company.isGone(member);
     const sessions = await records.shared.closeSessionsOf(gone, clock.wallMs());
     if (sessions > 0)
       log.warn({ sessions, reason: 'node_lost' }, 'sessions that lost processes left open are ended');
+    // What they committed last is seen behind this.
+    records.shared.refresh();
+    const wakeups = watch.resume(gone, (deviceId) => recallLoggedSessions(records.events, watch, deviceId));
+    if (wakeups > 0) log.info({ wakeups }, 'wakeups that lost processes awaited are watched on');
   }
 
   /** From now on. */

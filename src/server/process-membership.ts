@@ -20,7 +20,6 @@ import { callsAtKeeper } from './roles-calls.ts';
 export class ProcessMembership implements Membership {
   readonly role: ProcessRole;
   readonly nodes = null;
-  readonly isFirst: boolean;
   readonly shared: SharedParts;
   readonly #company: ProcessCompany;
   readonly #life: OwnLife;
@@ -35,7 +34,6 @@ export class ProcessMembership implements Membership {
     const { role, member, process } = place.task;
     this.role = role;
     this.#company = new ProcessCompany(place, { clock, log });
-    this.isFirst = this.#company.members.every((one) => one === member);
     this.shared = this.#company.shared(node);
     this.#life = { member, process, startedAtMs: clock.wallMs() };
   }

@@ -2,6 +2,7 @@
  * What the supervisor and its processes say to each other, over the channel that Node gives to a child. Nobody else
  * can speak there, so nothing of it is checked. Source: cluster.md, Several processes on one machine.
  */
+import type { Socket } from 'node:net';
 import type { MemberId } from '../domain/cluster.ts';
 import type { ListenAddress } from './settings-values.ts';
 
@@ -56,6 +57,8 @@ export type ProcessOrder =
   /** To be answered by the same. */
   | { readonly kind: 'beat' }
   | { readonly kind: 'reload' }
+  /** It comes with a connection to the sleep port, unless that has ended on the way. */
+  | { readonly kind: 'sleep-connection' }
   /** Drain, flush, end. */
   | { readonly kind: 'stop' };
 
@@ -66,7 +69,8 @@ export type ProcessReport =
   | { readonly kind: 'ready'; readonly listeners: Readonly<Partial<Record<ListenerName, string>>> }
   /** It cannot start, for a reason that is a sentence for the operator. It ends. */
   | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'beat' }
+  /** `sleepConnections` that it has, of all that it was ever handed, `sleepTaken`. */
+  | { readonly kind: 'beat'; readonly sleepConnections: number; readonly sleepTaken: number }
   /** An operator wants the workers to be restarted one after the other. */
   | { readonly kind: 'restart-workers' };
 
@@ -79,6 +83,8 @@ export interface ProcessFork {
   onReport(told: (report: ProcessReport) => void): void;
   /** What is said before it listens reaches it when it does. Nothing happens when it is gone. */
   order(order: ProcessOrder): void;
+  /** `sent`: it is on its way, and its end is the process's affair. Never called when the process is gone before that. */
+  hand(socket: Socket, sent: () => void): void;
   /** Ends it where it stands, also when it is stopped. */
   kill(): void;
 }

@@ -47,7 +47,7 @@ function listening({ host, port }: ListenAddress): Promise<Server> {
   const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port, exclusive: true }, () => resolve(server));
+    server.listen({ host, port }, () => resolve(server));
   });
 }
 

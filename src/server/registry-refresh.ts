@@ -5,12 +5,15 @@
 import type { Log } from '../ports/log.ts';
 import type { UploadRoute } from '../ops/admin-route.ts';
 import type { SigningKeyCache } from '../tgv1/signing-key.ts';
+import type { EnvironmentMode } from '../store/environment.ts';
 import { importInWorker } from '../store/import-in-worker.ts';
 import type { ImportRequest, ImportResult } from '../store/registry-import-messages.ts';
 import type { RegistryStore } from '../store/registry-store.ts';
 
 export interface RefreshHouse {
   readonly directory: string;
+  /** In which this process has the store open. */
+  readonly mode: EnvironmentMode;
   readonly registry: RegistryStore;
   readonly signingKeys: SigningKeyCache;
   readonly log: Log;
@@ -20,6 +23,7 @@ export interface RefreshHouse {
 
 export class RegistryRefresh {
   readonly #directory: string;
+  readonly #mode: EnvironmentMode;
   readonly #registry: RegistryStore;
   readonly #signingKeys: SigningKeyCache;
   readonly #log: Log;
@@ -28,6 +32,7 @@ export class RegistryRefresh {
 
   constructor(house: RefreshHouse) {
     this.#directory = house.directory;
+    this.#mode = house.mode;
     this.#registry = house.registry;
     this.#signingKeys = house.signingKeys;
     this.#log = house.log;
@@ -36,7 +41,7 @@ export class RegistryRefresh {
 
   /** Never rejects: the outcome is in the result, and in the log. */
   async import(request: ImportRequest, onProgress?: (entries: number) => void): Promise<ImportResult> {
-    const result = await importInWorker(this.#directory, request, onProgress);
+    const result = await importInWorker(this.#directory, request, onProgress, this.#mode);
     this.#registry.purge();
     this.#signingKeys.purgeAll();
     this.#changed();

@@ -2,6 +2,7 @@
  * Who issues calls, for the API of a process: itself, or, of several processes, the keeper, which has the bridges and
  * the media process. While the keeper is being started again it is waited for. Source: cluster.md, Several processes on one machine.
  */
+import { pause } from '../base/pause.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import { CallDirectory } from '../actor/call-directory.ts';
 import type { CallOrder } from '../domain/call.ts';
@@ -10,6 +11,8 @@ import type { IssuingHomes } from '../operations/issue-call-credentials.ts';
 import type { ApiCalls } from './api.ts';
 import type { House } from './house.ts';
 import type { ProcessCompany } from './process-company.ts';
+
+const keeperRetryMs = 50;
 
 type Asked = Outcome<PeerAnswer<'issue-call'>, PeerFailure>;
 
@@ -37,5 +40,7 @@ async function issueAtKeeper(
     if (keeper === null || leftMs <= 0) return fail('nobody');
     const asked = await company.peers.ask<'issue-call'>(keeper, { kind: 'issue-call', order }, leftMs);
     if (asked.ok || asked.error === 'unanswered') return asked;
+    // It is not known to be gone yet.
+    await pause(clock, keeperRetryMs);
   }
 }

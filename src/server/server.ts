@@ -130,7 +130,9 @@ class Server implements RunningServer {
     const { directory: dataDirectory, registry: tables } = store;
     this.#back = hasBack(membership.role)
       ? new Back(this.#house, {
-          ...{ dataDirectory, tables, startMedia },
+          dataDirectory,
+          tables,
+          startMedia,
           ...view,
           fetchCall: nodes?.fetchCall,
           registryWritten: nodes === null ? undefined : () => nodes.registryWritten(),
@@ -165,8 +167,8 @@ class Server implements RunningServer {
     if (this.#back !== null) await this.#openBack(this.#back);
     await this.#membership.open(this.#house, this.#parts);
     await this.#membership.endLost(this.#house);
-    // Of several processes the keeper takes up what none of them watches: at a start of them all.
-    if (this.#back !== null && this.#membership.isFirst) watch.resume();
+    // Of several processes the keeper has taken up what none of them watches.
+    if (this.#membership.role === 'alone') watch.resume();
     this.#stopWatching = watch.start();
     const media = this.#back?.startCalls() ?? Promise.resolve('');
     media.catch(() => undefined);

@@ -3,7 +3,7 @@
  * One that dies is followed at once, by the same number and another member; one that dies soon after its start has its
  * follower wait. Source: cluster.md, Several processes on one machine.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
+import type { Cancel } from '../base/clock.ts';
 import { settlesWithin } from '../base/settles-within.ts';
 import {
   processRestartMsMax,
@@ -11,42 +11,12 @@ import {
   processSilentBeatsMax,
   processStartBeatsMax,
 } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
-import type {
-  ListenerName,
-  ProcessCompanyFacts,
-  ProcessFacts,
-  ProcessFork,
-  ProcessReport,
-  ProcessState,
-  ProcessTask,
-} from './process-messages.ts';
-
-export interface SlotHouse {
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Throws when the machine has no process to give. */
-  fork(): ProcessFork;
-  /** For another life. */
-  task(): ProcessTask;
-  company(): ProcessCompanyFacts;
-  /** Told of every change of its facts. */
-  changed(): void;
-  wantsRestartOfWorkers(): void;
-}
+import type { ListenerName, ProcessFacts, ProcessFork, ProcessReport } from './process-messages.ts';
+import type { Life, SlotHouse } from './supervisor-life.ts';
+import { SleepHands } from './supervisor-sleep-hands.ts';
 
 /** One that lived so long died of something else than its start. */
 const soundMs = 5000;
-
-interface Life {
-  readonly fork: ProcessFork;
-  readonly task: ProcessTask;
-  readonly startedMs: number;
-  state: Exclude<ProcessState, 'down'>;
-  beatsUnanswered: number;
-  /** Why it says that it cannot start. */
-  fault: string | null;
-}
 
 export class SupervisorSlot {
   readonly #house: SlotHouse;
@@ -84,13 +54,19 @@ export class SupervisorSlot {
     return this.#life?.fork ?? null;
   }
 
+  /** Who takes sleep connections here: one at most. */
+  get takers(): readonly SleepHands[] {
+    return this.#life?.state === 'up' ? [this.#life.hands] : [];
+  }
+
   /** Resolves when it is up; rejects, with a sentence, when it ends before. */
   start(): Promise<void> {
     const { clock } = this.#house;
     const fork = this.#house.fork();
     const task = this.#house.task();
     const startedMs = clock.monotonicMs();
-    const life: Life = { fork, task, startedMs, state: 'starting', beatsUnanswered: 0, fault: null };
+    const hands = new SleepHands(fork);
+    const life: Life = { fork, hands, task, startedMs, state: 'starting', beatsUnanswered: 0, fault: null };
     this.#life = life;
     fork.order({ kind: 'begin', task, company: this.#house.company() });
     return new Promise((resolve, reject) => {
@@ -130,6 +106,7 @@ export class SupervisorSlot {
 
   async #drain(life: Life, stopMsMax: number): Promise<void> {
     life.state = 'draining';
+    this.#giveBack(life);
     this.#house.changed();
     life.fork.order({ kind: 'stop' });
     if (await settlesWithin(this.#house.clock, stopMsMax, life.fork.ended)) return;
@@ -144,6 +121,7 @@ export class SupervisorSlot {
         return;
       case 'beat':
         life.beatsUnanswered = 0;
+        life.hands.told(report);
         return;
       case 'failed':
         life.fault = report.reason;
@@ -169,8 +147,13 @@ export class SupervisorSlot {
 
   #ended(life: Life, how: string): void {
     this.#life = null;
+    this.#giveBack(life);
     if (this.#isHeld && !this.#isStopping) this.#followUp(life, how);
     this.#house.changed();
+  }
+
+  #giveBack({ hands }: Life): void {
+    for (const socket of hands.takeBack()) this.#house.given(socket);
   }
 
   #followUp(life: Life, how: string): void {

@@ -15,6 +15,8 @@ import {
   type ProcessFork,
   type ProcessTask,
 } from './process-messages.ts';
+import type { SleepHands } from './supervisor-sleep-hands.ts';
+import type { SupervisorSleepPort } from './supervisor-sleep-port.ts';
 import { SupervisorSlot } from './supervisor-slot.ts';
 import { SupervisorSpare } from './supervisor-spare.ts';
 
@@ -31,13 +33,18 @@ export interface SupervisorHouse {
   readonly stopMsMax: number;
   /** Throws when the machine has no process to give. */
   fork(): ProcessFork;
+  /** For connections to be spread over `workers`. */
+  openSleepPort(workers: () => readonly SleepHands[]): SleepPort;
 }
+
+export type SleepPort = Pick<SupervisorSleepPort, 'listen' | 'give' | 'report' | 'close'>;
 
 export class Supervisor {
   readonly #house: SupervisorHouse;
   readonly #spare: SupervisorSpare;
   readonly #keeper: SupervisorSlot;
   readonly #workers: readonly SupervisorSlot[];
+  readonly #sleepPort: SleepPort;
   #stopBeating: Cancel = () => undefined;
   #isStopping = false;
   #isRestarting = false;
@@ -45,6 +52,7 @@ export class Supervisor {
   constructor(house: SupervisorHouse) {
     this.#house = house;
     this.#spare = new SupervisorSpare(house);
+    this.#sleepPort = house.openSleepPort(() => this.#workers.flatMap(({ takers }) => takers));
     this.#keeper = this.#slot(keeperNumber);
     this.#workers = Array.from({ length: house.workers }, (_, index) => this.#slot(keeperNumber + 1 + index));
   }
@@ -55,6 +63,7 @@ export class Supervisor {
     try {
       await this.#keeper.start();
       if (!this.#isStopping) await Promise.all(this.#workers.map((worker) => worker.start()));
+      if (!this.#isStopping) await this.#sleepPort.listen(this.#house.listeners.sleep);
     } catch (error) {
       await this.stop();
       throw error;
@@ -85,6 +94,7 @@ export class Supervisor {
   async stop(): Promise<void> {
     const { stopMsMax } = this.#house;
     this.#isStopping = true;
+    this.#sleepPort.close();
     this.#spare.close();
     this.#tell();
     await Promise.all(this.#workers.map((worker) => worker.stop(stopMsMax)));
@@ -112,6 +122,7 @@ export class Supervisor {
         task: () => this.#task(process, role),
         company: () => this.#company(),
         changed: () => this.#tell(),
+        given: (socket) => this.#sleepPort.give(socket),
         wantsRestartOfWorkers: () => void this.restartWorkers(),
       },
     );
@@ -136,5 +147,6 @@ export class Supervisor {
 
   #beat(): void {
     for (const slot of this.#slots) slot.beat();
+    this.#sleepPort.report();
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The sleep port: accepts connections, starts their handshakes, turns the two deadline wheels, and at the end
+ * The sleep port: accepts connections, or is handed them where several processes have one port, starts their handshakes, turns the two deadline wheels, and at the end
  * drains. It knows how many there are; what each does is its own. Source: sleep-wire.md; running.md, Stopping.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { assert } from '../base/assert.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { DeadlineWheel } from '../base/deadline-wheel.ts';
-import { descriptorsReserved, handshakeSocketsReserved } from '../domain/limits.ts';
+import { descriptorsReserved, handshakeSocketsReserved, sleepAcceptBacklog } from '../domain/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { SleepSessions } from '../ports/sleep-sessions.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
@@ -20,9 +20,12 @@ import { readSecureContext } from './tls-files.ts';
 
 /** Half a second: a deadline is noticed within two ticks, so within the 2 s it may be late, with room to spare. */
 const tickMs = 500;
-/** Connections the kernel may hold for us; it takes the smaller of this and its own limit. */
-const acceptBacklog = 32_768;
 const failureReportMs = 1000;
+
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
 
 export interface SleepListenerHouse {
   readonly clock: Clock;
@@ -31,14 +34,18 @@ export interface SleepListenerHouse {
   readonly log: Log;
   /** Descriptors that other listeners' devices hold: with the sessions here they stay below the process's limit. */
   otherSockets?(): number;
+  /** Another process accepts connections at the address, and they come by `take`. */
+  readonly isHanded?: boolean;
 }
 
 export class SleepListener {
   readonly #gatehouse: Gatehouse;
-  readonly #server: Server;
+  /** Null: connections are handed over. */
+  readonly #server: Server | null;
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #otherSockets: () => number;
-  #address: { readonly host: string; readonly port: number } | null = null;
+  #address: ListenAddress | null = null;
+  #isOpen = false;
   #stopTurning: Cancel | null = null;
   #failureReportedMs = -Infinity;
 
@@ -58,7 +65,7 @@ export class SleepListener {
       secureContext: readSecureContext(settings.tls),
       reportAdmitFailure: (error) => this.#reportAdmitFailure(error),
     };
-    this.#server = this.#createServer();
+    this.#server = house.isHanded === true ? null : this.#createServer();
   }
 
   /** Resolves when connections are accepted; rejects when the address cannot be had. */
@@ -69,20 +76,35 @@ export class SleepListener {
         { maxSessions, asked: settings.maxSessions },
         'the open files limit bounds the sleep sessions',
       );
+    const { host, port } = settings;
+    const open = (address: ListenAddress): void => {
+      this.#address = address;
+      this.#isOpen = true;
+      this.#stopTurning = clock.every(tickMs, () => this.#turn());
+    };
+    const server = this.#server;
+    if (server === null) return Promise.resolve(open({ host, port }));
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen({ host: settings.host, port: settings.port, backlog: acceptBacklog }, () => {
-        this.#server.off('error', reject);
-        this.#address = addressOf(this.#server);
-        this.#stopTurning = clock.every(tickMs, () => this.#turn());
-        this.#server.on('error', (error) => log.error({ error: error.message }, 'the sleep listener failed'));
+      server.once('error', reject);
+      server.listen({ host, port, backlog: sleepAcceptBacklog }, () => {
+        server.off('error', reject);
+        open(addressOf(server));
+        server.on('error', (error) => log.error({ error: error.message }, 'the sleep listener failed'));
         resolve();
       });
     });
   }
 
+  /** A connection that another process has accepted, and nobody has read. */
+  take(socket: Socket): void {
+    const { telemetry } = this.#gatehouse;
+    if (this.#isOpen && this.socketCount < this.#connectionsMax) return this.#accept(socket);
+    if (this.#isOpen) telemetry.sleepLogin('busy');
+    socket.destroy();
+  }
+
   /** The real one, also when port 0 was asked for. Once it listens; it stays what it was when it does no longer. */
-  get address(): { readonly host: string; readonly port: number } {
+  get address(): ListenAddress {
     assert(this.#address !== null, 'a listener has an address once it listens');
     return this.#address;
   }
@@ -119,7 +141,8 @@ export class SleepListener {
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
     const { admission, arrivals, sleepers, clock } = this.#gatehouse;
-    this.#server.close();
+    this.#isOpen = false;
+    this.#server?.close();
     admission.close();
     for (const arrival of arrivals.pick(Infinity)) arrival.turnAway();
     return drain(sleepers, clock, ratePerSecond, deadlineMs, (sleeper) => sleeper.end('drain'));
@@ -137,29 +160,24 @@ export class SleepListener {
   /** Closes every socket that is left, telling nobody, and resolves when the port is free. */
   close(): Promise<void> {
     const { admission, arrivals, sleepers } = this.#gatehouse;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#isOpen = false;
+    const server = this.#server;
+    const closed = server && new Promise<void>((resolve) => server.close(() => resolve()));
     admission.close();
     for (const connection of [...arrivals.pick(Infinity), ...sleepers.pick(Infinity)]) connection.drop();
     this.#stopTurning?.();
-    return closed;
+    return closed ?? Promise.resolve();
   }
 
   #createServer(): Server {
-    const { settings, maxSessions, telemetry } = this.#gatehouse;
+    const { maxSessions, telemetry } = this.#gatehouse;
     const server = createServer({ noDelay: true, keepAlive: false }, (socket) => this.#accept(socket));
-    if (settings.sharesPort === true) return server;
     server.maxConnections = maxSessions + handshakeSocketsReserved;
     server.on('drop', () => telemetry.sleepLogin('busy'));
     return server;
   }
 
   #accept(socket: Socket): void {
-    const { settings, telemetry } = this.#gatehouse;
-    if (settings.sharesPort === true && this.socketCount >= this.#connectionsMax) {
-      telemetry.sleepLogin('busy');
-      socket.destroy();
-      return;
-    }
     new Handshake(socket, this.#gatehouse).start();
   }
 
@@ -167,7 +185,7 @@ export class SleepListener {
     const nowMs = this.#gatehouse.clock.monotonicMs();
     this.#gatehouse.arrivals.turn(nowMs);
     this.#gatehouse.sleepers.turn(nowMs);
-    if (this.#gatehouse.settings.sharesPort !== true) this.#server.maxConnections = this.#connectionsMax;
+    if (this.#server !== null) this.#server.maxConnections = this.#connectionsMax;
   }
 
   #reportAdmitFailure(error: unknown): void {
@@ -178,7 +196,7 @@ export class SleepListener {
   }
 }
 
-function addressOf(server: Server): { readonly host: string; readonly port: number } {
+function addressOf(server: Server): ListenAddress {
   const address = server.address();
   assert(address !== null && typeof address === 'object', 'a listener has an address while it listens');
   return { host: address.address, port: address.port };

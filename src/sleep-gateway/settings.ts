@@ -4,8 +4,6 @@ export interface SleepGatewaySettings {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
-  /** Connections are accepted elsewhere and handed over: one that is refused here would be offered again and again. */
-  readonly sharesPort?: boolean;
   /** Sessions at once; the process's limit of open files may lower it. */
   readonly maxSessions: number;
   readonly acceptsPerSecond: number;

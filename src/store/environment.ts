@@ -10,15 +10,22 @@
  *
  * Where several processes write a file, the disk has each commit before the next begins, without `overlappingSync`: with
  * it, a process that is killed while it waits for the disk takes the right to write from others for good.
+ *
+ * A process that only looks on can put commits out of order (CommitOrder): each transaction checks that it is in order.
  */
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Packr } from 'msgpackr';
+import type { Cancel } from '../base/clock.ts';
+import { SystemClock } from '../base/system-clock.ts';
 import { CommitOrder } from './commit-order.ts';
+import { restoreOrderMs, storeReadersMax } from './store-limits.ts';
 
 export type Table<Row> = Database<Row, Buffer>;
 
 /** `shared`: other processes write it too, and open it so. */
 export type EnvironmentMode = 'write' | 'shared' | 'read-only';
+
+const clock = new SystemClock();
 
 const outOfOrder = Symbol('out of order');
 
@@ -40,22 +47,27 @@ export interface Sight {
 
 export class Environment {
   readonly #root: RootDatabase<unknown, Buffer>;
+  readonly mode: EnvironmentMode;
   readonly #path: string;
-  /** Null: no other process writes the file. */
+  /** Null: read-only. */
   #order: CommitOrder | null = null;
   /** Transactions: told of one that ends when the file is closed, the package would throw where nobody catches. */
   readonly #underWay = new Set<Promise<unknown>>();
+  /** While a transaction is under way. */
+  #stopRestoring: Cancel | null = null;
   /** Nothing may be read any more: the package would reset a transaction that is gone. */
   #isClosing = false;
 
   /** Makes the file where there is none, unless read-only. Throws what LMDB throws. */
   constructor(path: string, mode: EnvironmentMode) {
     this.#path = path;
-    if (mode !== 'shared') {
-      this.#root = open({ ...environmentOptions, path, readOnly: mode === 'read-only' });
+    this.mode = mode;
+    const options = { ...environmentOptions, path, maxReaders: storeReadersMax };
+    if (mode === 'read-only') {
+      this.#root = open({ ...options, readOnly: true });
       return;
     }
-    this.#root = open({ ...environmentOptions, path, overlappingSync: false });
+    this.#root = open(mode === 'shared' ? { ...options, overlappingSync: false } : options);
     this.#order = new CommitOrder(this.#root, path);
     // Of those who write already, none has to meet what this one has put out of order.
     this.transactionSync(() => undefined);
@@ -79,18 +91,10 @@ export class Environment {
   /**
    * Puts and removes of `write` are committed together, or the promise rejects and none of them is there. It resolves
    * when the disk has them. `sight` is told before that, in the first turn of the loop in which they are visible, and
-   * so proof against `kill -9`: the writer thread wakes the loop then. A shared file has a transaction of its own for
-   * it, in which `write` is called.
+   * so proof against `kill -9`: the writer thread wakes the loop then. `write` is called in a transaction, and once.
    */
-  async batch(write: () => void, sight: Sight | null = null): Promise<void> {
-    if (this.#order !== null) return this.transaction(write, sight);
-    const commit = settle(this.#root.batch(write));
-    const look = sight === null ? null : this.#lookForIt(sight);
-    try {
-      await commit;
-    } finally {
-      stopLooking(look);
-    }
+  batch(write: () => void, sight: Sight | null = null): Promise<void> {
+    return this.transaction(write, sight);
   }
 
   /** An immediate without a claim on the loop runs in every turn there is, and makes none. */
@@ -132,11 +136,18 @@ export class Environment {
 
   async #tracked<Result>(commit: Promise<Result>): Promise<Result> {
     this.#underWay.add(commit);
+    this.#stopRestoring ??= clock.every(restoreOrderMs, () => this.#order?.restore());
     try {
       return await commit;
     } finally {
       this.#underWay.delete(commit);
+      if (this.#underWay.size === 0) this.#restNow();
     }
+  }
+
+  #restNow(): void {
+    this.#stopRestoring?.();
+    this.#stopRestoring = null;
   }
 
   /** Blocks this thread until it is on disk. When `act` throws, nothing has changed. */

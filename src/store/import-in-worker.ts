@@ -3,21 +3,23 @@
  * see the registry as it was until the import is committed; afterwards the caller purges its caches.
  */
 import { startModuleWorker } from '../base/module-worker.ts';
+import type { EnvironmentMode } from './environment.ts';
 import type { ImportMessage, ImportRequest, ImportResult, ImportTask } from './registry-import-messages.ts';
 
 /** Directories whose import is under way: a second one would wait for the first holding a thread. */
 const importing = new Set<string>();
 
-/** Resolves when it is committed or nothing has changed; never rejects. One at a time for each store. */
+/** `mode` is the store's. Resolves when it is committed or nothing has changed; never rejects. One at a time for each store. */
 export async function importInWorker(
   directory: string,
   request: ImportRequest,
   onProgress: (entries: number) => void = () => undefined,
+  mode: EnvironmentMode = 'write',
 ): Promise<ImportResult> {
   if (importing.has(directory)) return failed(request.file, 'is not imported: another import is under way');
   importing.add(directory);
   try {
-    return await runWorker({ directory, request }, onProgress);
+    return await runWorker({ directory, mode, request }, onProgress);
   } catch (error) {
     return failed(request.file, `is not imported: ${(error as Error).message}`);
   } finally {

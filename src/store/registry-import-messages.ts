@@ -1,4 +1,5 @@
 /** What an import is asked, what it answers, and all that crosses to its worker thread and back. */
+import type { EnvironmentMode } from './environment.ts';
 import type { KindName } from './registry-kinds.ts';
 
 export interface ImportRequest {
@@ -37,6 +38,8 @@ export type ImportResult =
 /** To the worker, as its data. */
 export interface ImportTask {
   readonly directory: string;
+  /** The one in which the server has the store open. */
+  readonly mode: EnvironmentMode;
   readonly request: ImportRequest;
 }
 

@@ -7,10 +7,10 @@ import { RegistryTables } from './registry-tables.ts';
 
 const port = parentPort;
 assert(port !== null, 'an import worker runs in a thread');
-const { directory, request } = workerData as ImportTask;
+const { directory, mode, request } = workerData as ImportTask;
 const send = (message: ImportMessage): void => port.postMessage(message);
 
-const tables = new RegistryTables(directory, 'write');
+const tables = new RegistryTables(directory, mode);
 try {
   const result = importRegistry(tables, request, (entries) => send({ kind: 'progress', entries }));
   send({ kind: 'result', result });

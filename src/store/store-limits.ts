@@ -35,6 +35,10 @@ export const bridgesKnownMax = 100_000;
 export const commitWritesMax = 500;
 /** A store that refused a commit is asked again after this. */
 export const commitRetryMs = 1000;
+/** A commit that takes longer is asked whether it waits for an order that somebody has disturbed. */
+export const restoreOrderMs = 250;
+/** Readers of a file, in all processes: room for 64 of them with two threads each and several reads at once. Full: no more is opened. */
+export const storeReadersMax = 1024;
 /** Turns of the loop that a journal in demand lets pass between two commits. */
 export const turnsBetweenMax = 8;
 /**

@@ -1,4 +1,5 @@
 /** The rows of known wakeups. Rows of the first release end with the hash and mean a settled acceptance. */
+import type { MemberId } from '../domain/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../domain/ids.ts';
 import type { WakeCause } from '../domain/signal.ts';
 import type { WakeupRecord, WakeupStatus } from '../domain/wakeup.ts';
@@ -18,6 +19,7 @@ export type WakeupRow = readonly [
   cause?: string | null,
   sleepEpoch?: number,
   isCallersId?: boolean,
+  watcher?: string | null,
 ];
 
 export interface WakeupTables {
@@ -43,6 +45,7 @@ export function encodeWakeup(record: WakeupRecord): WakeupRow {
     record.cause,
     record.sleepEpoch,
     record.isCallersId,
+    record.watcher,
   ];
 }
 
@@ -60,6 +63,7 @@ export function decodeWakeup(row: WakeupRow): WakeupRecord {
     cause: (row[9] ?? null) as WakeCause | null,
     sleepEpoch: row[10] ?? 0,
     isCallersId: row[11] ?? true,
+    watcher: (row[12] ?? null) as MemberId | null,
   };
 }
 

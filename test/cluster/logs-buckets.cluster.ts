@@ -128,6 +128,7 @@ test('a wakeup that one node has kept is found by another, by its application an
     sleepEpoch: 3,
     isCallersId: true,
     bodySha256: 'a'.repeat(64),
+    watcher: null,
   };
   const [app, request] = ['app' as ApplicationId, 'request / 1' as RequestId];
   await one?.put(app, request, record);

@@ -298,6 +298,42 @@ test('a node that is told to stop says so, and its devices go on elsewhere', asy
   );
 });
 
+test('an owner that was killed a moment ago: its record is told, a wakeup is tried once more and is 50301', async (t) => {
+  const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b'] });
+  const [a, b] = [site.node(0), site.node(1)];
+  const deviceId = siteDevice(1);
+  (await a.module(deviceId)).closed.catch(() => undefined);
+  (await a.controller(deviceId)).closed.catch(() => undefined);
+  await until(() => b.api.connectivity(deviceId), isOnline, 5000);
+  await a.kill();
+  const startedMs = performance.now();
+  const woken = await wake(b, deviceId);
+  assert.equal(woken.json.code, 50301, woken.text);
+  const tookMs = performance.now() - startedMs;
+  assert.ok(tookMs >= 75 && tookMs < 1800, `after ${tookMs} ms`);
+  assert.ok(isOnline(await b.api.connectivity(deviceId)), 'the record is told while the lease lives');
+});
+
+test('the owner and NATS are stopped: a query is 50401 after 2 s, and no wakeup is said to be done', async (t) => {
+  const nats = await startNats(t);
+  const site = await ClusterSite.start(t, { nats: [nats], nodes: ['a', 'b'] });
+  const [a, b] = [site.node(0), site.node(1)];
+  const deviceId = siteDevice(1);
+  const controller = await a.controller(deviceId);
+  await until(() => b.api.connectivity(deviceId), isOnline, 5000);
+  a.pause();
+  nats.pause();
+  const startedMs = performance.now();
+  const [query, woken] = await Promise.all([b.api.connectivity(deviceId), wake(b, deviceId)]);
+  const tookMs = performance.now() - startedMs;
+  assert.equal(query.json.code, 50401, query.text);
+  assert.ok(tookMs >= 1900 && tookMs < 2700, `after ${tookMs} ms`);
+  assert.ok(hasCode(50301, 50402)(woken), woken.text);
+  a.resume();
+  nats.resume();
+  await controller.close();
+});
+
 /** Of each device from 1, without a gap or a repeat, in the order of the log. */
 function checkSeqs(log: readonly ToldEvent[]): void {
   const seqs = new Map<string, number>();

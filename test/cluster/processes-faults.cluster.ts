@@ -8,6 +8,7 @@ import type { ApiClient } from '../support/api-client.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
 import { siteAppId, siteDevice } from '../support/cluster-site.ts';
 import { EventReader } from '../support/event-reader.ts';
+import { processGone } from '../support/process-life.ts';
 import { receiverSecret, WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
@@ -126,6 +127,28 @@ describe('a process that dies', { timeout: 180_000 }, () => {
     await modules[0]?.close();
     await receiver.until(4 + 4 + 1);
     assert.deepEqual(await Promise.all(modules.slice(1).map(isHungUp)), [false, false, false]);
+  });
+
+  test('leaves what it was waiting for to the keeper: a login elsewhere completes its wakeup', async (t) => {
+    const site = await ProcessSite.start(t, 2);
+    const reader = await EventReader.fromNow(site.api());
+    await site.module(0);
+    await site.committed(0);
+    const woken = await site.wake(site.api(), 0);
+    assert.equal(woken.status, 202, woken.text);
+    await reader.until(({ type }) => type === 'device.wakeup.accepted');
+    const owner = (await site.members()).find((member) => member.sleep_sessions === 1);
+    assert.ok(typeof owner?.pid === 'number');
+    process.kill(owner.pid, 'SIGKILL');
+    await processGone(owner.pid);
+    const controller = await site.controller(0);
+    // The connection of the first may have broken with the process.
+    const told = await new EventReader(site.api()).until(({ type }) => type === 'device.wakeup.completed');
+    assert.deepEqual(
+      told.map(({ type }) => type).filter((type) => type.startsWith('device.wakeup')),
+      ['device.wakeup.accepted', 'device.wakeup.completed'],
+    );
+    await controller.close();
   });
 
   test('and is the supervisor takes all with it, and the next start takes over', async (t) => {

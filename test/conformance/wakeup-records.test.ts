@@ -39,6 +39,7 @@ const accepted: WakeupRecord = {
   sleepEpoch: 7,
   isCallersId: false,
   bodySha256: '0f'.repeat(32),
+  watcher: null,
 };
 const completed: WakeupRecord = {
   ...accepted,

@@ -330,6 +330,7 @@ const awaitedWakeup: WakeupRecord = {
   sleepEpoch: 1,
   isCallersId: true,
   bodySha256: '00'.repeat(32),
+  watcher: null,
 };
 
 const faults: readonly {

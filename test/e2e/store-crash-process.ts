@@ -56,6 +56,7 @@ for (let number = 0; ; number++) {
       sleepEpoch: number + 1,
       isCallersId: true,
       bodySha256: '0f'.repeat(32),
+      watcher: null,
     },
     {
       type: 'device.wakeup.accepted',

@@ -58,6 +58,9 @@ export class ClusterScene {
   #signatures = 0;
   #sessions = 0;
 
+  /** What members have accepted is not written to what all share yet. */
+  isBehind = false;
+
   /** As many members as nodes are named; two of one name are two processes of a node. */
   constructor(nodes: readonly string[] = ['n1', 'n2', 'n3']) {
     this.members = nodes.map((node, place) => new ClusterMember(this, node, place));
@@ -113,6 +116,7 @@ export class ClusterScene {
 
   recall(appId: ApplicationId, requestId: RequestId): Promise<WakeupRecord | null> {
     if (this.shared.fault !== null) return Promise.reject(new SharedStateAway('nobody is there'));
+    if (this.isBehind) return Promise.resolve(null);
     const records = this.members.map(({ wakeupRecords }) => wakeupRecords.find(appId, requestId));
     return Promise.resolve(records.find((record) => record !== null) ?? null);
   }

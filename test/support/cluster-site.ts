@@ -10,6 +10,7 @@ import { SystemClock } from '../../src/base/system-clock.ts';
 import { SignalController } from '../../src/cli/signal-controller.ts';
 import { SleepingModule } from '../../src/cli/sleeping-module.ts';
 import { ApiClient, type ApiAnswer } from './api-client.ts';
+import { runCli } from './cli-process.ts';
 import { NatsRelay } from './nats-relay.ts';
 import type { NatsServer } from './nats-server.ts';
 import { startServerProcess, type ServerProcess } from './server-process.ts';
@@ -39,15 +40,24 @@ export interface SiteOptions {
 
 export class SiteNode {
   readonly name: string;
+  /** Of its data. */
+  readonly directory: string;
   readonly relay: NatsRelay | null;
   readonly #t: Ending;
   readonly #overrides: readonly string[];
   #server: ServerProcess | null = null;
   #api: ApiClient | null = null;
 
-  constructor(t: Ending, name: string, overrides: readonly string[], relay: NatsRelay | null) {
+  constructor(
+    t: Ending,
+    name: string,
+    directory: string,
+    overrides: readonly string[],
+    relay: NatsRelay | null,
+  ) {
     this.#t = t;
     this.name = name;
+    this.directory = directory;
     this.#overrides = overrides;
     this.relay = relay;
     t.after(() => this.#api?.close());
@@ -67,6 +77,19 @@ export class SiteNode {
   get api(): ApiClient {
     assert.ok(this.#api !== null, 'a node has an API once it is started');
     return this.#api;
+  }
+
+  /** What `reveille` says of it, or to it; fails unless the exit code is 0. */
+  async cli(...command: readonly string[]): Promise<string> {
+    const { exitCode, stdout, stderr } = await runCli([...command, '--data-dir', this.directory]);
+    assert.equal(exitCode, 0, `${command.join(' ')}: ${stderr}`);
+    return stdout;
+  }
+
+  /** As `/readyz` tells it. */
+  async readiness(): Promise<{ readonly status: number; readonly text: string }> {
+    const response = await fetch(`http://127.0.0.1:${this.server.ports.ops}/readyz`);
+    return { status: response.status, text: await response.text() };
   }
 
   /** Resolves when it is gone. */
@@ -114,37 +137,47 @@ export class SiteNode {
 }
 
 export class ClusterSite {
-  readonly nodes: readonly SiteNode[];
+  readonly nodes: SiteNode[] = [];
+  readonly #t: Ending;
+  readonly #directory: string;
+  readonly #options: SiteOptions;
 
-  private constructor(nodes: readonly SiteNode[]) {
-    this.nodes = nodes;
+  private constructor(t: Ending, directory: string, options: SiteOptions) {
+    this.#t = t;
+    this.#directory = directory;
+    this.#options = options;
   }
 
   static async start(t: Ending, options: SiteOptions): Promise<ClusterSite> {
     const directory = temporaryDirectory(t);
-    const file = join(directory, 'registry.json');
-    await writeFile(file, JSON.stringify(registryOf(options)));
-    const nodes: SiteNode[] = [];
-    for (const name of options.nodes) {
-      const relay = options.relayed === true ? await NatsRelay.open(t, firstOf(options.nats).port) : null;
-      const url = relay?.url ?? options.nats.map((server) => server.url).join(',');
-      const overrides = [
-        `cluster.nats_url=${url}`,
-        `cluster.node_name=${name}`,
-        `cluster.replicas=${options.nats.length}`,
-        `data.dir=${join(directory, name)}`,
-        `registry.file=${file}`,
-        'auth.verification=inline',
-        'wakeup.device_per_second=1000',
-        'wakeup.application_per_second=100000',
-        ...(options.overrides ?? []),
-      ];
-      nodes.push(new SiteNode(t, name, overrides, relay));
-    }
-    const site = new ClusterSite(nodes);
+    await writeFile(join(directory, 'registry.json'), JSON.stringify(registryOf(options)));
+    const site = new ClusterSite(t, directory, options);
     // The first brings the registry in; the others mirror it.
-    for (const node of nodes) await node.start();
+    for (const name of options.nodes) await site.add(name);
     return site;
+  }
+
+  /** One more node, started. */
+  async add(name: string, more: readonly string[] = []): Promise<SiteNode> {
+    const { nats, relayed = false, overrides = [] } = this.#options;
+    const relay = relayed ? await NatsRelay.open(this.#t, firstOf(nats).port) : null;
+    const directory = join(this.#directory, name);
+    const settings = [
+      `cluster.nats_url=${relay?.url ?? nats.map((server) => server.url).join(',')}`,
+      `cluster.node_name=${name}`,
+      `cluster.replicas=${nats.length}`,
+      `data.dir=${directory}`,
+      `registry.file=${join(this.#directory, 'registry.json')}`,
+      'auth.verification=inline',
+      'wakeup.device_per_second=1000',
+      'wakeup.application_per_second=100000',
+      ...overrides,
+      ...more,
+    ];
+    const node = new SiteNode(this.#t, name, directory, settings, relay);
+    this.nodes.push(node);
+    await node.start();
+    return node;
   }
 
   node(index: number): SiteNode {

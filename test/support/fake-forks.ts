@@ -1,4 +1,5 @@
 /** Processes that a test starts for a supervisor, speaks for and kills; time is the test's. */
+import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type {
   ProcessCompanyFacts,
@@ -8,6 +9,7 @@ import type {
   ProcessTask,
 } from '../../src/server/process-messages.ts';
 import { Supervisor } from '../../src/server/supervisor.ts';
+import { SupervisorSleepPort } from '../../src/server/supervisor-sleep-port.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 
@@ -18,6 +20,11 @@ export class FakeFork implements ProcessFork {
   /** Answers beats, and stops when it is told to. */
   isSound = true;
   wasKilled = false;
+  /** At once. */
+  takesSockets = true;
+  readonly handed: Socket[] = [];
+  sleepConnections = 0;
+  #takes: () => void = () => undefined;
   #end: (how: string) => void = () => undefined;
   readonly #unheard: ProcessReport[] = [];
   #told: (report: ProcessReport) => void = (report) => void this.#unheard.push(report);
@@ -32,10 +39,22 @@ export class FakeFork implements ProcessFork {
     for (const report of this.#unheard.splice(0)) told(report);
   }
 
+  hand(socket: Socket, sent: () => void): void {
+    this.handed.push(socket);
+    if (this.takesSockets) sent();
+    else this.#takes = sent;
+  }
+
+  /** The connection on its way is there. */
+  taken(): void {
+    this.#takes();
+  }
+
   order(order: ProcessOrder): void {
     this.orders.push(order);
     if (!this.isSound) return;
-    if (order.kind === 'beat') this.report({ kind: 'beat' });
+    if (order.kind === 'beat')
+      this.report({ kind: 'beat', sleepConnections: this.sleepConnections, sleepTaken: this.handed.length });
     if (order.kind === 'stop') this.die('exit code 0');
   }
 
@@ -91,6 +110,28 @@ export class FakeFork implements ProcessFork {
   }
 }
 
+/** Accepts what a test gives it. */
+export class FakeSleepPort extends SupervisorSleepPort {
+  isListening = false;
+
+  override listen(): Promise<void> {
+    this.isListening = true;
+    return Promise.resolve();
+  }
+
+  override close(): void {
+    this.isListening = false;
+  }
+}
+
+export class FakeSocket {
+  wasReset = false;
+
+  resetAndDestroy(): void {
+    this.wasReset = true;
+  }
+}
+
 export const stopMsMax = 50_000;
 
 const port = (number: number) => ({ host: '127.0.0.1', port: number });
@@ -106,12 +147,15 @@ export class SupervisorScene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   readonly forks: FakeFork[] = [];
+  /** A port that is the test's. */
+  readonly sleepPort: FakeSleepPort;
   readonly supervisor: Supervisor;
   /** Thrown by the next forks. */
   noProcess: Error | null = null;
 
   constructor(workers: number) {
     const { clock, log } = this;
+    let opened: FakeSleepPort | null = null;
     this.supervisor = new Supervisor({
       clock,
       log,
@@ -121,7 +165,10 @@ export class SupervisorScene {
       listeners,
       stopMsMax,
       fork: () => this.#fork(),
+      openSleepPort: (workers) => (opened = new FakeSleepPort(log, workers)),
     });
+    if (opened === null) throw new Error('a supervisor has a sleep port');
+    this.sleepPort = opened;
   }
 
   /** All up. */

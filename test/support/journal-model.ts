@@ -140,6 +140,7 @@ function wakeupOf(deviceId: DeviceId, number: number, isAwaited: boolean): Wakeu
     sleepEpoch: number,
     isCallersId: true,
     bodySha256: '0f'.repeat(32),
+    watcher: null,
   };
 }
 

@@ -46,6 +46,7 @@ const record: WakeupRecord = {
   sleepEpoch: 3,
   isCallersId: true,
   bodySha256: '0f'.repeat(32),
+  watcher: null,
 };
 
 export function outboxEventOf(draft: EventDraft): OutboxEvent {

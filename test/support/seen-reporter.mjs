@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url';
 
 /** @param {AsyncIterable<{ type: string, data: { file?: string, name?: string, skip?: unknown } }>} source */
+// oxlint-disable-next-line import/no-default-export -- the form in which the runner takes a reporter
 export default async function* seenReporter(source) {
   const seen = new Set();
   let passed = 0;

@@ -97,6 +97,7 @@ export const storedWakeup: StoredWakeup = {
     sleepEpoch: 7,
     isCallersId: true,
     bodySha256: 'a1'.repeat(32),
+    watcher: memberOne,
   },
 };
 

@@ -2,6 +2,7 @@
 import type { Cancel } from '../../src/base/clock.ts';
 import { DeviceDirectory } from '../../src/actor/device-directory.ts';
 import { WakeupWatch } from '../../src/actor/wakeup-watch.ts';
+import type { MemberId } from '../../src/domain/cluster.ts';
 import type { EventDraft } from '../../src/domain/events.ts';
 import type { ApplicationId, ProductId, RequestId, SessionId } from '../../src/domain/ids.ts';
 import type { SignalEndReason } from '../../src/domain/signal.ts';
@@ -31,6 +32,8 @@ export interface SceneLimits {
   readonly applicationBurst?: number;
   readonly deviceBurst?: number;
   readonly watchedMax?: number;
+  /** The process that watches; left out: the only one. */
+  readonly self?: MemberId;
 }
 
 export class WakeupScene {
@@ -71,6 +74,11 @@ export class WakeupScene {
     this.house = this.#newHouse();
     this.watch.resume();
     this.#stop = this.watch.start();
+  }
+
+  /** The process dies, and none follows. */
+  die(): void {
+    this.#stop();
   }
 
   sleep(wakeMode: WakeMode = 'custom'): this {
@@ -163,7 +171,9 @@ export class WakeupScene {
   }
 
   #newWatch(): WakeupWatch {
-    return new WakeupWatch(this, this.#limits.watchedMax);
+    const { clock, records, telemetry } = this;
+    const { self = null, watchedMax } = this.#limits;
+    return new WakeupWatch({ clock, records, telemetry, self }, watchedMax);
   }
 
   #newDirectory(): DeviceDirectory {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
+import { WakeupWatch } from '../../../src/actor/wakeup-watch.ts';
+import type { MemberId } from '../../../src/domain/cluster.ts';
 import type { DeviceId, RequestId, SessionId } from '../../../src/domain/ids.ts';
 import { wakeupsReportableMax } from '../../../src/domain/limits.ts';
 import { otherApp, testApp, testDevice } from '../../support/fakes.ts';
@@ -443,4 +445,65 @@ test('one timer serves them all', async () => {
   const scene = await woken('a');
   await wake(scene, 'b');
   assert.equal(scene.clock.pendingTimers, 1);
+});
+
+describe('a wakeup whose watcher is gone', () => {
+  const gone = 'n1/1@gone' as MemberId;
+  const keeper = 'n1/0@keeper' as MemberId;
+  const isGone = (watcher: MemberId): boolean => watcher === gone;
+
+  /** Begun by another process, which died; and the watch of the one that goes on. */
+  async function orphaned(): Promise<{ scene: WakeupScene; watch: WakeupWatch }> {
+    const scene = new WakeupScene({ self: gone }).sleep();
+    await wake(scene, 'r-1');
+    scene.die();
+    const { clock, records, telemetry } = scene;
+    const watch = new WakeupWatch({ clock, records, telemetry, self: keeper });
+    watch.start();
+    return { scene, watch };
+  }
+
+  test('is taken up once, and that of one that lives is left to it', async () => {
+    const { scene, watch } = await orphaned();
+    assert.equal(scene.record('r-1')?.watcher, gone);
+    assert.equal(
+      watch.resume(() => false),
+      0,
+    );
+    assert.equal(watch.resume(isGone), 1);
+    assert.equal(watch.resume(isGone), 0);
+  });
+
+  test('is completed by a login elsewhere, and backends are told once', async () => {
+    const { scene, watch } = await orphaned();
+    watch.resume(isGone);
+    scene.clock.advance(2000);
+    watch.toldOf(testDevice, { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() });
+    scene.clock.advance(70_000);
+    assert.equal(statusOf(scene), 'completed');
+    assert.equal(scene.record('r-1')?.wokeAfterMs, 2000);
+    assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
+  });
+
+  test('is completed by a login that came before it was taken up', async () => {
+    const { scene, watch } = await orphaned();
+    scene.clock.advance(3000);
+    const login = { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() } as const;
+    scene.clock.advance(1000);
+    watch.resume(isGone, (deviceId) => watch.toldOf(deviceId, login));
+    assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
+    assert.equal(scene.record('r-1')?.wokeAfterMs, 3000);
+  });
+
+  test('expires once when nobody signs in', async () => {
+    const { scene, watch } = await orphaned();
+    scene.clock.advance(20_000);
+    watch.resume(isGone);
+    scene.clock.advance(40_000 - 1);
+    assert.equal(statusOf(scene), 'accepted');
+    scene.clock.advance(lateMs + 1);
+    watch.resume(isGone);
+    scene.clock.advance(70_000);
+    assert.deepEqual(scene.told(), ['accepted r-1', 'expired r-1']);
+  });
 });

@@ -30,6 +30,7 @@ function writing(isOnline = false): WakeupState {
       bodySha256: 'body-1',
     },
     sleepEpoch: 7,
+    watcher: null,
     isOnline,
     begunMs: 100,
     begunAtMs: wall + 100,

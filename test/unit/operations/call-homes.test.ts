@@ -63,7 +63,7 @@ class Member {
         ask: async (to, question) => {
           const asked = cluster.alive.find(({ id }) => id === to);
           const { sessionId } = question as PeerQuestion<'take-calls'>;
-          return asked === undefined ? fail('nobody') : (succeed(asked.homes.give(sessionId)) as never);
+          return asked === undefined ? fail('nobody') : succeed(asked.homes.give(sessionId));
         },
       },
     });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, RequestId } from '../../../src/domain/ids.ts';
+import { wakeupRecallEveryMs, wakeupRecallMsMax } from '../../../src/domain/limits.ts';
 import { testApp } from '../../support/fakes.ts';
 import { ClusterScene, now, settle } from '../../support/cluster-scene.ts';
 
@@ -106,7 +107,20 @@ test('the reset of another session of the device fails nothing', async () => {
 test('any member answers what became of a wakeup that another has done; an unknown one is 40413', async () => {
   const scene = await woken();
   for (const member of scene.members) assert.equal(await member.outcome('r-1'), 'accepted');
-  assert.equal(await scene.member(2).outcome('r-2'), 40413);
+  const unknown = scene.member(2).outcome('r-2');
+  assert.equal(await now(unknown), 'still waiting');
+  scene.clock.advance(wakeupRecallMsMax);
+  assert.equal(await unknown, 40413);
+});
+
+test('one that is accepted and not written to what all share yet is waited for', async () => {
+  const scene = await woken();
+  scene.isBehind = true;
+  const answer = scene.member(2).outcome('r-1');
+  assert.equal(await now(answer), 'still waiting');
+  scene.isBehind = false;
+  scene.clock.advance(wakeupRecallEveryMs);
+  assert.equal(await answer, 'accepted');
 });
 
 test('what cannot be looked up while what is shared is away is 50301, what is here is answered', async () => {

@@ -67,6 +67,7 @@ const accepted: WakeupRecord = {
   sleepEpoch: 1,
   isCallersId: true,
   bodySha256: '00',
+  watcher: null,
 };
 
 test('what is not known yet is null, and nothing is left out', () => {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { Environment } from '../../../src/store/environment.ts';
+import { setBack } from '../../support/set-back.ts';
 
 const key = Buffer.from('key');
 
@@ -71,16 +72,6 @@ function openShared(t: TestContext) {
   };
 }
 
-/** As LMDB does in a process that opens the file: it notes as the newest the commit it has read, `behind` too old. */
-function setBack(path: string, behind: number): void {
-  const file = openSync(`${path}-lock`, 'r+');
-  const newest = Buffer.alloc(8);
-  readSync(file, newest, 0, 8, 8);
-  newest.writeBigUInt64LE(newest.readBigUInt64LE() - BigInt(behind));
-  writeSync(file, newest, 0, 8, 8);
-  closeSync(file);
-}
-
 const keyOf = (number: number): Buffer => Buffer.from([number]);
 
 for (const behind of [1, 2, 3])
@@ -89,7 +80,7 @@ for (const behind of [1, 2, 3])
     const [one, other] = parts;
     assert(one !== undefined && other !== undefined);
     for (let i = 1; i <= 4; i++) await one.environment.transaction(() => void one.table.put(keyOf(i), i));
-    setBack(path, behind);
+    setBack(t, path, behind);
     let calls = 0;
     await other.environment.transaction(() => {
       calls += 1;
@@ -108,7 +99,7 @@ test('a process that opens a file sets right what it has put out of order itself
   const [one] = parts;
   assert(one !== undefined);
   await one.environment.transaction(() => void one.table.put(key, 1));
-  setBack(path, 1);
+  setBack(t, path, 1);
   one.environment.refresh();
   assert.equal(one.table.get(key), undefined);
   const next = new Environment(path, 'shared');
@@ -122,9 +113,9 @@ test('a batch of a shared file, and what a thread writes at once, are in order t
   const [one, other] = parts;
   assert(one !== undefined && other !== undefined);
   await one.environment.batch(() => void one.table.put(keyOf(1), 1));
-  setBack(path, 1);
+  setBack(t, path, 1);
   await other.environment.batch(() => void other.table.put(keyOf(2), 2));
-  setBack(path, 1);
+  setBack(t, path, 1);
   other.environment.transactionSync(() => void other.table.put(keyOf(3), 3));
   one.environment.refresh();
   assert.deepEqual(

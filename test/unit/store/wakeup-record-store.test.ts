@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import type { MemberId } from '../../../src/domain/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../../src/domain/ids.ts';
 import { wakeupKnownMs } from '../../../src/domain/limits.ts';
 import type { WakeupRecord } from '../../../src/domain/wakeup.ts';
@@ -30,6 +31,7 @@ function wakeupAt(clock: DrivenClock, changes: Partial<WakeupRecord> = {}): Wake
     sleepEpoch: 7,
     isCallersId: true,
     bodySha256: '0f'.repeat(32),
+    watcher: null,
     ...changes,
   };
 }
@@ -67,7 +69,7 @@ test('a saved wakeup is known at once, and after the store is opened again', asy
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups, journal } = open(store, clock);
-  const wakeup = wakeupAt(clock);
+  const wakeup = wakeupAt(clock, { watcher: 'n1/1@life' as MemberId });
   wakeups.save(app, request(1), wakeup, draftOf('a\0b'));
   assert.deepEqual(wakeups.find(app, request(1)), wakeup);
   await journal.allCommitted();
