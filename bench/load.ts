@@ -1,6 +1,6 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook|calls|media|media-calls ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md
+ * dead-webhook|calls|media|media-calls|processes|hops|fleet|nodes|stream ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md
  * shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
@@ -12,15 +12,19 @@ import { measureCalls } from './load/calls.ts';
 import { loadCore, pinning, serverCore } from './load/child.ts';
 import { measureDeadWebhook } from './load/dead-webhook.ts';
 import { describeFigure, type Figure } from './load/figure.ts';
+import { measureGreatFleet } from './load/great-fleet.ts';
 import { measureHeartbeats } from './load/heartbeats.ts';
+import { measureHops } from './load/hops.ts';
 import { measureLogins } from './load/logins.ts';
-
 import { measureMediaCalls } from './load/media-calls.ts';
 import { measureMedia } from './load/media.ts';
 import { measureMemory } from './load/memory.ts';
+import { measureNodes } from './load/nodes.ts';
 import { fullPlan, smokePlan, type Plan } from './load/plan.ts';
+import { measureProcesses } from './load/processes.ts';
 import { measureQueries } from './load/queries.ts';
 import { measureSignal } from './load/signal.ts';
+import { measureStream } from './load/stream.ts';
 import { measureWakeups } from './load/wakeups.ts';
 import { measureWebhooks } from './load/webhooks.ts';
 
@@ -37,6 +41,11 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   calls: measureCalls,
   media: measureMedia,
   'media-calls': measureMediaCalls,
+  processes: measureProcesses,
+  hops: measureHops,
+  fleet: measureGreatFleet,
+  nodes: measureNodes,
+  stream: measureStream,
 };
 const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
 

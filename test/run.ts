@@ -94,7 +94,8 @@ function judge(files: readonly string[], report: string): number {
   const { passed, seen } = JSON.parse(report) as { passed: number; seen: string[] };
   const withTests = new Set(seen.map((file) => resolve(file)));
   // Where tests are chosen by a flag, a file may well have none of them.
-  const empty = flags.length > 0 ? [] : files.filter((file) => !withTests.has(file));
+  const isChosen = flags.some((flag) => /^--test-(?:name-pattern|only|skip-pattern)/.test(flag));
+  const empty = isChosen ? [] : files.filter((file) => !withTests.has(file));
   if (empty.length > 0) return complain(`no test in ${empty.join(', ')}`, 1);
   return passed === 0 ? complain(`no test ran in ${files.length} files`, 1) : 0;
 }

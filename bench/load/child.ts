@@ -21,7 +21,8 @@ export const pinning = availableParallelism() > 1 && hasTaskset();
 
 export interface ChildPlan {
   readonly entry: URL;
-  readonly core: number;
+  /** Null: wherever the kernel puts it. */
+  readonly core: number | null;
   readonly parameters?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -39,7 +40,7 @@ export class Child {
   constructor({ entry, core, parameters = [], env = {} }: ChildPlan) {
     const node = [process.execPath, '--expose-gc', '--import', 'tsx', '--import', preload];
     const command = [
-      ...(pinning ? [taskset, '-c', String(core)] : []),
+      ...(pinning && core !== null ? [taskset, '-c', String(core)] : []),
       ...node,
       fileURLToPath(entry),
       ...parameters,
@@ -80,12 +81,16 @@ export class Child {
   }
 }
 
-/** Worker threads inherit what is preloaded, and the server's cannot all load TypeScript: theirs is nothing. */
+/**
+ * Worker threads inherit what is preloaded, and the server's cannot all load TypeScript: theirs is nothing. Neither is that
+ * of the processes that a supervisor starts: they end with it.
+ */
 const probe = new URL('./probe.ts', import.meta.url).href;
 const preload =
   'data:text/javascript,' +
   encodeURIComponent(
-    `import { isMainThread } from 'node:worker_threads'; if (isMainThread) await import(${JSON.stringify(probe)});`,
+    `import { isMainThread } from 'node:worker_threads';
+    if (isMainThread && !process.argv.includes('--supervised')) await import(${JSON.stringify(probe)});`,
   );
 
 /** A benchmark measures default settings: what this shell sets for a server is not for its servers. */

@@ -14,6 +14,8 @@ export interface LoadShape {
   readonly seconds: number;
   /** Null: closed loop. */
   readonly ratePerSecond: number | null;
+  /** The process of the server that is to have the connections; any when left out. */
+  readonly heldBy?: number;
 }
 
 export interface LoadReading {
@@ -48,8 +50,7 @@ export class HttpLoad {
   }
 
   async run(shape: LoadShape): Promise<LoadReading> {
-    const opening = Array.from({ length: shape.connections }, () => HttpConnection.open(shape.port));
-    const connections = await Promise.all(opening);
+    const connections = await HttpConnection.openSome(shape.port, shape.connections, shape.heldBy);
     try {
       const run = new LoadRun(shape, connections, (lane) => this.#send(lane), this.#requests);
       return await run.finished;

@@ -1,11 +1,12 @@
 /** The process that plays backends and devices: everything that loads a server runs here, away from its processor. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Fleet } from './fleet.ts';
 import { HttpConnection, type HttpAnswer } from './http-connection.ts';
 import { HttpLoad, type LoadShape } from './http-load.ts';
 import { answerQuestions } from './ipc.ts';
 import { LatencyRecorder } from './latency.ts';
 import { loadDesk, type LoadProtocol, type WakeReading } from './load-protocol.ts';
-import { signAsked, signWakeups, type RequestSet } from './signed-requests.ts';
+import { range, signAsked, signWakeups, type RequestSet } from './signed-requests.ts';
 import { WakeWatch } from './wake-watch.ts';
 
 const fleet = new Fleet();
@@ -20,11 +21,19 @@ async function wakeAtRate(shape: LoadShape): Promise<WakeReading> {
   return watch.read(await load.run(shape));
 }
 
+/** A packet that has not come by then is missing, and the next wakeup is sent. */
+const packetMsMax = 2000;
+
 /** Each is sent when the one before has been answered and its packet has come. */
-async function wakeOneByOne({ port, count }: { port: number; count: number }): Promise<WakeReading> {
+async function wakeOneByOne({
+  port,
+  count,
+  heldBy,
+}: LoadProtocol['wakeOneByOne']['take']): Promise<WakeReading> {
   const watch = new WakeWatch(fleet);
   const { bytes, devices, goodStatus } = takeWakeups(count);
-  const connection = await HttpConnection.open(port);
+  const [connection] = await HttpConnection.openSome(port, 1, heldBy);
+  if (connection === undefined) throw new Error('no connection to wake over');
   const answers = new LatencyRecorder();
   const startMs = performance.now();
   let wrong = 0;
@@ -38,7 +47,7 @@ async function wakeOneByOne({ port, count }: { port: number; count: number }): P
     const { status, text } = await answered;
     answers.add(performance.now() - sentMs);
     if (status === goodStatus) {
-      await arrived;
+      await Promise.race([arrived, sleep(packetMsMax)]);
     } else {
       wrong += 1;
       firstWrong ??= text;
@@ -72,6 +81,8 @@ function signedQueries(): HttpLoad {
 answerQuestions<LoadProtocol>(loadDesk, {
   login: (plan) => fleet.login(plan),
   heartbeats: (seconds) => fleet.heartbeats(seconds),
+  beatCalmly: ({ seconds, everySeconds }) => fleet.beatCalmly(seconds, everySeconds),
+  devicesAt: ({ pid, port }) => fleet.devicesAt(pid, port),
   lost: () => fleet.lost,
   signQueries: ({ kind, devices, dates }) => {
     queries = new HttpLoad(signAsked(kind, devices, dates));
@@ -80,7 +91,7 @@ answerQuestions<LoadProtocol>(loadDesk, {
   },
   query: (shape) => signedQueries().run(shape),
   signWakeups: ({ devices, count }) => {
-    wakeups = signWakeups(devices, count);
+    wakeups = signWakeups(typeof devices === 'number' ? range(devices) : devices, count);
     wakeupsUsed = 0;
     globalThis.gc?.();
     return null;

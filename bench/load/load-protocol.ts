@@ -21,12 +21,16 @@ export type LoadProtocol = {
   login: { take: LoginPlan; give: LoginReading };
   /** Each device sends one a second for so many seconds; gives how many were sent. */
   heartbeats: { take: number; give: number };
+  /** For so long, one of each device every so often; gives how many were sent. */
+  beatCalmly: { take: { seconds: number; everySeconds: number }; give: number };
+  /** The devices that such a process holds, of those that connected to the port. */
+  devicesAt: { take: { pid: number; port: number }; give: number[] };
   /** Connections that ended after their login. */
   lost: { take: null; give: number };
   /** Devices times dates distinct requests are made and kept. */
   signQueries: { take: { kind: AskedKind; devices: number; dates: number }; give: null };
   query: { take: LoadShape; give: LoadReading };
-  signWakeups: { take: { devices: number; count: number }; give: null };
+  signWakeups: { take: { devices: number | readonly number[]; count: number }; give: null };
   wakeAtRate: { take: LoadShape; give: WakeReading };
-  wakeOneByOne: { take: { port: number; count: number }; give: WakeReading };
+  wakeOneByOne: { take: { port: number; count: number; heldBy?: number }; give: WakeReading };
 };

@@ -65,6 +65,30 @@ export interface Plan {
     readonly levelSeconds: number;
     readonly callsMax: number;
   };
+  /** `sessions`: signed in, and asked about; no more than one process can hold. */
+  readonly processes: {
+    readonly sessions: number;
+    readonly dates: number;
+    readonly warmUpSeconds: number;
+    readonly seconds: number;
+  };
+  /** `devices`: woken in turn by each way; where there are two owners, each has about as many. */
+  readonly hops: {
+    readonly devices: number;
+    readonly warmUpSeconds: number;
+    readonly oneByOne: number;
+    readonly ratePerSecond: number;
+    readonly seconds: number;
+  };
+  readonly fleet: {
+    readonly processes: number;
+    readonly players: number;
+    readonly sessions: number;
+    readonly heartbeatSeconds: number;
+    readonly seconds: number;
+  };
+  readonly nodes: { readonly devices: number };
+  readonly stream: { readonly devices: number; readonly events: number };
   readonly webhooks: {
     readonly devices: number;
     readonly warmUpSeconds: number;
@@ -114,6 +138,11 @@ export function fullPlan(runs: number): Plan {
       levelSeconds: 4,
       callsMax: 90,
     },
+    processes: { sessions: 10_000, dates: 10, warmUpSeconds: 2, seconds: 5 },
+    hops: { devices: 2000, warmUpSeconds: 2, oneByOne: 1000, ratePerSecond: 1000, seconds: 10 },
+    fleet: { processes: 8, players: 8, sessions: 150_000, heartbeatSeconds: 50, seconds: 60 },
+    nodes: { devices: 1_000_000 },
+    stream: { devices: 10_000, events: 50_000 },
     webhooks: { devices: 10_000, warmUpSeconds: 2, seconds: 10, eventsPerSecond: 1000 },
   };
 }
@@ -155,5 +184,10 @@ export const smokePlan: Plan = {
     levelSeconds: 1,
     callsMax: 3,
   },
+  processes: { sessions: 200, dates: 5, warmUpSeconds: 0.1, seconds: 0.3 },
+  hops: { devices: 100, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
+  fleet: { processes: 2, players: 2, sessions: 1000, heartbeatSeconds: 2, seconds: 2 },
+  nodes: { devices: 20_000 },
+  stream: { devices: 200, events: 2000 },
   webhooks: { devices: 200, warmUpSeconds: 0.2, seconds: 0.5, eventsPerSecond: 200 },
 };

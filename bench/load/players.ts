@@ -15,8 +15,8 @@ export interface Players {
  * They never rest while they pace requests: where a server's worker threads are given their core, they are to give
  * way. Alone on the core it makes no difference.
  */
-export function startPlayers(): Players {
-  const child = new Child({ entry: new URL('./load-process.ts', import.meta.url), core: loadCore });
+export function startPlayers(core: number | null = loadCore): Players {
+  const child = new Child({ entry: new URL('./load-process.ts', import.meta.url), core });
   child.process.stdout?.resume();
   if (child.process.pid !== undefined)
     setPriority(child.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
@@ -28,10 +28,10 @@ export const loginConcurrency = 500;
 
 export async function logIn(
   players: Players,
-  plan: Omit<LoginPlan, 'concurrency'>,
+  plan: Omit<LoginPlan, 'concurrency'> & Partial<LoginPlan>,
   trouble: Trouble,
 ): Promise<LoginReading> {
-  const reading = await players.desk.ask('login', { ...plan, concurrency: loginConcurrency });
+  const reading = await players.desk.ask('login', { concurrency: loginConcurrency, ...plan });
   if (reading.failed > 0)
     trouble.add(`${plan.dialect}: ${reading.failed} logins failed: ${reading.firstTrouble}`);
   return reading;

@@ -26,6 +26,11 @@ export function deviceIdentity(index: number): DeviceIdentity {
 /** `whsec_` and Base64, as the library asks. */
 const webhookSecret = `whsec_${Buffer.from('a secret of benchmarks, for hooks').toString('base64')}`;
 
+/** How many entries `registryText` has: an application, a credential, a product and the devices. */
+export function registryEntries(devices: number): number {
+  return devices + 3;
+}
+
 /** One application, and with `webhookUrl` one hook for all of its events. Source: running.md, Registry file. */
 export function registryText(devices: number, webhookUrl?: string): string {
   const { accessKeyId, secretKey, appId } = backendCredential;

@@ -13,6 +13,11 @@ export function cpuSecondsOf(pid: number): number {
   return spent.reduce((sum, seconds) => sum + seconds, 0);
 }
 
+/** Microseconds for each of so many. */
+export function microsEach(seconds: number, count: number): number {
+  return (seconds / count) * 1e6;
+}
+
 /** The eldest child whose command has this word in it. */
 export function childOf(pid: number, word: string): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ').map(Number);

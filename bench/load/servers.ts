@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Child, outsideSettings, serverCore } from './child.ts';
 import type { Desk } from './ipc.ts';
+import { stopFamily } from './family.ts';
 import { peerDesk, type PeerProtocol } from './peer-protocol.ts';
 import { registryText } from './population.ts';
 
@@ -47,7 +48,14 @@ export async function startPeer(name: PeerName): Promise<PeerServer> {
 export type Verification = 'inline' | 'pool';
 
 export interface ReveilleOptions {
+  /** 0: nothing is imported. */
   readonly devices: number;
+  /** Imported instead of so many devices. */
+  readonly registryFile?: string;
+  /** So many workers; alone when left out. */
+  readonly processes?: number;
+  /** Null: not pinned; the servers' core when left out. */
+  readonly core?: number | null;
   readonly verification?: Verification;
   /** Gets every event. */
   readonly webhookUrl?: string;
@@ -55,6 +63,11 @@ export interface ReveilleOptions {
   readonly writesEvents?: boolean;
   /** Settings of this figure, by variable. */
   readonly env?: Readonly<Record<string, string>>;
+}
+
+function parametersOf({ writesEvents, processes }: ReveilleOptions): string[] {
+  if (writesEvents === true) return [];
+  return ['serve', ...(processes === undefined ? [] : ['--processes', String(processes)])];
 }
 
 /** Most figures have no calls; then nobody carries media, and there is no port. */
@@ -65,17 +78,18 @@ function carriesMedia({ env }: ReveilleOptions): boolean {
 /** Ours, with an own data directory and registry, and nobody who carries media; else every setting is at its default. */
 export async function startReveille(options: ReveilleOptions): Promise<ReveilleServer> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
-  const registryFile = join(directory, 'registry.json');
-  writeFileSync(registryFile, registryText(options.devices, options.webhookUrl));
+  const registryFile = options.registryFile ?? join(directory, 'registry.json');
+  if (options.registryFile === undefined)
+    writeFileSync(registryFile, registryText(options.devices, options.webhookUrl));
   const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
   process.once('exit', removeDirectory);
   const dataDirectory = join(directory, 'state');
   const place = { REVEILLE_DATA_DIR: dataDirectory };
-  await importRegistry(registryFile, place);
+  if (options.devices > 0) await importRegistry(registryFile, place);
   const child = new Child({
     entry: options.writesEvents === true ? writingServer : commandLine,
-    parameters: options.writesEvents === true ? [] : ['serve'],
-    core: serverCore,
+    parameters: parametersOf(options),
+    core: options.core === undefined ? serverCore : options.core,
     env: {
       ...freeListeners,
       REVEILLE_MEDIA_PROCESS: 'none',
@@ -94,7 +108,7 @@ export async function startReveille(options: ReveilleOptions): Promise<ReveilleS
     opsPort: portOf(listeners['ops']),
     dataDirectory,
     stop: async () => {
-      await child.stop();
+      await stopFamily(child);
       process.off('exit', removeDirectory);
       removeDirectory();
     },

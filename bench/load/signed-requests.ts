@@ -25,7 +25,7 @@ export type AskedKind = 'connectivity' | 'call-status' | 'credentials';
 
 /** One request of the kind for each device and date, all devices of a date first. */
 export function signAsked(kind: AskedKind, devices: number, dates: number): RequestSet {
-  return buildSet(devices, devices * dates, 200, askedBuilders[kind]);
+  return buildSet(range(devices), devices * dates, 200, askedBuilders[kind]);
 }
 
 type Builder = (device: number, atMs: number, index: number) => RequestParts;
@@ -68,10 +68,16 @@ function buildCredentialsRequest(device: number, atMs: number, index: number): R
   return { head: `POST ${path} HTTP/1.1`, headers, body, mark: `x_device_id=${deviceId}` };
 }
 
+export function range(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}
+
+let wakeupsSigned = 0;
+
 /** `count` wakeups over the devices in turn, each with an X-Request-ID of its own. */
-export function signWakeups(devices: number, count: number): RequestSet {
+export function signWakeups(devices: readonly number[], count: number): RequestSet {
   const path = '/v1/device/wakeup-request';
-  return buildSet(devices, count, 202, (device, atMs, index) => {
+  return buildSet(devices, count, 202, (device, atMs) => {
     const body = JSON.stringify({ device_id: deviceIdOf(device) });
     const headers = signRequest({
       credential: backendCredential,
@@ -82,7 +88,7 @@ export function signWakeups(devices: number, count: number): RequestSet {
       headerSet: 'long',
       atMs,
     });
-    headers['X-Request-ID'] = `bench-${process.pid}-${index}`;
+    headers['X-Request-ID'] = `bench-${process.pid}-${(wakeupsSigned += 1)}`;
     return { head: `POST ${path} HTTP/1.1`, headers, body, mark: '"code":0' };
   });
 }
@@ -95,16 +101,16 @@ interface RequestParts {
 }
 
 function buildSet(
-  devices: number,
+  devices: readonly number[],
   count: number,
   goodStatus: number,
   build: (device: number, atMs: number, index: number) => RequestParts,
 ): RequestSet {
   const startMs = Date.now() + firstDateMs;
-  const order = Array.from({ length: count }, (_, index) => index % devices);
+  const order = Array.from({ length: count }, (_, index) => devices[index % devices.length] ?? 0);
   const marks: string[] = [];
   const bytes = order.map((device, index) => {
-    const atMs = startMs + Math.floor(index / devices) * dateStepMs;
+    const atMs = startMs + Math.floor(index / devices.length) * dateStepMs;
     const { head, headers, body, mark } = build(device, atMs, index);
     marks.push(mark);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -14,6 +14,10 @@ export class Trouble {
     if (wrong > 0) this.add(`${server}: ${wrong} wrong answers, the first: ${firstWrong}`);
   }
 
+  expectLoggedIn(server: string, expected: number, found: number): void {
+    if (found !== expected) this.add(`${server}: ${found} of ${expected} sessions are there`);
+  }
+
   expectGoodWakes(server: string, reading: WakeReading): void {
     this.expectGoodAnswers(server, reading.answers);
     const { missing, strange } = reading;

@@ -28,7 +28,16 @@ export function addClusterCommand(program: Command): void {
       'Restart the worker processes of this machine, one after another; devices log in at the others.',
     )
     .action((_options: object, self: Command) => restartWorkers(contextOf(self)));
-  addExamples(restart, ['cluster restart', 'as SIGUSR2 to the supervisor does; it returns at once']);
+  addExamples(
+    restart,
+    ['cluster restart', 'as SIGUSR2 to the supervisor does; it returns at once'],
+    ['cluster restart && reveille cluster status', 'and who is up meanwhile'],
+  );
+  addExamples(
+    cluster,
+    ['cluster status', 'processes of this machine, or the nodes that share a NATS'],
+    ['cluster restart', 'the workers of serve --processes, one after another'],
+  );
 }
 
 async function showStatus(context: CommandContext): Promise<void> {

@@ -212,6 +212,7 @@ test('an accepted wakeup is kept, awaited, with its event, custom data as it was
     sleepEpoch: 1,
     isCallersId: true,
     bodySha256: 'body-1',
+    watcher: null,
   });
   assert.deepEqual(scene.events.at(-1), {
     type: 'device.wakeup.accepted',
