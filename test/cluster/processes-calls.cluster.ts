@@ -27,6 +27,15 @@ async function statesOf(device_id: string): Promise<unknown[]> {
   return Array.from(new Set(answers.map(({ json }) => json.data?.['in_call'])));
 }
 
+/** What is committed at one worker is seen at the others a moment later. */
+async function allSay(device: string, isInCall: boolean): Promise<void> {
+  for (const endMs = performance.now() + 5000; ;) {
+    const said = await statesOf(device);
+    if (said.length === 1 && said[0] === isInCall) return;
+    assert.ok(performance.now() < endMs, `they say ${said.join(' and ')}`);
+  }
+}
+
 describe('several processes', { timeout: 120_000 }, () => {
   test('issue the same call through each of them, and all say when the device is in it', async () => {
     const device = siteDevice(1);
@@ -42,14 +51,14 @@ describe('several processes', { timeout: 120_000 }, () => {
     assert.deepEqual(await statesOf(device), [false]);
     const url = `ws://127.0.0.1:${site.server.ports.media}`;
     const leg = await DeviceLeg.connect({ url, token });
-    assert.deepEqual(await statesOf(device), [true]);
+    await allSay(device, true);
     for (const api of everywhere().slice(0, 4)) {
       const { status, json } = await issue(api, device, { screen_width: 320 });
       assert.deepEqual([status, json.code], [200, 40903]);
     }
     leg.hangup();
     await leg.closed;
-    assert.deepEqual(await statesOf(device), [false]);
+    await allSay(device, false);
   });
 
   test('refuse a device that is none, and a body that is none, at each of them', async () => {
@@ -64,7 +73,7 @@ describe('several processes', { timeout: 120_000 }, () => {
     const pid = await site.pid(0);
     process.kill(pid, 'SIGKILL');
     const asked = apis.map((api, index) => issue(api, siteDevice(10 + index)));
-    assert.deepEqual(await statesOf(siteDevice(1)), [false]);
+    await allSay(siteDevice(1), false);
     for (const { json, text } of await Promise.all(asked))
       assert.ok(json.code === 0 || json.code === 50301, text);
     await site.replaced(0, pid, 20_000);
