@@ -2,11 +2,12 @@
  * Runs the tests: every `*.test.ts` under `test/`, or under the files and folders given. The runner of Node 20
  * expands no patterns, takes an empty list for success and counts a file without a test as a passed one; so the
  * files are listed here, and what saw nothing fails. It gives every file a process, and loading our modules takes that
- * a second: files that need no process of their own (`together`) share one.
+ * a second: files that need no process of their own (`together`) share one. Those that start servers start what
+ * production runs: it is built first.
  *
  *   node --import tsx test/run.ts [--flag-of-node ...] [file or folder ...]
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -22,6 +23,10 @@ const together = /[/\\]test[/\\](?:unit|property|protocol|conformance)[/\\]/;
 const togetherMax = 12;
 /** What is to happen around every test of a file would happen around those of the others. */
 const aroundEach = /^(?:before|beforeEach|afterEach)\(/m;
+
+/** Folders whose tests start servers and commands as processes. */
+const starting = /[/\\]test[/\\](?:e2e|cluster|soak)[/\\]/;
+const root = new URL('..', import.meta.url);
 
 process.exitCode = await main();
 
@@ -63,6 +68,14 @@ function groupFiles(files: readonly string[], folder: string): string[] {
   return [...files.filter((file) => !sharing.includes(file)), ...groups];
 }
 
+/** Null: no test needs it. Fails with what the compiler says. */
+function buildProgram(files: readonly string[]): string | null {
+  if (!files.some((file) => starting.test(file))) return null;
+  const { status, stdout } = spawnSync('npm', ['run', '-s', 'build'], { cwd: root, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`what is tested cannot be built: ${stdout}`);
+  return fileURLToPath(new URL('dist/cli/main.js', root));
+}
+
 /** Resolves to the runner's exit code. */
 function runNode(files: readonly string[], report: string): Promise<number> {
   const reporters = [
@@ -82,7 +95,9 @@ function runNode(files: readonly string[], report: string): Promise<number> {
   ];
   // Within another run the runner would report to that one instead of here.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const runner = spawn(process.execPath, [...options, ...files], { stdio: 'inherit', env });
+  const built = buildProgram(files);
+  const tested = built === null ? env : { ...env, TESTED_MAIN: built };
+  const runner = spawn(process.execPath, [...options, ...files], { stdio: 'inherit', env: tested });
   return new Promise((done, fail) => {
     runner.on('error', fail);
     runner.on('close', (code, signal) => done(code ?? complain(`the runner was ended by ${signal}`, 1)));

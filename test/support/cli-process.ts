@@ -4,7 +4,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Ending } from './temporary-store.ts';
 
+/** What production runs, where the run of the tests has built it; it starts in half the time. */
+const built = process.env['TESTED_MAIN'];
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const program = built === undefined ? ['--import', 'tsx', main] : [built];
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface CliResult {
@@ -19,7 +22,7 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
 }
 
 function spawnCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', main, ...args], {
+  return spawn(process.execPath, [...program, ...args], {
     cwd: checkout,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
