@@ -53,9 +53,16 @@ function testFiles(place: string): string[] {
     .map((path) => resolve(place, path));
 }
 
+/** A file whose tests another one makes stands alone, for the runner to say whether it has any. */
+function isSharing(file: string): boolean {
+  if (!together.test(file)) return false;
+  const text = readFileSync(file, 'utf8');
+  return text.includes("from 'node:test'") && !aroundEach.test(text);
+}
+
 /** What the runner is given: files, and in place of those that go together a file that imports them. */
 function groupFiles(files: readonly string[], folder: string): string[] {
-  const sharing = files.filter((file) => together.test(file) && !aroundEach.test(readFileSync(file, 'utf8')));
+  const sharing = files.filter(isSharing);
   const groups: string[] = [];
   for (let from = 0; from < sharing.length; from += togetherMax) {
     const imports = sharing
@@ -106,11 +113,13 @@ function runNode(files: readonly string[], report: string): Promise<number> {
 
 /** A run that passed: whether it saw anything. `report`: what seen-reporter.mjs has written. */
 function judge(files: readonly string[], report: string): number {
-  const { passed, seen } = JSON.parse(report) as { passed: number; seen: string[] };
-  const withTests = new Set(seen.map((file) => resolve(file)));
+  const { passed, ...said } = JSON.parse(report) as { passed: number; seen: string[]; empty: string[] };
+  const [seen, named] = [said.seen, said.empty].map((paths) => new Set(paths.map((file) => resolve(file))));
+  const isEmpty = (file: string): boolean =>
+    isSharing(file) ? seen?.has(file) !== true : named?.has(file) === true;
   // Where tests are chosen by a flag, a file may well have none of them.
   const isChosen = flags.some((flag) => /^--test-(?:name-pattern|only|skip-pattern)/.test(flag));
-  const empty = isChosen ? [] : files.filter((file) => !withTests.has(file));
+  const empty = isChosen ? [] : files.filter(isEmpty);
   if (empty.length > 0) return complain(`no test in ${empty.join(', ')}`, 1);
   return passed === 0 ? complain(`no test ran in ${files.length} files`, 1) : 0;
 }

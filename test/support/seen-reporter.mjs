@@ -8,14 +8,19 @@ import { fileURLToPath } from 'node:url';
 // oxlint-disable-next-line import/no-default-export -- the form in which the runner takes a reporter
 export default async function* seenReporter(source) {
   const seen = new Set();
+  const empty = new Set();
   let passed = 0;
   for await (const { type, data } of source) {
     if (type !== 'test:pass' && type !== 'test:fail') continue;
     const file = data.file?.startsWith('file:') === true ? fileURLToPath(data.file) : data.file;
     // A file without a test is counted as a test of its own name.
-    if (file === undefined || data.name === undefined || file.endsWith(data.name)) continue;
+    if (file === undefined || data.name === undefined) continue;
+    if (file.endsWith(data.name)) {
+      empty.add(file);
+      continue;
+    }
     seen.add(file);
     if (type === 'test:pass' && data.skip === undefined) passed += 1;
   }
-  yield `${JSON.stringify({ passed, seen: [...seen] })}\n`;
+  yield `${JSON.stringify({ passed, seen: [...seen], empty: [...empty] })}\n`;
 }
