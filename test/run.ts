@@ -37,9 +37,11 @@ async function main(): Promise<number> {
   if (files.length === 0) return complain(`no *.test.ts under ${places.join(', ')}`, 1);
   const folder = mkdtempSync(join(tmpdir(), 'test-run-'));
   const report = join(folder, 'report.txt');
+  const sharing = files.filter(isSharing);
+  const alone = files.filter((file) => !sharing.includes(file));
   try {
-    const code = await runNode(groupFiles(files, folder), report);
-    return code === 0 ? judge(files, readFileSync(report, 'utf8')) : code;
+    const code = await runNode([...alone, ...groupFiles(sharing, folder)], report);
+    return code === 0 ? judge({ sharing, alone }, readFileSync(report, 'utf8')) : code;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -60,9 +62,8 @@ function isSharing(file: string): boolean {
   return text.includes("from 'node:test'") && !aroundEach.test(text);
 }
 
-/** What the runner is given: files, and in place of those that go together a file that imports them. */
-function groupFiles(files: readonly string[], folder: string): string[] {
-  const sharing = files.filter(isSharing);
+/** In place of files that go together: files that import them. */
+function groupFiles(sharing: readonly string[], folder: string): string[] {
   const groups: string[] = [];
   for (let from = 0; from < sharing.length; from += togetherMax) {
     const imports = sharing
@@ -72,7 +73,7 @@ function groupFiles(files: readonly string[], folder: string): string[] {
     writeFileSync(group, imports.join(''));
     groups.push(group);
   }
-  return [...files.filter((file) => !sharing.includes(file)), ...groups];
+  return groups;
 }
 
 /** Null: no test needs it. Fails with what the compiler says. */
@@ -112,16 +113,16 @@ function runNode(files: readonly string[], report: string): Promise<number> {
 }
 
 /** A run that passed: whether it saw anything. `report`: what seen-reporter.mjs has written. */
-function judge(files: readonly string[], report: string): number {
+function judge({ sharing, alone }: Record<'sharing' | 'alone', string[]>, report: string): number {
   const { passed, ...said } = JSON.parse(report) as { passed: number; seen: string[]; empty: string[] };
-  const [seen, named] = [said.seen, said.empty].map((paths) => new Set(paths.map((file) => resolve(file))));
-  const isEmpty = (file: string): boolean =>
-    isSharing(file) ? seen?.has(file) !== true : named?.has(file) === true;
+  const seen = new Set(said.seen.map((file) => resolve(file)));
+  const named = new Set(said.empty.map((file) => resolve(file)));
   // Where tests are chosen by a flag, a file may well have none of them.
   const isChosen = flags.some((flag) => /^--test-(?:name-pattern|only|skip-pattern)/.test(flag));
-  const empty = isChosen ? [] : files.filter(isEmpty);
+  const without = [...sharing.filter((file) => !seen.has(file)), ...alone.filter((file) => named.has(file))];
+  const empty = isChosen ? [] : without;
   if (empty.length > 0) return complain(`no test in ${empty.join(', ')}`, 1);
-  return passed === 0 ? complain(`no test ran in ${files.length} files`, 1) : 0;
+  return passed === 0 ? complain(`no test ran in ${sharing.length + alone.length} files`, 1) : 0;
 }
 
 function complain(message: string, code: number): number {

@@ -1,14 +1,10 @@
 /** The events of one device in the stream that all nodes share, by its subject. Source: cluster.md, Events. */
-import {
-  JetStreamApiCodes,
-  JetStreamApiError,
-  type JetStreamManager,
-  type StoredMsg,
-} from '@nats-io/jetstream';
+import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream';
 import type { DeviceId } from '../domain/ids.ts';
 import { decodeSharedEvent, encodeSharedEvent, type SharedLogEvent } from '../cluster-wire/stored-values.ts';
 import { SharedStateAway } from '../ports/whereabouts.ts';
 import { bucketAnswerMsMax } from './log-limits.ts';
+import { isConflict } from './nats-conflict.ts';
 import type { NatsLink } from './nats-link.ts';
 
 export interface StoredEvent {
@@ -80,11 +76,6 @@ export class StreamedDeviceEvents implements DeviceEvents {
     this.#manager ??= this.#link.jetstream().jetstreamManager(false);
     return this.#manager;
   }
-}
-
-/** Whether a compare-and-set found something else than was expected. */
-export function isConflict(error: unknown): boolean {
-  return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamWrongLastSequence;
 }
 
 function stored(message: StoredMsg | null, deviceId: DeviceId): StoredEvent | null {

@@ -3,6 +3,7 @@
  * says, as a function of the row as it is found. Source: cluster.md, Ownership.
  */
 import type { Clock } from '../base/clock.ts';
+import { pause } from '../base/pause.ts';
 import { decodeDeviceRow, encodeDeviceRow } from '../cluster-wire/stored-values.ts';
 import { neverShared, type SharedOutcome, type SharedStep } from '../device/shared-connection.ts';
 import type { ConnectionKind, DeviceRow, SharedConnection } from '../domain/cluster.ts';
@@ -50,7 +51,7 @@ export class DeviceRows {
   async change(deviceId: DeviceId, connection: ConnectionKind, step: RowStep): Promise<ChangedRow> {
     const key = deviceHash(deviceId);
     for (let tries = 0; tries < rowTriesMax; tries++) {
-      if (tries > 1) await this.#pause();
+      if (tries > 1) await pause(this.#clock, this.#random() * rowJitterMsMax);
       const kept = await this.#bucket.get(key);
       const before = read(deviceId, kept);
       const { row, outcome } = step(before[connection]);
@@ -59,12 +60,6 @@ export class DeviceRows {
       if ((await this.#bucket.put(key, bytes, kept?.revision ?? 0)) !== null) return { row, outcome };
     }
     throw new Error(`the shared row of ${deviceId} was written by others ${rowTriesMax} times in a row`);
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.after(this.#random() * rowJitterMsMax, resolve);
-    });
   }
 }
 

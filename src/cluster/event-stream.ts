@@ -5,6 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
+import { pause } from '../base/pause.ts';
 import type { LoggedEvent } from '../domain/events.ts';
 import type { DeviceId } from '../domain/ids.ts';
 import type { OutboxEvent } from '../ports/outbox.ts';
@@ -52,9 +53,10 @@ export class EventStream {
    */
   async publish(event: OutboxEvent): Promise<void> {
     const { deviceId } = event.draft;
+    const { clock, random = Math.random } = this.#house;
     try {
       for (let attempt = 0; attempt < publishAttemptsMax; attempt++) {
-        if (attempt > 0) await this.#pause();
+        if (attempt > 0) await pause(clock, random() * publishJitterMsMax);
         const newest = this.#known(event) ?? (await this.#look(event));
         if (newest === 'there' || (await this.#put(event, newest))) return;
       }
@@ -125,12 +127,5 @@ export class EventStream {
   /** The stream itself knows it by its id, if it has it. */
   #isYoung({ draft }: OutboxEvent): boolean {
     return Math.abs(this.#house.clock.wallMs() - draft.atMs) < duplicateSafeMs;
-  }
-
-  #pause(): Promise<void> {
-    const { clock, random = Math.random } = this.#house;
-    return new Promise((resolve) => {
-      clock.after(random() * publishJitterMsMax, resolve);
-    });
   }
 }

@@ -3,16 +3,16 @@
  * that has just come. But a leader that died is missed for seconds, until the others have chosen the next one: then a
  * server that follows answers. Source: cluster.md, Ownership.
  */
-import { JetStreamApiError, type JetStreamManager } from '@nats-io/jetstream';
+import type { JetStreamManager } from '@nats-io/jetstream';
 import type { Clock } from '../base/clock.ts';
 import { settlesWithin } from '../base/settles-within.ts';
 import { JetStreamSource } from './jetstream-source.ts';
+import { isConflict } from './nats-conflict.ts';
 import type { BucketName } from './nats-names.ts';
 import type { NatsLink } from './nats-link.ts';
 import { readElsewhereMs } from './row-limits.ts';
 import type { BeatBucket, KeptValue, RowBucket } from './row-bucket.ts';
 
-const wrongLastSequence = 10_071;
 /** Asked of JetStream ahead of those that are looked at. */
 const waitingMax = 1000;
 
@@ -20,7 +20,6 @@ export class NatsBucket implements RowBucket, BeatBucket {
   readonly #link: NatsLink;
   readonly #stream: string;
   readonly #subjects: string;
-
   readonly #clock: Clock;
 
   constructor(link: NatsLink, name: BucketName, clock: Clock) {
@@ -51,7 +50,7 @@ export class NatsBucket implements RowBucket, BeatBucket {
       const { seq } = await this.#link.jetstream().publish(this.#subjects + key, bytes, { expect });
       return seq;
     } catch (error) {
-      if (error instanceof JetStreamApiError && error.code === wrongLastSequence) return null;
+      if (isConflict(error)) return null;
       throw error;
     }
   }

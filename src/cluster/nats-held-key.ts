@@ -2,8 +2,8 @@
  * A key of a bucket that one member holds by compare-and-set: each write expects the revision of its own last one, so
  * that a write of anybody else ends the holding. Writes come one after another.
  */
-import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
+import { isConflict } from './nats-conflict.ts';
 
 export class NatsHeldKey {
   readonly #bucket: KV;
@@ -39,20 +39,11 @@ export class NatsHeldKey {
     const done = this.#last.then(change).then(
       () => true,
       (error: unknown) => {
-        if (isOtherRevision(error)) return false;
+        if (isConflict(error)) return false;
         throw error;
       },
     );
     this.#last = done.catch(() => undefined);
     return done;
   }
-}
-
-/** A compare-and-set that found something else there. */
-function isOtherRevision(error: unknown): boolean {
-  return (
-    error instanceof JetStreamApiError &&
-    (error.code === JetStreamApiCodes.StreamWrongLastSequence ||
-      error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown)
-  );
 }

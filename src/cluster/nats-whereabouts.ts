@@ -4,6 +4,7 @@ import { messageOf } from '../base/error-message.ts';
 import type { DeviceRow, SharedConnection } from '../domain/cluster.ts';
 import type { DeviceId } from '../domain/ids.ts';
 import { SharedStateAway, type Whereabouts } from '../ports/whereabouts.ts';
+import { answeredWithin } from './answered-within.ts';
 import type { BeatReader } from './beat-reader.ts';
 import type { DeviceRows } from './device-rows.ts';
 
@@ -39,12 +40,9 @@ export class NatsWhereabouts implements Whereabouts {
 
   #within(waitMs: number, read: () => Promise<DeviceRow>): Promise<DeviceRow> {
     if (this.#isAway()) return Promise.reject(new SharedStateAway('NATS is away'));
-    return new Promise((resolve, reject) => {
-      const giveUp = this.#clock.after(waitMs, () => {
-        reject(new SharedStateAway(`NATS has not answered within ${waitMs} ms`));
-      });
-      const fail = (error: unknown): void => reject(new SharedStateAway(messageOf(error)));
-      void read().then(resolve, fail).finally(giveUp);
+    const rows = read().catch((error: unknown) => {
+      throw new SharedStateAway(messageOf(error));
     });
+    return answeredWithin(this.#clock, waitMs, rows);
   }
 }

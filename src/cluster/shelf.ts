@@ -1,9 +1,9 @@
 /** One bucket of NATS, as what is kept in it sees it: values by key, and a revision by which one of two writers wins. */
 import { messageOf } from '../base/error-message.ts';
 import { SharedStateAway } from '../ports/whereabouts.ts';
-import { isConflict } from './device-events.ts';
 import { JetStreamSource } from './jetstream-source.ts';
 import { bucketAnswerMsMax } from './log-limits.ts';
+import { isConflict } from './nats-conflict.ts';
 import type { BucketName } from './nats-names.ts';
 import type { NatsLink } from './nats-link.ts';
 

@@ -119,7 +119,8 @@ export class NodeMembership implements Membership, NodeTies {
   }
 
   callsOf(calls: CallService): ApiCalls {
-    const { peers } = there(this.#shares);
+    const { cluster } = there(this.#house);
+    assert(cluster !== null, 'a node is one of a cluster');
     const homes = there(this.#homes);
     const { directory, bridges, keys } = calls;
     return {
@@ -129,7 +130,7 @@ export class NodeMembership implements Membership, NodeTies {
       homes: {
         homeOf: (deviceId) => homes.homeOf(deviceId),
         issueAt: (member, order, waitMs) =>
-          peers.ask<'issue-call'>(member, { kind: 'issue-call', order }, waitMs),
+          cluster.peers.ask<'issue-call'>(member, { kind: 'issue-call', order }, waitMs),
       },
       keptElsewhere: (deviceId) => homes.sessionsOf(deviceId),
     };

@@ -2,6 +2,7 @@
  * Who issues calls, for the API of a process: itself, or, of several processes, the keeper, which has the bridges and
  * the media process. While the keeper is being started again it is waited for. Source: cluster.md, Several processes on one machine.
  */
+import { assert } from '../base/assert.ts';
 import { pause } from '../base/pause.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import { CallDirectory } from '../actor/call-directory.ts';
@@ -28,17 +29,18 @@ export function callsAtKeeper(house: House, company: ProcessCompany): ApiCalls {
 
 /** Never rejects; within `waitMs`. One that is certainly not issued yet is asked of the next keeper. */
 async function issueAtKeeper(
-  { clock }: House,
+  { clock, cluster }: House,
   company: ProcessCompany,
   order: CallOrder,
   waitMs: number,
 ): Promise<Asked> {
+  assert(cluster !== null, 'a worker is one of several processes');
   const endMs = clock.monotonicMs() + waitMs;
   for (;;) {
     const keeper = await company.keeper(endMs - clock.monotonicMs());
     const leftMs = endMs - clock.monotonicMs();
     if (keeper === null || leftMs <= 0) return fail('nobody');
-    const asked = await company.peers.ask<'issue-call'>(keeper, { kind: 'issue-call', order }, leftMs);
+    const asked = await cluster.peers.ask<'issue-call'>(keeper, { kind: 'issue-call', order }, leftMs);
     if (asked.ok || asked.error === 'unanswered') return asked;
     // It is not known to be gone yet.
     await pause(clock, keeperRetryMs);
