@@ -123,10 +123,11 @@ export class WebhookEngine {
 
   /** Something about this hook has changed: it may have something to do. */
   poke(hook: Hook): void {
+    const nowMs = this.#clock.monotonicMs();
     this.#fill(hook);
     this.#turns.add(hook);
     this.#send();
-    if (!this.#isStopping) this.#timers.set(hook, hook.wakeMs());
+    if (!this.#isStopping) this.#timers.set(hook, hook.wakeMs(nowMs));
   }
 
   /** Commits what has changed; false: the store does not take it. */

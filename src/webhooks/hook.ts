@@ -158,10 +158,12 @@ export class Hook {
     else this.#fail(ticket, answer);
   }
 
-  /** Monotonic milliseconds at which there is more to do, whatever else happens; null: nothing waits for time. */
-  wakeMs(): number | null {
+  /**
+   * Monotonic milliseconds at which there is more to do than there was at `nowMs`; null: nothing waits for time. By
+   * the present instead, what falls due between the last `take` and this would wait for neither.
+   */
+  wakeMs(nowMs: number): number | null {
     if (this.isOff) return null;
-    const nowMs = this.#house.clock.monotonicMs();
     if (this.#circuit.isOpen) {
       const { probeAtMs } = this.#circuit;
       if (probeAtMs === null || probeAtMs > nowMs) return probeAtMs;

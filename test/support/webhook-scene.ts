@@ -175,6 +175,7 @@ export interface SceneOptions {
   readonly before?: WebhookScene;
   readonly book?: WebhookBook;
   readonly random?: () => number;
+  readonly clock?: DrivenClock;
 }
 
 export class WebhookScene {
@@ -192,7 +193,7 @@ export class WebhookScene {
   /** A jitter of exactly nothing unless `random` says otherwise. */
   constructor(options: SceneOptions = {}) {
     const { before, limits = {}, random = () => 0.5 } = options;
-    this.clock = before?.clock ?? new DrivenClock();
+    this.clock = before?.clock ?? options.clock ?? new DrivenClock();
     this.events = before?.events ?? new MemoryLog();
     this.registry = before?.registry ?? new MemoryRegistry();
     this.book = options.book ?? before?.book ?? new MemoryWebhookBook();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DrivenClock } from '../../support/driven-clock.ts';
 import { bad, good, hookUrl, WebhookScene, type SceneOptions } from '../../support/webhook-scene.ts';
 
 const seconds = 1000;
@@ -33,6 +34,30 @@ test('an event is tried again after 5 s, 30 s, 2 min, 10 min, 30 min, 2 h and 6 
     shown.value.parked.map(({ eventId, failure }) => [eventId, failure.status]),
     [['event-1', 500]],
   );
+});
+
+/** Time goes on while it is read, as that of a running process does. */
+class RunningClock extends DrivenClock {
+  static readonly stepMs = 0.125;
+  #runMs = 0;
+
+  override monotonicMs(): number {
+    this.#runMs += RunningClock.stepMs;
+    return super.monotonicMs() + this.#runMs;
+  }
+}
+
+test('a retry that falls due while the hook is looked at is not forgotten', async () => {
+  const aroundMs = 32 * RunningClock.stepMs;
+  for (let beforeMs = aroundMs; beforeMs > 0; beforeMs -= RunningClock.stepMs) {
+    const scene = sceneOf({ clock: new RunningClock() });
+    await scene.happen('a', 'b');
+    await scene.answer(1, bad);
+    await scene.pass(5 * seconds - beforeMs);
+    await scene.answer(2, good);
+    await scene.pass(aroundMs);
+    assert.deepEqual(scene.attempted, [1, 2, 1], `asked ${beforeMs} ms before it is due`);
+  }
 });
 
 test('delays are drawn from 80 to 120 percent of their rung', async () => {
