@@ -42,6 +42,12 @@ export class JetStreamSource implements TailSource {
     return { messages: read(messages), last: state.last_seq, pending, close };
   }
 
+  async newest(): Promise<number> {
+    const manager = await this.#link.jetstream().jetstreamManager(false);
+    const found = await manager.streams.getMessage(this.stream, { last_by_subj: '>' });
+    return found?.seq ?? 0;
+  }
+
   async goOnBehind(sequence: number): Promise<void> {
     const manager = await this.#link.jetstream().jetstreamManager(false);
     await manager.streams.purge(this.stream, { seq: sequence + 1 });

@@ -8,6 +8,8 @@ export const eventsPerCommitMax = 1000;
 export const tailRetryMs = 500;
 /** A consumer that shows no life for twice this long is made again. */
 export const tailBeatMs = 2000;
+/** Messages of which a stream says that they are to come, and of which none has come for so long, are asked after. */
+export const tailQuietMs = 500;
 /** A mirror that is far behind says how far it is, this often. */
 export const tailProgressMs = 5000;
 

@@ -20,7 +20,7 @@ export interface Shelf {
   put(key: string, value: Uint8Array): Promise<number>;
   /** `revision` null: there is none yet. Null: somebody else has changed it. */
   compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null>;
-  /** Every entry that there was when it began; some of them may be older than what is there by then. */
+  /** Every key that there was when it began, some of them more than once: the last value is its newest. */
   all(): AsyncIterable<ShelfEntry>;
 }
 
@@ -63,14 +63,17 @@ export class NatsShelf implements Shelf {
     });
   }
 
+  /** What is replaced meanwhile moves to the end, so that the end is where nothing newer is. */
   async *all(): AsyncGenerator<ShelfEntry, void, undefined> {
     const source = new JetStreamSource(this.#link, this.#link.names.bucketStream(this.#bucket));
+    let newest = await this.#reach(() => source.newest());
+    if (newest === 0) return;
     const open = await this.#reach(() => source.open(0, entriesWaitingMax));
     try {
-      if (open.pending === 0) return;
-      for await (const { sequence: revision, subject, data: value, pending } of open.messages) {
+      for await (const { sequence: revision, subject, data: value } of open.messages) {
         yield { key: subject.slice(this.#subjects.length), value, revision };
-        if (pending === 0) return;
+        if (revision >= newest) newest = await this.#reach(() => source.newest());
+        if (revision >= newest) return;
       }
       throw new SharedStateAway('NATS went away while a bucket was read');
     } finally {

@@ -5,14 +5,17 @@
  */
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { tailMessagesMax, tailProgressMs, tailRetryMs } from './log-limits.ts';
+import { tailMessagesMax, tailProgressMs, tailQuietMs, tailRetryMs } from './log-limits.ts';
 
 export interface TailMessage {
   /** Of the stream. */
   readonly sequence: number;
   readonly subject: string;
   readonly data: Uint8Array;
-  /** How many there were behind it when it was sent. */
+  /**
+   * How many there were behind it when it was sent, and perhaps more: what was replaced before it was delivered may be
+   * counted for good.
+   */
   readonly pending: number;
 }
 
@@ -29,6 +32,8 @@ export interface TailSource {
   readonly stream: string;
   /** Behind `after`; rejects while it cannot be reached. */
   open(after: number, waitingMax: number): Promise<OpenTail>;
+  /** The sequence of its newest message; 0: it has none. */
+  newest(): Promise<number>;
   /** Drops what is in the stream, and has it go on behind `sequence`. */
   goOnBehind(sequence: number): Promise<void>;
 }
@@ -48,8 +53,9 @@ export interface TailHouse {
 
 export class StreamTail {
   readonly #house: TailHouse;
-  /** Messages of the stream behind the newest that came. */
+  /** Messages of the stream behind the newest that came, and the sequence of that. */
   #pending = 0;
+  #newest = 0;
   #open: OpenTail | null = null;
   #waiting: TailMessage[] = [];
   #writing: Promise<void> | null = null;
@@ -57,6 +63,7 @@ export class StreamTail {
   #isHealthy = true;
   #isStopped = false;
   #wake: Cancel = () => undefined;
+  #cancelDoubt: Cancel = () => undefined;
   #run: Promise<void> = Promise.resolve();
   #toldMs: number;
   #followers = new Set<() => void>();
@@ -84,6 +91,7 @@ export class StreamTail {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#wake();
+    this.#cancelDoubt();
     this.#open?.close();
     await this.#run;
   }
@@ -115,8 +123,10 @@ export class StreamTail {
       return;
     }
     this.#pending = open.pending;
+    this.#newest = position();
     this.#open = open;
     if (this.#isStopped) open.close();
+    this.#doubt();
     this.#tellHealth(null);
     this.#tellProgress();
     for await (const message of open.messages) {
@@ -129,7 +139,9 @@ export class StreamTail {
 
   #take(message: TailMessage): void {
     this.#pending = message.pending;
+    this.#newest = message.sequence;
     this.#waiting.push(message);
+    this.#doubt();
     this.#writing ??= this.#write();
   }
 
@@ -149,6 +161,22 @@ export class StreamTail {
       this.#open?.close();
     }
     this.#writing = null;
+    this.#tellProgress();
+  }
+
+  /** What is said to come and does not is asked after. */
+  #doubt(): void {
+    this.#cancelDoubt();
+    if (this.#pending === 0 || this.#isStopped) return;
+    this.#cancelDoubt = this.#house.clock.after(tailQuietMs, () => void this.#recount());
+  }
+
+  async #recount(): Promise<void> {
+    const known = this.#newest;
+    const newest = await this.#house.source.newest().catch(() => Infinity);
+    if (this.#newest !== known) return;
+    if (newest > known) return this.#doubt();
+    this.#pending = 0;
     this.#tellProgress();
   }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { SystemClock } from '../../src/base/system-clock.ts';
 import { CallVault } from '../../src/cluster/call-vault.ts';
 import { JetStreamSource } from '../../src/cluster/jetstream-source.ts';
@@ -158,6 +159,29 @@ test("of two nodes that claim a device's calls one does", async (t) => {
   const all = [];
   for await (const calls of one?.all() ?? []) all.push(calls);
   assert.deepEqual(all, [], 'a device without calls is none of them');
+});
+
+test('a bucket is read to its end, each key of it, while others replace what is in it', async (t) => {
+  const { url } = await startNats(t);
+  const [readers, writers] = await Promise.all([linkTo(t, url), linkTo(t, url)]);
+  await Promise.all([readers.ready(), writers.ready()]);
+  const [read, written] = [new NatsShelf(readers, 'hooks'), new NatsShelf(writers, 'hooks')];
+  const keys = ['still', 'moved-1', 'moved-2'];
+  await Promise.all(keys.map((key) => written.put(key, Buffer.from('0'))));
+  const over = new AbortController();
+  const writing = (async () => {
+    for (let turn = 1; !over.signal.aborted; turn++) {
+      await Promise.all(keys.slice(1).map((key) => written.put(key, Buffer.from(`${turn}`))));
+      if (turn % 4 === 0) await setImmediate();
+    }
+  })();
+  for (let turn = 0; turn < 40; turn++) {
+    const found = new Set<string>();
+    for await (const { key } of read.all()) found.add(key);
+    assert.deepEqual([...found].toSorted(), keys.toSorted());
+  }
+  over.abort();
+  await writing;
 });
 
 test('a question to a NATS that hangs is given up in the time it has, and one to a NATS that is away at once', async (t) => {

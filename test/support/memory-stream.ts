@@ -15,6 +15,10 @@ export class MemoryStream implements DeviceEvents, TailSource {
   isAway = false;
   /** The next put is stored, and its acknowledgement lost. */
   losesAck = false;
+  /** So many too many are said to come behind each message. */
+  miscounts = 0;
+  /** What is added is not delivered. */
+  isHeld = false;
   asked = 0;
   opened: number[] = [];
   #tails = new Set<MemoryTail>();
@@ -54,7 +58,8 @@ export class MemoryStream implements DeviceEvents, TailSource {
   add(data: Uint8Array, event: SharedLogEvent | null = null): number {
     const sequence = (this.#sequence += 1);
     this.stored.push({ sequence, storedAtMs: this.#clock.wallMs(), event, data });
-    for (const tail of this.#tails) tail.push({ sequence, subject: 'x', data, pending: 0 });
+    if (!this.isHeld)
+      for (const tail of this.#tails) tail.push({ sequence, subject: 'x', data, pending: this.miscounts });
     return sequence;
   }
 
@@ -67,6 +72,11 @@ export class MemoryStream implements DeviceEvents, TailSource {
       tail.push({ sequence, subject: 'x', data, pending: behind.length - at - 1 });
     this.#tails.add(tail);
     return { messages: tail, last: this.#sequence, pending: behind.length, close: () => tail.close() };
+  }
+
+  async newest(): Promise<number> {
+    this.#reach();
+    return this.stored.at(-1)?.sequence ?? 0;
   }
 
   async goOnBehind(sequence: number): Promise<void> {

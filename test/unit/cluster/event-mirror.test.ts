@@ -173,3 +173,40 @@ test('a stream that was made anew goes on behind the newest event that is here',
   assert.deepEqual(scene.sequences, [41]);
   assert.match(scene.log.lines[0]?.message ?? '', /made anew/);
 });
+
+test('messages that are said to come and do not are asked after, and are no lag then', async (t) => {
+  const scene = new Scene();
+  t.after(() => scene.mirror.stop());
+  scene.happen(2);
+  scene.mirror.start();
+  await scene.quiet();
+  scene.stream.miscounts = 2;
+  scene.happen(1);
+  await scene.quiet();
+  assert.equal(scene.mirror.lag, 2);
+  scene.stream.isAway = true;
+  scene.clock.advance(500);
+  await scene.quiet();
+  assert.equal(scene.mirror.lag, 2, 'it is not known to be wrong');
+  scene.stream.isAway = false;
+  scene.clock.advance(500);
+  await scene.quiet();
+  assert.equal(scene.mirror.lag, 0);
+  assert.deepEqual(scene.sequences, [1, 2, 3]);
+});
+
+test('messages that wait in the stream are lag until they come', async (t) => {
+  const scene = new Scene();
+  t.after(() => scene.mirror.stop());
+  scene.mirror.start();
+  await scene.quiet();
+  scene.stream.miscounts = 1;
+  scene.happen(1);
+  scene.stream.isHeld = true;
+  scene.happen(1);
+  await scene.quiet();
+  scene.clock.advance(2000);
+  await scene.quiet();
+  assert.equal(scene.mirror.lag, 1);
+  assert.deepEqual(scene.sequences, [1]);
+});
