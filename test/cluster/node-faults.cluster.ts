@@ -84,6 +84,7 @@ test('an owner that is killed: its devices are node_lost once within 20 s, wakeu
   const other = siteDevice(50);
   const untouched = await b.module(other);
   await until(() => c.api.connectivity(lost[19] ?? ''), isOnline, 5000);
+  await logOf(c, has('device.sleep.login', other));
   const startedMs = performance.now();
   await a.kill();
   const codes = new Set<number>();

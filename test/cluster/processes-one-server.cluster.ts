@@ -35,6 +35,7 @@ describe('several processes', { timeout: 300_000 }, () => {
   test('query and wake a device through whichever of them is asked', async (t) => {
     const site = await ProcessSite.start(t, 2);
     const modules = await asleep(site, 8);
+    for (const number of range(8)) await site.committed(number);
     const sessions = (await site.members()).map((member) => member.sleep_sessions);
     assert.deepEqual(sessions, [0, 4, 4], 'each has as many as the others');
     const apis = range(16).map(() => site.api());

@@ -1,5 +1,5 @@
 /** Whether processes that a test did not start itself are there. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 
 /** Resolves when it is gone, or is nothing any more but an entry that nobody has asked for. */
@@ -10,9 +10,8 @@ export async function processGone(pid: number): Promise<void> {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
+    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;
   }
-  const stat = `/proc/${pid}/stat`;
-  return !existsSync(stat) || !/^\d+ \(.*\) Z/s.test(readFileSync(stat, 'utf8'));
 }
