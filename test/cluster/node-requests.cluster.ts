@@ -1,6 +1,6 @@
 /** Whatever node is asked: registry, calls, messages, outcomes and the log are those of one server. */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -68,6 +68,24 @@ test('5 000 devices that are imported at one node are served by the other, and b
   await until(() => post(a, '/v1/device/wakeup-request', { device_id: 'IMPORTED17' }), codeIs(0), 5000);
   assert.equal((await module.nextPacket()).length, 8);
   assert.equal(await late.stop(), 0);
+});
+
+test('what replaces the registry at one node is what the other serves: who is not in it goes, the others stay', async (t) => {
+  const [gone, stays] = [siteDevice(20), siteDevice(21)];
+  const modules = await Promise.all([gone, stays].map((deviceId) => b.module(deviceId)));
+  const file = join(temporaryDirectory(t), 'less.json');
+  const registry = JSON.parse(await readFile(site.registryFile, 'utf8')) as { devices: { device_id: string }[] };
+  const devices = registry.devices.filter(({ device_id }) => device_id !== gone);
+  await writeFile(file, JSON.stringify({ ...registry, devices }));
+  await a.cli('registry', 'import', '--replace', file);
+  await modules[0]?.closed;
+  await until(() => b.api.connectivity(gone), codeIs(40403), 2000);
+  await until(() => b.api.connectivity('IMPORTED1'), codeIs(40403), 2000);
+  // It was disabled before, and is not in the file.
+  await until(() => b.api.connectivity(siteDevice(1)), codeIs(0), 2000);
+  const packet = modules[1]?.nextPacket();
+  await until(() => post(a, '/v1/device/wakeup-request', { device_id: stays }), codeIs(0), 2000);
+  assert.equal((await packet)?.length, 8);
 });
 
 test('credentials that are asked for again at another node are of the same call', async () => {

@@ -148,10 +148,15 @@ export class ClusterSite {
     this.#options = options;
   }
 
+  /** What the nodes start with. */
+  get registryFile(): string {
+    return join(this.#directory, 'registry.json');
+  }
+
   static async start(t: Ending, options: SiteOptions): Promise<ClusterSite> {
     const directory = temporaryDirectory(t);
-    await writeFile(join(directory, 'registry.json'), JSON.stringify(registryOf(options)));
     const site = new ClusterSite(t, directory, options);
+    await writeFile(site.registryFile, JSON.stringify(registryOf(options)));
     // The first brings the registry in; the others mirror it.
     for (const name of options.nodes) await site.add(name);
     return site;
@@ -167,7 +172,7 @@ export class ClusterSite {
       `cluster.node_name=${name}`,
       `cluster.replicas=${nats.length}`,
       `data.dir=${directory}`,
-      `registry.file=${join(this.#directory, 'registry.json')}`,
+      `registry.file=${this.registryFile}`,
       'auth.verification=inline',
       'wakeup.device_per_second=1000',
       'wakeup.application_per_second=100000',
