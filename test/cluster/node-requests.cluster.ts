@@ -74,7 +74,9 @@ test('what replaces the registry at one node is what the other serves: who is no
   const [gone, stays] = [siteDevice(20), siteDevice(21)];
   const modules = await Promise.all([gone, stays].map((deviceId) => b.module(deviceId)));
   const file = join(temporaryDirectory(t), 'less.json');
-  const registry = JSON.parse(await readFile(site.registryFile, 'utf8')) as { devices: { device_id: string }[] };
+  const registry = JSON.parse(await readFile(site.registryFile, 'utf8')) as {
+    devices: { device_id: string }[];
+  };
   const devices = registry.devices.filter(({ device_id }) => device_id !== gone);
   await writeFile(file, JSON.stringify({ ...registry, devices }));
   await a.cli('registry', 'import', '--replace', file);
