@@ -1,12 +1,13 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook|calls|media|media-calls|processes|hops|fleet|nodes|stream ...] [--runs 5] [--smoke] [--json FILE]`; no name is all of them. Prints what docs/benchmarks.md
- * shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
+ * dead-webhook|calls|media|media-calls|processes|hops|fleet|nodes|stream|burial ...] [--runs 5] [--smoke] [--json FILE]`;
+ * no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureBurial } from './load/burial.ts';
 import { measureBusyQueries } from './load/busy-queries.ts';
 import { measureCalls } from './load/calls.ts';
 import { loadCore, pinning, serverCore } from './load/child.ts';
@@ -46,6 +47,7 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   fleet: measureGreatFleet,
   nodes: measureNodes,
   stream: measureStream,
+  burial: measureBurial,
 };
 const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
 
