@@ -20,7 +20,8 @@ export async function measureBurial(plan: Plan): Promise<Figure> {
   const samples = new Samples();
   const trouble = new Trouble();
   const withNats = hasNats();
-  for (let run = 0; withNats && run < plan.runs; run += 1) await measure(plan, samples, trouble);
+  const runs = withNats ? plan.runs : 0;
+  for (let run = 0; run < runs; run += 1) await measure(plan, samples, trouble);
   return describe(plan, samples, trouble, withNats);
 }
 

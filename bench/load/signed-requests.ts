@@ -19,6 +19,9 @@ export interface RequestSet {
 /** Dates lie this far apart, from a little before now: all are within the window of 300 s while a run lasts. */
 const dateStepMs = 20_000;
 const firstDateMs = -10_000;
+/** Each set has a second of the steps to itself: no two of up to 20 share a date, and with it a signature. */
+const setStepMs = 1000;
+let setsMade = 0;
 
 /** What backends ask about a device; each kind has its own way to tell a good answer. */
 export type AskedKind = 'connectivity' | 'call-status' | 'credentials';
@@ -106,7 +109,9 @@ function buildSet(
   goodStatus: number,
   build: (device: number, atMs: number, index: number) => RequestParts,
 ): RequestSet {
-  const startMs = Date.now() + firstDateMs;
+  const firstMs = Date.now() + firstDateMs;
+  const startMs = firstMs - (firstMs % dateStepMs) + ((setsMade * setStepMs) % dateStepMs);
+  setsMade += 1;
   const order = Array.from({ length: count }, (_, index) => devices[index % devices.length] ?? 0);
   const marks: string[] = [];
   const bytes = order.map((device, index) => {
