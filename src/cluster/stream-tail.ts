@@ -63,7 +63,8 @@ export class StreamTail {
   #isHealthy = true;
   #isStopped = false;
   #wake: Cancel = () => undefined;
-  #cancelDoubt: Cancel = () => undefined;
+  /** Null: nothing is asked after. */
+  #cancelDoubt: Cancel | null = null;
   #run: Promise<void> = Promise.resolve();
   #toldMs: number;
   #followers = new Set<() => void>();
@@ -91,7 +92,7 @@ export class StreamTail {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#wake();
-    this.#cancelDoubt();
+    this.#cancelDoubt?.();
     this.#open?.close();
     await this.#run;
   }
@@ -164,18 +165,18 @@ export class StreamTail {
     this.#tellProgress();
   }
 
-  /** What is said to come and does not is asked after. */
+  /** What is said to come and does not is asked after: one look at a time, however many messages come. */
   #doubt(): void {
-    this.#cancelDoubt();
-    if (this.#pending === 0 || this.#isStopped) return;
-    this.#cancelDoubt = this.#house.clock.after(tailQuietMs, () => void this.#recount());
+    if (this.#pending === 0 || this.#isStopped || this.#cancelDoubt !== null) return;
+    const known = this.#newest;
+    this.#cancelDoubt = this.#house.clock.after(tailQuietMs, () => void this.#recount(known));
   }
 
-  async #recount(): Promise<void> {
-    const known = this.#newest;
-    const newest = await this.#house.source.newest().catch(() => Infinity);
-    if (this.#newest !== known) return;
-    if (newest > known) return this.#doubt();
+  async #recount(known: number): Promise<void> {
+    const isQuiet = this.#newest === known;
+    const newest = isQuiet ? await this.#house.source.newest().catch(() => Infinity) : Infinity;
+    this.#cancelDoubt = null;
+    if (newest > known || this.#newest !== known) return this.#doubt();
     this.#pending = 0;
     this.#tellProgress();
   }
