@@ -1,5 +1,5 @@
 /** Figure: the sessions of a node that is killed, ended by another one. */
-import { CpuTally } from './family.ts';
+import { CpuTally, relativeOf } from './family.ts';
 import type { Figure } from './figure.ts';
 import { hasNats, natsIsMissing, NatsUnderTest } from './nats.ts';
 import { monotonicMs } from './peer-protocol.ts';
@@ -42,10 +42,7 @@ async function measure(plan: Plan, samples: Samples, trouble: Trouble): Promise<
     const { devicePort: port } = a;
     await logIn(fleet, { dialect: 'reveille', port, count: sessions }, trouble);
     const { messages: before } = await nats.keeps(events, sessions, waitMsMax);
-    const tally = new CpuTally([
-      { name: 'b', pid: b.child.process.pid ?? 0 },
-      { name: 'nats', pid: nats.pid },
-    ]);
+    const tally = new CpuTally([relativeOf('b', b), { name: 'nats', pid: nats.pid }]);
     const killedMs = monotonicMs();
     a.child.kill();
     await nats.keeps(events, before + 1, waitMsMax);

@@ -22,9 +22,14 @@ export interface Memory {
 const goneMsMax = 10_000;
 const kibibyte = 1024;
 
+/** The process of a server that was started. */
+export function relativeOf(name: string, { child }: Pick<ReveilleServer, 'child'>): Relative {
+  return { name, pid: child.process.pid ?? 0 };
+}
+
 /** Of a server that is up. */
 export async function familyOf(server: ReveilleServer): Promise<Relative[]> {
-  const pid = server.child.process.pid ?? 0;
+  const { pid } = relativeOf('server', server);
   const children = childrenOf(pid);
   if (children.length === 0) return [{ name: 'server', pid }];
   const members = await membersOf(server);

@@ -4,6 +4,7 @@ import { natsIsMissing } from './nats.ts';
 import type { Plan } from './plan.ts';
 import { difference, type Samples } from './samples.ts';
 import type { Trouble } from './trouble.ts';
+import { wakeColumns } from './wake-figure.ts';
 
 export const connections = 32;
 
@@ -34,11 +35,7 @@ export function describeHops({ hops }: Plan, samples: Samples, trouble: Trouble,
       ...(withNats ? [] : [`Not measured: the rows of two nodes; ${natsIsMissing}.`]),
     ],
     columns: [
-      { metric: 'idleP50', title: 'idle p50 ms', digits: 3 },
-      { metric: 'idleP99', title: 'idle p99 ms', digits: 3 },
-      { metric: 'rate', title: 'wakeups/s', digits: 0 },
-      { metric: 'loadedP50', title: 'loaded p50 ms', digits: 3 },
-      { metric: 'loadedP99', title: 'loaded p99 ms', digits: 3 },
+      ...wakeColumns,
       { metric: 'cpuUs', title: 'servers’ CPU µs/wakeup', digits: 1 },
       { metric: 'natsUs', title: 'NATS’s CPU µs/wakeup', digits: 1 },
       { metric: 'natsQueryUs', title: '/query', digits: 1 },

@@ -22,6 +22,7 @@ import { interleave } from './rounds.ts';
 import { Samples } from './samples.ts';
 import { startReveille, type ReveilleServer } from './servers.ts';
 import { Trouble } from './trouble.ts';
+import { wakeMetrics } from './wake-figure.ts';
 
 const settleMs = 2000;
 const dates = 10;
@@ -166,11 +167,7 @@ async function wake(
   const woken = loaded.wake.count;
   const hasNats = relatives.some((relative) => relative.name === 'nats');
   return {
-    idleP50: idle.wake.p50Ms,
-    idleP99: idle.wake.p99Ms,
-    rate: loaded.answers.ratePerSecond,
-    loadedP50: loaded.wake.p50Ms,
-    loadedP99: loaded.wake.p99Ms,
+    ...wakeMetrics(idle, loaded),
     cpuUs: microsEach(tally.read() - natsSeconds, woken),
     ...(hasNats && { natsUs: microsEach(natsSeconds, woken) }),
   };

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeRegistryFile } from '../support/registry-file.ts';
-import { CpuTally, memoryOf, type Relative } from './family.ts';
+import { CpuTally, memoryOf, relativeOf } from './family.ts';
 import type { Figure } from './figure.ts';
 import { hasNats, natsIsMissing, NatsUnderTest } from './nats.ts';
 import type { Plan } from './plan.ts';
@@ -82,7 +82,10 @@ async function measureMirror({ file, plan, samples, trouble }: Study): Promise<v
       nodeCpu: await cpuSinceStart(a),
       natsCpu: importTally.read(),
     });
-    const [sharingMs, tallies] = [performance.now(), [new CpuTally([relativeOf(a)]), natsTally()] as const];
+    const [sharingMs, tallies] = [
+      performance.now(),
+      [new CpuTally([relativeOf('node', a)]), natsTally()] as const,
+    ];
     const kept = await nats.keepsRegistry(plan.nodes.devices + otherEntries, sharedMsMax);
     samples.add(shared, {
       ...rateOf(sharingMs, plan),
@@ -117,10 +120,6 @@ function rateOf(startMs: number, { nodes: { devices } }: Plan): Record<string, n
 /** Of threads too that have ended, such as the one that imports. */
 async function cpuSinceStart({ child }: ReveilleServer): Promise<number> {
   return (await child.probe.ask('read', null)).cpuSeconds;
-}
-
-function relativeOf({ child }: ReveilleServer): Relative {
-  return { name: 'node', pid: child.process.pid ?? 0 };
 }
 
 async function lagOf({ opsPort }: ReveilleServer): Promise<number> {

@@ -1,7 +1,7 @@
 /** Figure: events a second from one node to another through the stream, against a node alone that writes its own log. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventSourceDesk, type WriterProtocol } from './event-source-protocol.ts';
-import { CpuTally, type Relative } from './family.ts';
+import { CpuTally, relativeOf } from './family.ts';
 import type { Figure } from './figure.ts';
 import type { Desk } from './ipc.ts';
 import { hasNats, natsIsMissing, NatsUnderTest } from './nats.ts';
@@ -118,10 +118,6 @@ class Source {
       await sleep(pollMs);
     }
   }
-}
-
-function relativeOf(name: string, { child }: ReveilleServer): Relative {
-  return { name, pid: child.process.pid ?? 0 };
 }
 
 function describe({ stream }: Plan, samples: Samples, trouble: Trouble, withNats: boolean): Figure {

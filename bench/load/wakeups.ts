@@ -1,13 +1,13 @@
 /** Figure: from a signed POST to 8 bytes at the device, against the least that can do it. */
 import { loadCore } from './child.ts';
 import type { Figure, Target } from './figure.ts';
-import type { WakeReading } from './load-protocol.ts';
 import type { Plan } from './plan.ts';
 import { expectNoneLost, logIn, startPlayers } from './players.ts';
 import { interleave } from './rounds.ts';
 import { ratio, Samples } from './samples.ts';
 import { startPeer, startReveille, type PeerServer, type ServerUnderTest } from './servers.ts';
 import { Trouble } from './trouble.ts';
+import { wakeColumns, wakeMetrics } from './wake-figure.ts';
 
 const connections = 64;
 /** High enough never to be met; in a row with the rate, for what a burst allows follows from it. */
@@ -58,7 +58,8 @@ async function measure(contender: Contender, plan: Plan, trouble: Trouble): Prom
     const spent = await server.child.probe.ask('read', null);
     for (const reading of [warmUp, idle, loaded]) trouble.expectGoodWakes(contender.name, reading);
     await expectNoneLost(players, contender.name, trouble);
-    return { ...metrics(idle, loaded), cpuUs: (spent.cpuSeconds / loaded.wake.count) * 1e6 };
+    const answerP99 = loaded.answers.latency.p99Ms;
+    return { ...wakeMetrics(idle, loaded), answerP99, cpuUs: (spent.cpuSeconds / loaded.wake.count) * 1e6 };
   } finally {
     await server.stop();
     await players.child.stop();
@@ -75,17 +76,6 @@ async function start(
   }
   const verification = kind === 'inline' ? 'inline' : 'pool';
   return { server: await startReveille({ devices, verification, env: raisedLimits }), peer: null };
-}
-
-function metrics(idle: WakeReading, loaded: WakeReading): Record<string, number> {
-  return {
-    idleP50: idle.wake.p50Ms,
-    idleP99: idle.wake.p99Ms,
-    rate: loaded.answers.ratePerSecond,
-    loadedP50: loaded.wake.p50Ms,
-    loadedP99: loaded.wake.p99Ms,
-    answerP99: loaded.answers.latency.p99Ms,
-  };
 }
 
 function describe(plan: Plan, samples: Samples, trouble: Trouble): Figure {
@@ -107,11 +97,7 @@ function describe(plan: Plan, samples: Samples, trouble: Trouble): Figure {
         'limits, remembers and records nothing, and answers without waiting for the write.',
     ],
     columns: [
-      { metric: 'idleP50', title: 'idle p50 ms', digits: 3 },
-      { metric: 'idleP99', title: 'idle p99 ms', digits: 3 },
-      { metric: 'rate', title: 'wakeups/s', digits: 0 },
-      { metric: 'loadedP50', title: 'loaded p50 ms', digits: 3 },
-      { metric: 'loadedP99', title: 'loaded p99 ms', digits: 3 },
+      ...wakeColumns,
       { metric: 'answerP99', title: 'loaded: answer p99 ms', digits: 3 },
       { metric: 'cpuUs', title: 'loaded: server CPU µs/wakeup', digits: 1 },
     ],
