@@ -29,6 +29,7 @@ export class OutboxPump {
   #isRunning = false;
   #unfollow: Cancel = () => undefined;
   #retry: Cancel | null = null;
+  #cancelForgetting: Cancel = () => undefined;
   #emptied: (() => void)[] = [];
 
   constructor(house: PumpHouse) {
@@ -46,6 +47,7 @@ export class OutboxPump {
     this.#isRunning = false;
     this.#unfollow();
     this.#retry?.();
+    this.#cancelForgetting();
     for (const resolve of this.#emptied.splice(0)) resolve();
   }
 
@@ -88,9 +90,9 @@ export class OutboxPump {
   }
 
   #forgetSoon(): void {
-    if (this.#isForgetting) return;
+    if (this.#isForgetting || !this.#isRunning) return;
     this.#isForgetting = true;
-    this.#house.clock.after(outboxForgetMs, () => void this.#forget());
+    this.#cancelForgetting = this.#house.clock.after(outboxForgetMs, () => void this.#forget());
   }
 
   async #forget(): Promise<void> {
@@ -104,6 +106,8 @@ export class OutboxPump {
       this.#done.unshift(...places);
     }
     this.#isForgetting = false;
+    // The store may be closed by now.
+    if (!this.#isRunning) return;
     if (this.#done.length > 0) this.#forgetSoon();
     if (outbox.length === 0) for (const resolve of this.#emptied.splice(0)) resolve();
     this.take();

@@ -137,7 +137,8 @@ export class Ownership {
     if (this.#isStopped) return;
     try {
       await this.#beatWriter.begin();
-      this.#pump.start();
+      if (this.#isStopped) await this.#beatWriter.stop();
+      else this.#pump.start();
     } catch (error) {
       log.debug({ err: error }, 'sessions cannot be shared yet; tried on');
       clock.after(changeRetryMsMin, () => void this.#begin());

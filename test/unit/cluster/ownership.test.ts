@@ -318,6 +318,35 @@ test('a stop waits until others have seen everything, and leaves no heartbeats b
   assert.deepEqual(Array.from(scene.beats.values.keys()).filter(isOf(a)), []);
 });
 
+test('after a stop the outbox is left alone: its store may be closed', async () => {
+  const { scene, a } = await twoNodes();
+  const { rows } = scene.way(a);
+  rows.hold();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  const stopped = a.ownership.stop(1);
+  await scene.pass(1);
+  await stopped;
+  rows.release();
+  await scene.pass(minuteMs);
+  assert.deepEqual(scene.log.words, ['device.signal.online 1 A']);
+  assert.deepEqual([a.outbox.length, a.outbox.forgets], [1, 0]);
+});
+
+test('who is stopped before it has begun takes nothing, and writes no heartbeats', async () => {
+  const scene = new OwnershipScene();
+  const a = scene.start('A');
+  const stopped = a.ownership.stop(1);
+  await scene.pass(1);
+  await stopped;
+  a.login(device, 'signal', 's1');
+  const { values } = scene.beats;
+  const written = values.size;
+  await scene.pass(minuteMs);
+  assert.deepEqual([scene.log.words, a.outbox.reads], [[], 0]);
+  assert.ok(values.size <= written + 1);
+});
+
 function isOf({ member }: OwningNode): (key: string) => boolean {
   const token = Buffer.from(member).toString('base64url');
   return (key) => key.startsWith(`${token}.`);
