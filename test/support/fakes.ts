@@ -107,12 +107,16 @@ export class FakeRecords implements ConnectionRecords {
 
 export class FakeCallRecords implements CallRecords {
   readonly records = new Map<DeviceId, readonly CallSession[]>();
-  readonly events: EventDraft[] = [];
+  readonly events: EventDraft[];
   /** What each write left of the device's sessions. */
   readonly writes: (readonly CallSession[])[] = [];
   failure: Error | null = null;
   outstanding: Promise<void> | null = null;
   overloaded = false;
+
+  constructor(events: EventDraft[] = []) {
+    this.events = events;
+  }
 
   read(deviceId: DeviceId): readonly CallSession[] {
     if (this.failure !== null) throw this.failure;

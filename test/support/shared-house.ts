@@ -1,7 +1,5 @@
 /** One of several processes that write a store, as far as its records go: told what it tells, in one list. */
-import { sleepEvent, signalEvent } from '../../src/device/session-event.ts';
 import type { ConnectionKind, MemberId } from '../../src/domain/cluster.ts';
-import { neverConnected } from '../../src/domain/connectivity.ts';
 import type { LoggedEvent } from '../../src/domain/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../src/domain/ids.ts';
 import type { SeatTaken } from '../../src/ports/seat-follower.ts';
@@ -15,6 +13,7 @@ import { SharedCommitter } from '../../src/store/shared-committer.ts';
 import { SharedWhereabouts } from '../../src/store/shared-whereabouts.ts';
 import { StoredEvents } from '../../src/store/stored-events.ts';
 import type { Clock } from '../../src/base/clock.ts';
+import { writeBeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 import { closedAfter, type Ending } from './temporary-store.ts';
@@ -55,22 +54,11 @@ export class SharedHouse {
     this.#follow(committer);
   }
 
-  /** As its actor writes it, which knows nothing of the sessions of others. */
   login(kind: ConnectionKind, deviceId: DeviceId, name: string, atMs = 1000): void {
-    const session = name as SessionId;
-    const known = this[kind].read(deviceId) ?? neverConnected;
-    const epoch = known.epoch + 1;
-    const replaced = known.openSession !== null;
-    const change = { kind: 'opened', session, epoch, atMs, replaced } as const;
-    const record = { ...known, epoch, lastLoginAt: Math.floor(atMs / 1000), openSession: session };
-    const event =
-      kind === 'sleep'
-        ? sleepEvent(deviceId, sharedNode, change)
-        : signalEvent(deviceId, sharedNode, change, null);
-    this[kind].write(deviceId, record, event);
+    writeLogin(this.#place(kind, deviceId), name as SessionId, atMs);
   }
 
-  /** The same of an end. `heartbeatAt`: Unix seconds. */
+  /** `heartbeatAt`: Unix seconds. */
   end(
     kind: ConnectionKind,
     deviceId: DeviceId,
@@ -78,30 +66,19 @@ export class SharedHouse {
     atMs = 2000,
     heartbeatAt: number | null = null,
   ): void {
-    const known = this[kind].read(deviceId) ?? neverConnected;
-    const { epoch } = known;
-    const change = {
-      kind: 'closed',
-      session: name as SessionId,
-      epoch,
-      atMs,
-      reason: 'peer_closed',
-    } as const;
-    const event =
-      kind === 'sleep'
-        ? sleepEvent(deviceId, sharedNode, change)
-        : signalEvent(deviceId, sharedNode, change, null);
-    this[kind].write(deviceId, { ...known, lastHeartbeatAt: heartbeatAt, openSession: null }, event);
+    writeEnd(this.#place(kind, deviceId), name as SessionId, atMs, heartbeatAt);
   }
 
   beat(kind: ConnectionKind, deviceId: DeviceId, name: string, heartbeatAt: number): void {
-    const known = this[kind].read(deviceId) ?? neverConnected;
-    const record = { ...known, lastHeartbeatAt: heartbeatAt, openSession: name as SessionId };
-    this[kind].write(deviceId, record, null);
+    writeBeat(this.#place(kind, deviceId), name as SessionId, heartbeatAt);
   }
 
   committed(): Promise<void> {
     return this.journal.allCommitted();
+  }
+
+  #place(kind: ConnectionKind, deviceId: DeviceId): ConnectionPlace {
+    return { records: this[kind], kind, deviceId, node: sharedNode };
   }
 
   #follow(committer: SharedCommitter): void {

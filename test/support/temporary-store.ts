@@ -9,6 +9,15 @@ export interface Ending {
   after(run: () => void | Promise<void>): void;
 }
 
+/** What is begun later ends before. */
+export function lastFirst(t: Ending): Ending {
+  const ends: (() => void | Promise<void>)[] = [];
+  t.after(async () => {
+    for (const end of ends.toReversed()) await end();
+  });
+  return { after: (end) => void ends.push(end) };
+}
+
 export function temporaryDirectory(t: Ending): string {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-test-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));

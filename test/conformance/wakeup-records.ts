@@ -3,35 +3,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/domain/ids.ts';
 import type { WakeupRecord } from '../../src/domain/wakeup.ts';
-import type { WakeupRecords } from '../../src/ports/wakeup-records.ts';
-import { WakeupRecordStore } from '../../src/store/wakeup-record-store.ts';
-import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeWakeupRecords } from '../support/fakes.ts';
-import { temporaryStore, type Ending } from '../support/temporary-store.ts';
-import { draftOf, openJournal } from '../support/test-journal.ts';
+import { inOrder, type MakeKeptRecords } from '../support/kept-records.ts';
+import { draftOf } from '../support/test-journal.ts';
 
-const clock = new DrivenClock();
-
-function store(t: Ending): WakeupRecords {
-  const { state } = temporaryStore(t);
-  const batch = (write: () => void): Promise<void> => state.environment.batch(write);
-  const { journal } = openJournal({ state });
-  return new WakeupRecordStore(state, journal, { clock, knownMax: 10, batch });
-}
-
-const implementations: Record<string, (t: Ending) => WakeupRecords> = {
-  store,
-  'stand-in': () => new FakeWakeupRecords(),
-};
-
+const nowMs = Date.now();
 const app = '2818153' as ApplicationId;
 const requestId = 'a request, with {printable} characters' as RequestId;
 const accepted: WakeupRecord = {
   deviceId: 'a\0b' as DeviceId,
   status: 'accepted',
   isAwaited: true,
-  begunAtMs: clock.wallMs(),
-  acceptedAtMs: clock.wallMs() + 3,
+  begunAtMs: nowMs,
+  acceptedAtMs: nowMs + 3,
   completedAtMs: null,
   wokeAfterMs: null,
   alreadyOnline: false,
@@ -45,16 +28,16 @@ const completed: WakeupRecord = {
   ...accepted,
   status: 'completed',
   isAwaited: false,
-  completedAtMs: clock.wallMs() + 903,
+  completedAtMs: nowMs + 903,
   wokeAfterMs: 900,
   cause: 'remote',
   isCallersId: true,
 };
 const unknown: WakeupRecord = { ...accepted, status: 'unknown', acceptedAtMs: null, alreadyOnline: true };
 
-for (const [name, make] of Object.entries(implementations)) {
-  test(`${name}: a wakeup is known by application and request id together`, (t) => {
-    const wakeups = make(t);
+export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): void {
+  test(`${name}: a wakeup is known by application and request id together`, async (t) => {
+    const { wakeups } = await make(t);
     assert.equal(wakeups.find(app, requestId), null);
     wakeups.save(app, requestId, accepted, draftOf('a\0b'));
     assert.deepEqual(wakeups.find(app, requestId), accepted);
@@ -64,7 +47,7 @@ for (const [name, make] of Object.entries(implementations)) {
 
   for (const record of [accepted, completed, unknown])
     test(`${name}: a record comes back as it was saved, before its commit and after: ${record.status}`, async (t) => {
-      const wakeups = make(t);
+      const { wakeups } = await make(t);
       wakeups.save(app, requestId, record, null);
       assert.deepEqual(wakeups.find(app, requestId), record);
       await wakeups.committed(app, requestId);
@@ -73,9 +56,9 @@ for (const [name, make] of Object.entries(implementations)) {
     });
 
   test(`${name}: those that are awaited are found, oldest first, with the newest that is known of them`, async (t) => {
-    const wakeups = make(t);
+    const { wakeups } = await make(t);
     const save = (id: string, begunMs: number, isAwaited = true): void =>
-      wakeups.save(app, id as RequestId, { ...accepted, begunAtMs: begunMs, isAwaited }, null);
+      wakeups.save(app, id as RequestId, { ...accepted, begunAtMs: nowMs + begunMs, isAwaited }, null);
     save('third', 30);
     save('first', 10);
     save('settled', 15);
@@ -89,10 +72,34 @@ for (const [name, make] of Object.entries(implementations)) {
       ['first', 'second', 'third'],
     );
     assert.equal(found[0]?.appId, app);
-    assert.deepEqual(found[0]?.record, { ...accepted, begunAtMs: 10 });
+    assert.deepEqual(found[0]?.record, { ...accepted, begunAtMs: nowMs + 10 });
   });
 
-  test(`${name}: there is room to begin with`, (t) => {
-    assert.equal(make(t).isFull(), false);
+  test(`${name}: the events of all wakeups are told, in the order in which they were saved, and of nothing else`, async (t) => {
+    const kept = await make(t);
+    const drafts = Array.from({ length: 9 }, (_, number) => draftOf(`device-${number % 2}`, number, nowMs));
+    for (const [number, draft] of drafts.entries()) {
+      const event = number % 3 === 0 ? null : draft;
+      kept.wakeups.save(app, `ring-${number}` as RequestId, { ...accepted, deviceId: draft.deviceId }, event);
+    }
+    const told = (await kept.told()).map(({ deviceId, data }) => ({ deviceId, data }));
+    const expected = drafts
+      .filter((_, number) => number % 3 > 0)
+      .map(({ deviceId, data }) => ({ deviceId, data }));
+    assert.deepEqual(inOrder(kept, told), inOrder(kept, expected));
+  });
+
+  test(`${name}: what was saved is found by who is asked elsewhere, the newest of it`, async (t) => {
+    const kept = await make(t);
+    for (const record of [accepted, completed]) {
+      kept.wakeups.save(app, requestId, record, null);
+      await kept.told();
+      assert.deepEqual(await kept.recallWakeup(app, requestId), record);
+    }
+    assert.equal(await kept.recallWakeup(app, 'another' as RequestId), null);
+  });
+
+  test(`${name}: there is room to begin with`, async (t) => {
+    assert.equal((await make(t)).wakeups.isFull(), false);
   });
 }

@@ -4,36 +4,8 @@ import { test } from 'node:test';
 import type { CallSession } from '../../src/domain/call.ts';
 import type { DeviceId } from '../../src/domain/ids.ts';
 import type { CallRecords } from '../../src/ports/call-records.ts';
-import { CallRecordStore } from '../../src/store/call-record-store.ts';
-import { FakeCallRecords } from '../support/fakes.ts';
+import { inOrder, type MakeKeptRecords } from '../support/kept-records.ts';
 import { audioCall, callOf, endOf, videoCall } from '../support/stored-calls.ts';
-import { temporaryStore, type Ending } from '../support/temporary-store.ts';
-import { openJournal } from '../support/test-journal.ts';
-
-interface Implementation {
-  readonly records: CallRecords;
-  /** The sessions that the committed events speak of, in their order. */
-  readonly told: () => Promise<unknown[]>;
-}
-
-function store(t: Ending): Implementation {
-  const real = temporaryStore(t);
-  const { journal, events } = openJournal(real);
-  return {
-    records: new CallRecordStore(real.state, journal),
-    async told() {
-      await journal.allCommitted();
-      return events.read(0, 100).map(({ data }) => data);
-    },
-  };
-}
-
-function standIn(): Implementation {
-  const records = new FakeCallRecords();
-  return { records, told: () => Promise.resolve(records.events.map(({ data }) => data)) };
-}
-
-const implementations: Record<string, (t: Ending) => Implementation> = { store, 'stand-in': standIn };
 
 const device = videoCall.deviceId;
 const sessions: readonly CallSession[] = [videoCall, audioCall];
@@ -56,16 +28,16 @@ function byDevice(records: CallRecords): Map<DeviceId, readonly CallSession[]> {
   return devices;
 }
 
-for (const [name, make] of Object.entries(implementations)) {
-  test(`${name}: a device without live sessions has none`, (t) => {
-    const { records } = make(t);
+export function callRecordsConformance(name: string, make: MakeKeptRecords): void {
+  test(`${name}: a device without live sessions has none`, async (t) => {
+    const { calls: records } = await make(t);
     assert.deepEqual(records.read(device), []);
     assert.deepEqual(Array.from(records.all()), []);
     assert.equal(records.committed(device), null);
   });
 
   test(`${name}: sessions come back as they were written, in their order, before their commit and after`, async (t) => {
-    const { records } = make(t);
+    const { calls: records } = await make(t);
     for (const written of [sessions, sessions.toReversed(), [audioCall]]) {
       records.write(device, written, null);
       assert.deepEqual(records.read(device), written);
@@ -78,7 +50,7 @@ for (const [name, make] of Object.entries(implementations)) {
   });
 
   test(`${name}: a device whose last session ended is gone, before the commit and after`, async (t) => {
-    const { records } = make(t);
+    const { calls: records } = await make(t);
     records.write(device, sessions, null);
     await records.committed(device);
     records.write(device, [], endOf(videoCall));
@@ -90,7 +62,7 @@ for (const [name, make] of Object.entries(implementations)) {
   });
 
   test(`${name}: devices of any ids do not touch each other`, async (t) => {
-    const { records } = make(t);
+    const { calls: records } = await make(t);
     for (const id of strangeIds) {
       records.write(id, [callOf(id)], null);
       assert.deepEqual(records.read(id), [callOf(id)]);
@@ -102,7 +74,7 @@ for (const [name, make] of Object.entries(implementations)) {
   });
 
   test(`${name}: all are found, the newest that is known of each`, async (t) => {
-    const { records } = make(t);
+    const { calls: records } = await make(t);
     const ids = ['kept', 'changed', 'ended', 'new', 'passing'] as DeviceId[];
     const [kept, changed, ended, fresh, passing] = ids as [DeviceId, DeviceId, DeviceId, DeviceId, DeviceId];
     for (const id of [kept, changed, ended]) records.write(id, [callOf(id)], null);
@@ -121,7 +93,7 @@ for (const [name, make] of Object.entries(implementations)) {
   });
 
   test(`${name}: who changes what is found meets no device twice`, async (t) => {
-    const { records } = make(t);
+    const { calls: records } = await make(t);
     const ids = Array.from({ length: 20 }, (_, i) => `device-${i}` as DeviceId);
     for (const id of ids) records.write(id, [callOf(id), callOf(id, audioCall)], null);
     for (const id of ids.slice(0, 10)) await records.committed(id);
@@ -137,20 +109,33 @@ for (const [name, make] of Object.entries(implementations)) {
   });
 
   test(`${name}: the events of all changes are told, in the order of the changes, and of nothing else`, async (t) => {
-    const { records, told } = make(t);
+    const kept = await make(t);
     const ended = Array.from({ length: 9 }, (_, number) => ({
       ...callOf(`device-${number % 2}` as DeviceId),
       sessionId: `session-${number}` as CallSession['sessionId'],
     }));
     for (const [number, session] of ended.entries())
-      records.write(session.deviceId, [session], number % 3 === 0 ? null : endOf(session));
-    assert.deepEqual(
-      (await told()).map((data) => (data as { session: string }).session),
-      [1, 2, 4, 5, 7, 8].map((number) => `session-${number}`),
-    );
+      kept.calls.write(session.deviceId, [session], number % 3 === 0 ? null : endOf(session));
+    const told = (await kept.told()).map(({ deviceId, data }) => {
+      return { deviceId, session: 'session' in data ? data.session : null };
+    });
+    const expected = ended
+      .filter((_, number) => number % 3 > 0)
+      .map(({ deviceId, sessionId: session }) => ({ deviceId, session }));
+    assert.deepEqual(inOrder(kept, told), inOrder(kept, expected));
   });
 
-  test(`${name}: there is room to begin with`, (t) => {
-    assert.equal(make(t).records.isOverloaded(), false);
+  test(`${name}: what was written is found by who is asked elsewhere, the newest of it, until it is gone`, async (t) => {
+    const kept = await make(t);
+    for (const written of [sessions, [audioCall], []]) {
+      kept.calls.write(device, written, null);
+      await kept.told();
+      assert.deepEqual(await kept.recallCalls(device), written);
+    }
+    assert.deepEqual(await kept.recallCalls('another' as DeviceId), []);
+  });
+
+  test(`${name}: there is room to begin with`, async (t) => {
+    assert.equal((await make(t)).calls.isOverloaded(), false);
   });
 }

@@ -1,0 +1,120 @@
+/** What every implementation of the port ConnectionRecords keeps to; the stand-in of the tests is one of them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { neverConnected, type ConnectionRecord } from '../../src/domain/connectivity.ts';
+import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
+import { writeBeat, writeEnd, writeLogin, type ConnectionPlace } from '../support/connection-changes.ts';
+import { inOrder, type KeptRecords, type MakeKeptRecords } from '../support/kept-records.ts';
+
+const device = 'TESTDEVICE01' as DeviceId;
+const node = 'node-1';
+/** Whole seconds, so that a record has them. */
+const nowS = Math.floor(Date.now() / 1000);
+
+function placeOf({ sleep }: KeptRecords, deviceId = device): ConnectionPlace {
+  return { records: sleep, kind: 'sleep', deviceId, node };
+}
+
+const idOf = (number: number): SessionId => `session-${number}` as SessionId;
+
+function login(kept: KeptRecords, number: number, deviceId = device): void {
+  writeLogin(placeOf(kept, deviceId), idOf(number), (nowS + number) * 1000);
+}
+
+/** A second after its login, at which it was heard of. */
+function end(kept: KeptRecords, number: number, deviceId = device): void {
+  writeEnd(placeOf(kept, deviceId), idOf(number), (nowS + number + 1) * 1000, nowS + number);
+}
+
+/** Of a session that was opened as `number`. */
+function opened(epoch: number, number = epoch): ConnectionRecord {
+  return { ...neverConnected, epoch, lastLoginAt: nowS + number, openSession: idOf(number) };
+}
+
+export function connectionRecordsConformance(name: string, make: MakeKeptRecords): void {
+  test(`${name}: a device that never logged in has no record`, async (t) => {
+    const { sleep } = await make(t);
+    assert.equal(sleep.read(device), null);
+    assert.equal(sleep.committed(device), null);
+  });
+
+  test(`${name}: the newest record is read, before its commit and after`, async (t) => {
+    const kept = await make(t);
+    const { sleep } = kept;
+    login(kept, 1);
+    login(kept, 2);
+    assert.deepEqual(sleep.read(device), opened(2));
+    await sleep.committed(device);
+    assert.deepEqual(sleep.read(device), opened(2));
+    writeBeat(placeOf(kept), idOf(2), nowS + 2);
+    const heard = { ...opened(2), lastHeartbeatAt: nowS + 2 };
+    assert.deepEqual(sleep.read(device), heard);
+    await sleep.allCommitted();
+    assert.deepEqual(sleep.read(device), heard);
+    end(kept, 2);
+    assert.equal(sleep.read(device)?.openSession, null);
+    await kept.told();
+    assert.equal(sleep.read(device)?.openSession, null);
+  });
+
+  test(`${name}: with the end of a session its record stays, and the next login is counted from it`, async (t) => {
+    const kept = await make(t);
+    login(kept, 1);
+    end(kept, 1);
+    const ended = { ...opened(1), openSession: null, lastHeartbeatAt: nowS + 1, lastOfflineAt: nowS + 2 };
+    assert.deepEqual(kept.sleep.read(device), ended);
+    await kept.told();
+    assert.deepEqual(kept.sleep.read(device), ended);
+    login(kept, 5);
+    const next = { ...ended, epoch: 2, lastLoginAt: nowS + 5, openSession: idOf(5) };
+    assert.deepEqual(kept.sleep.read(device), next);
+    await kept.told();
+    assert.deepEqual(kept.sleep.read(device), next);
+  });
+
+  test(`${name}: nothing is outstanding for a device once its record is committed`, async (t) => {
+    const kept = await make(t);
+    const changes = [
+      () => login(kept, 1),
+      () => writeBeat(placeOf(kept), idOf(1), nowS + 2),
+      () => end(kept, 1),
+    ];
+    for (const change of changes) {
+      change();
+      await kept.sleep.committed(device);
+      assert.equal(kept.sleep.committed(device), null);
+    }
+  });
+
+  test(`${name}: devices do not touch each other`, async (t) => {
+    const kept = await make(t);
+    const other = `${device}\0` as DeviceId;
+    login(kept, 1);
+    login(kept, 2, other);
+    assert.equal(kept.sleep.read('TESTDEVICE0' as DeviceId), null);
+    await kept.sleep.allCommitted();
+    end(kept, 2, other);
+    await kept.told();
+    assert.deepEqual(kept.sleep.read(device), opened(1));
+    assert.equal(kept.sleep.read(other)?.openSession, null);
+  });
+
+  test(`${name}: the events of all changes are told, in the order of the changes, and of nothing else`, async (t) => {
+    const kept = await make(t);
+    const expected = [];
+    for (let number = 1; number <= 9; number++) {
+      const deviceId = `device-${number % 2}` as DeviceId;
+      const epoch = Math.ceil(number / 2);
+      login(kept, number, deviceId);
+      expected.push({ deviceId, type: 'device.sleep.login', epoch, session: idOf(number) });
+      writeBeat(placeOf(kept, deviceId), idOf(number), nowS + number);
+      if (number % 3 > 0) continue;
+      end(kept, number, deviceId);
+      expected.push({ deviceId, type: 'device.sleep.offline', epoch, session: idOf(number) });
+    }
+    const told = (await kept.told()).map(({ deviceId, type, epoch, data }) => {
+      return { deviceId, type, epoch, session: 'session' in data ? data.session : null };
+    });
+    assert.deepEqual(inOrder(kept, told), inOrder(kept, expected));
+  });
+}

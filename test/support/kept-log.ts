@@ -1,0 +1,97 @@
+/** A log of events, by everything that keeps one. */
+import { SystemClock } from '../../src/base/system-clock.ts';
+import type { EventDraft } from '../../src/domain/events.ts';
+import { generateEventId, type ProductId } from '../../src/domain/ids.ts';
+import type { EventLog } from '../../src/ports/event-log.ts';
+import { EventRetention } from '../../src/store/event-retention.ts';
+import type { EventStore } from '../../src/store/event-store.ts';
+import type { StateTables } from '../../src/store/state-tables.ts';
+import { DraftedEventLog } from './drafted-event-log.ts';
+import type { JoinGround } from './node-ground.ts';
+import { NodesSite } from './nodes-site.ts';
+import { ProcessesSite } from './processes-site.ts';
+import { temporaryStore, type Ending } from './temporary-store.ts';
+import { openJournal } from './test-journal.ts';
+
+export interface KeptLog {
+  readonly log: EventLog;
+  /** Ids are in the order of the log, too. */
+  readonly idsAscend: boolean;
+  /** One after the other, where there are several who write; resolves when the log has them. */
+  readonly commit: (...drafts: readonly EventDraft[]) => Promise<void>;
+  /** The oldest are forgotten until so many are left. */
+  readonly keep: (count: number) => Promise<void>;
+}
+
+export type MakeKeptLog = (t: Ending) => Promise<KeptLog>;
+
+export async function draftedLog(): Promise<KeptLog> {
+  const log = new DraftedEventLog();
+  return {
+    log,
+    idsAscend: true,
+    commit: (...drafts) => Promise.resolve(log.append(...drafts)),
+    keep: (count) => Promise.resolve(log.forget(log.head - log.oldest + 1 - count)),
+  };
+}
+
+export async function storeLog(t: Ending): Promise<KeptLog> {
+  const { state } = temporaryStore(t);
+  const { journal, events } = openJournal({ state });
+  return {
+    log: events,
+    idsAscend: true,
+    async commit(...drafts) {
+      for (const draft of drafts) events.append(draft);
+      await journal.allCommitted();
+    },
+    keep: (count) => keepNewest(state, events, count),
+  };
+}
+
+/** Two that write one store in turns, as one of them reads it. */
+export async function processesLog(t: Ending): Promise<KeptLog> {
+  const site = new ProcessesSite(t, 2);
+  const [reader, other] = site.processes;
+  if (reader === undefined || other === undefined) throw new Error('two were started');
+  const { events } = reader.records;
+  let commits = 0;
+  return {
+    log: events,
+    idsAscend: true,
+    async commit(...drafts) {
+      const writer = commits++ % 2 === 0 ? other : reader;
+      for (const draft of drafts) writer.records.events.append(draft);
+      await site.settled();
+    },
+    keep: (count) => keepNewest(reader.store.state, events, count),
+  };
+}
+
+/** Two that write what they share in turns, as one of them has it mirrored. */
+export async function nodesLog(t: Ending, join: JoinGround): Promise<KeptLog> {
+  const site = await NodesSite.start(t, join, 2);
+  const [reader, other] = site.nodes;
+  if (reader === undefined || other === undefined) throw new Error('two were started');
+  const productId = 'doorbell' as ProductId;
+  const { events } = reader.records;
+  let commits = 0;
+  let made = 0;
+  return {
+    log: events,
+    idsAscend: false,
+    async commit(...drafts) {
+      const { stream } = commits++ % 2 === 0 ? other : reader;
+      for (const draft of drafts)
+        await stream.publish({ id: generateEventId(draft.atMs, (made += 1)), draft, productId });
+      await reader.mirrored();
+    },
+    keep: (count) => keepNewest(reader.store.state, events, count),
+  };
+}
+
+async function keepNewest(state: StateTables, log: EventStore, maxCount: number): Promise<void> {
+  const batch = (write: () => void): Promise<void> => state.environment.batch(write);
+  const bounds = { maxAgeMs: Infinity, maxCount };
+  await new EventRetention(state, { ...bounds, clock: new SystemClock(), log, batch }).forget();
+}

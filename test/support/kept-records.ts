@@ -1,0 +1,105 @@
+/** The records of one member, by everything that keeps them; what it says is to be the same for all. */
+import type { CallSession } from '../../src/domain/call.ts';
+import type { EventDraft } from '../../src/domain/events.ts';
+import type { ApplicationId, DeviceId, RequestId } from '../../src/domain/ids.ts';
+import type { WakeupRecord } from '../../src/domain/wakeup.ts';
+import type { CallRecords } from '../../src/ports/call-records.ts';
+import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
+import type { WakeupRecords } from '../../src/ports/wakeup-records.ts';
+import { openRecords } from '../../src/server/records.ts';
+import { FakeCallRecords, FakeRecords, FakeWakeupRecords } from './fakes.ts';
+import type { JoinGround } from './node-ground.ts';
+import { NodesSite } from './nodes-site.ts';
+import { ProcessesSite } from './processes-site.ts';
+import { recordsHouse, recordsSettings } from './records-site.ts';
+import { lastFirst, temporaryStore, type Ending } from './temporary-store.ts';
+
+export interface KeptRecords {
+  readonly sleep: ConnectionRecords;
+  readonly wakeups: WakeupRecords;
+  readonly calls: CallRecords;
+  /** Resolves, when all that was written is committed and told, to the log. */
+  told(): Promise<readonly EventDraft[]>;
+  /** Events of different devices are told in the order of their changes, too. */
+  readonly isOneOrder: boolean;
+  /** As another member finds them that is asked. Behind `told`. */
+  recallWakeup(appId: ApplicationId, requestId: RequestId): Promise<WakeupRecord | null>;
+  recallCalls(deviceId: DeviceId): Promise<readonly CallSession[]>;
+}
+
+export type MakeKeptRecords = (t: Ending) => Promise<KeptRecords>;
+
+export async function standIns(): Promise<KeptRecords> {
+  const events: EventDraft[] = [];
+  const wakeups = new FakeWakeupRecords(events);
+  const calls = new FakeCallRecords(events);
+  return {
+    sleep: new FakeRecords(events),
+    wakeups,
+    calls,
+    told: async () => events,
+    isOneOrder: true,
+    recallWakeup: async (appId, requestId) => wakeups.find(appId, requestId),
+    recallCalls: async (deviceId) => calls.read(deviceId),
+  };
+}
+
+export async function storeRecords(t: Ending): Promise<KeptRecords> {
+  const ending = lastFirst(t);
+  const records = openRecords(temporaryStore(ending).state, recordsSettings, recordsHouse());
+  ending.after(() => records.close());
+  return {
+    ...records,
+    async told() {
+      await records.allCommitted();
+      return records.events.read(0, 1000);
+    },
+    isOneOrder: true,
+    recallWakeup: async (appId, requestId) => records.wakeups.find(appId, requestId),
+    recallCalls: async (deviceId) => records.calls.read(deviceId),
+  };
+}
+
+export async function processRecords(t: Ending): Promise<KeptRecords> {
+  const site = new ProcessesSite(t, 2);
+  const [one, other] = site.processes;
+  if (one === undefined || other === undefined) throw new Error('two were started');
+  return {
+    ...one.records,
+    async told() {
+      await site.settled();
+      return other.records.events.read(0, 1000);
+    },
+    isOneOrder: true,
+    recallWakeup: async (appId, requestId) => other.records.wakeups.find(appId, requestId),
+    recallCalls: async (deviceId) => other.records.calls.read(deviceId),
+  };
+}
+
+export async function nodeRecords(t: Ending, join: JoinGround): Promise<KeptRecords> {
+  const site = await NodesSite.start(t, join, 2);
+  const [one, other] = site.nodes;
+  if (one === undefined || other === undefined) throw new Error('two were started');
+  return {
+    sleep: one.claimed,
+    wakeups: one.records.wakeups,
+    calls: one.records.calls,
+    async told() {
+      await site.settled();
+      return other.records.events.read(0, 1000);
+    },
+    isOneOrder: false,
+    recallWakeup: (appId, requestId) => other.wakeups.find(appId, requestId, 2000),
+    recallCalls: async (deviceId) => (await other.calls.find(deviceId, 2000))?.sessions ?? [],
+  };
+}
+
+/** As far as there is an order: where devices have none among them, one device after the other. */
+export function inOrder<Told extends Pick<EventDraft, 'deviceId'>>(
+  { isOneOrder }: KeptRecords,
+  events: readonly Told[],
+): readonly Told[] {
+  if (isOneOrder) return events;
+  const devices = [...new Set(events.map(({ deviceId }) => deviceId))].toSorted();
+  return devices.flatMap((device) => events.filter(({ deviceId }) => deviceId === device));
+}

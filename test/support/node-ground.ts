@@ -1,0 +1,50 @@
+/** What nodes have in common, as one of them reaches it: here in memory, over NATS in nats-ground.ts. */
+import { SystemClock } from '../../src/base/system-clock.ts';
+import type { DeviceEvents } from '../../src/cluster/device-events.ts';
+import type { SharedLink } from '../../src/cluster/ownership.ts';
+import type { BeatBucket, RowBucket } from '../../src/cluster/row-bucket.ts';
+import type { Shelf } from '../../src/cluster/shelf.ts';
+import type { TailSource } from '../../src/cluster/stream-tail.ts';
+import { FakeBucket } from './fake-buckets.ts';
+import { MemoryShelf } from './memory-shelf.ts';
+import { MemoryStream } from './memory-stream.ts';
+import { FakeLink } from './ownership-scene.ts';
+import type { Ending } from './temporary-store.ts';
+
+export interface NodeGround {
+  readonly link: SharedLink;
+  readonly rows: RowBucket;
+  readonly beats: BeatBucket;
+  readonly events: DeviceEvents;
+  readonly eventSource: TailSource;
+  readonly wakeups: Shelf;
+  readonly calls: Shelf;
+  /** It reaches nothing any more. */
+  cut(): Promise<void>;
+}
+
+/** Each call: another node's. */
+export type JoinGround = (ending: Ending) => Promise<NodeGround>;
+
+export function memoryGround(): JoinGround {
+  const [rows, beats] = [new FakeBucket(), new FakeBucket()];
+  const [wakeups, calls] = [new MemoryShelf(), new MemoryShelf()];
+  const stream = new MemoryStream(new SystemClock());
+  return async () => {
+    const link = new FakeLink();
+    const ways = { rows: rows.open(), beats: beats.open() };
+    return {
+      link,
+      ...ways,
+      events: stream,
+      eventSource: stream,
+      wakeups,
+      calls,
+      async cut() {
+        ways.rows.isAway = true;
+        ways.beats.isAway = true;
+        link.turn(true);
+      },
+    };
+  };
+}

@@ -1,0 +1,75 @@
+/** Several processes of one node that write one store, each with an environment of its own. */
+import { join } from 'node:path';
+import type { MemberId } from '../../src/domain/cluster.ts';
+import type { SeatLost } from '../../src/ports/seat-follower.ts';
+import { openRecords, type Records } from '../../src/server/records.ts';
+import type { SharedRecords } from '../../src/server/shared-records.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { recordsHouse, recordsSettings, SiteMember, type RecordsSite } from './records-site.ts';
+import { closedAfter, lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
+
+const node = 'node-1';
+
+interface OneOfThem {
+  readonly store: Store;
+  readonly records: Records;
+  readonly shared: SharedRecords;
+  readonly member: SiteMember;
+}
+
+export class ProcessesSite implements RecordsSite {
+  readonly processes: readonly OneOfThem[];
+  readonly #lost = new Set<SiteMember>();
+
+  constructor(t: Ending, count: number) {
+    const ending = lastFirst(t);
+    const directory = join(temporaryDirectory(ending), 'data');
+    const stores = Array.from({ length: count }, () =>
+      closedAfter(ending, openStore(directory, { lock: 'held' })),
+    );
+    this.processes = stores.map((store, number) => this.#open(ending, store, number));
+  }
+
+  get members(): readonly SiteMember[] {
+    return this.processes.map(({ member }) => member);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#living.map(({ records }) => records.allCommitted()));
+    for (const { shared } of this.#living) shared.refresh();
+  }
+
+  /** They are committed like anything else. */
+  heard(): Promise<void> {
+    return this.settled();
+  }
+
+  async lose(lost: SiteMember): Promise<void> {
+    this.#lost.add(lost);
+    const isGone = (member: MemberId): boolean => member === lost.id;
+    await Promise.all(this.#living.map(({ shared }) => shared.closeSessionsOf(isGone, Date.now())));
+    await this.settled();
+  }
+
+  get #living(): readonly OneOfThem[] {
+    return this.processes.filter(({ member }) => !this.#lost.has(member));
+  }
+
+  #open(ending: Ending, store: Store, number: number): OneOfThem {
+    const id = `${node}/${number}@1` as MemberId;
+    const self = { member: id, node, isKeeper: number === 0, grew: () => undefined };
+    const records = openRecords(store.state, recordsSettings, { ...recordsHouse(), shared: self });
+    ending.after(() => records.close());
+    const { shared } = records;
+    if (shared === null) throw new Error('what several processes write is shared');
+    const { whereabouts } = shared;
+    const displace = (member: MemberId, seat: SeatLost): void => this.#displace(member, seat);
+    const member = new SiteMember({ id, node }, { ...records, whereabouts, displace });
+    shared.follow(member);
+    return { store, records, shared, member };
+  }
+
+  #displace(member: MemberId, seat: SeatLost): void {
+    this.#living.find((one) => one.member.id === member)?.member.lost(seat);
+  }
+}

@@ -1,0 +1,132 @@
+/** Several that are one server, as far as their records go: with a real store, and driven by a test. */
+import type { ConnectionKind, MemberId } from '../../src/domain/cluster.ts';
+import type { LoggedEvent } from '../../src/domain/events.ts';
+import type { DeviceId, ProductId, SessionId } from '../../src/domain/ids.ts';
+import { Readiness } from '../../src/ops/readiness.ts';
+import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
+import type { EventLog } from '../../src/ports/event-log.ts';
+import type { SeatFollower, SeatLost, SeatTaken } from '../../src/ports/seat-follower.ts';
+import type { Whereabouts } from '../../src/ports/whereabouts.ts';
+import type { RecordsHouse } from '../../src/server/records.ts';
+import type { Settings } from '../../src/server/settings-schema.ts';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { writeBeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
+import { FakeLog } from './fakes.ts';
+
+export interface RecordsSite {
+  readonly members: readonly SiteMember[];
+  /** Resolves when all that was said is where every member sees it. */
+  settled(): Promise<void>;
+  /** The same of heartbeats of sessions that go on. */
+  heard(): Promise<void>;
+  /** As if it had been killed: all the others end its sessions, at once. Resolves when they have. */
+  lose(member: SiteMember): Promise<void>;
+}
+
+export const recordsSettings = {
+  wakeup: { known_max: 1000 } as Settings['wakeup'],
+  events: { retention_days: 1, retained_max: 100_000 },
+};
+
+export function recordsHouse(): RecordsHouse & { readonly log: FakeLog } {
+  const readiness = new Readiness();
+  const clock = new SystemClock();
+  return { clock, log: new FakeLog(), readiness, productOf: () => 'doorbell' as ProductId };
+}
+
+export interface MemberIdentity {
+  readonly id: MemberId;
+  /** The name of its node, in events. */
+  readonly node: string;
+}
+
+export interface MemberParts {
+  readonly sleep: ConnectionRecords;
+  readonly signal: ConnectionRecords;
+  readonly events: EventLog;
+  readonly whereabouts: Whereabouts;
+  /** A notice to another member. */
+  readonly displace: (member: MemberId, seat: SeatLost) => void;
+}
+
+/** Told what becomes of its sessions it does what a server does: one that is replaced is closed, without an event. */
+export class SiteMember implements SeatFollower {
+  readonly id: MemberId;
+  readonly node: string;
+  readonly takings: SeatTaken[] = [];
+  /** Sessions that were closed because a later login has their seat. */
+  readonly replaced: SessionId[] = [];
+  readonly #parts: MemberParts;
+
+  constructor({ id, node }: MemberIdentity, parts: MemberParts) {
+    this.id = id;
+    this.node = node;
+    this.#parts = parts;
+  }
+
+  get whereabouts(): Whereabouts {
+    return this.#parts.whereabouts;
+  }
+
+  get events(): readonly LoggedEvent[] {
+    return this.#parts.events.read(0, 100_000);
+  }
+
+  login(kind: ConnectionKind, deviceId: DeviceId, session: string, atMs: number): void {
+    writeLogin(this.#place(kind, deviceId), session as SessionId, atMs);
+  }
+
+  /** `heartbeatAt`: Unix seconds; null: it had heard nothing. */
+  end(
+    kind: ConnectionKind,
+    deviceId: DeviceId,
+    session: string,
+    atMs: number,
+    heartbeatAt: number | null,
+  ): void {
+    writeEnd(this.#place(kind, deviceId), session as SessionId, atMs, heartbeatAt);
+  }
+
+  hear(kind: ConnectionKind, deviceId: DeviceId, session: string, heartbeatAt: number): void {
+    writeBeat(this.#place(kind, deviceId), session as SessionId, heartbeatAt);
+  }
+
+  /** The session that is open here, as its device's actor has it. */
+  openSession(kind: ConnectionKind, deviceId: DeviceId): SessionId | null {
+    return this.#parts[kind].read(deviceId)?.openSession ?? null;
+  }
+
+  heartbeatAt(kind: ConnectionKind, deviceId: DeviceId): number {
+    return this.#parts[kind].read(deviceId)?.lastHeartbeatAt ?? 0;
+  }
+
+  taken(seat: SeatTaken): void {
+    const { connection, deviceId } = seat;
+    this.takings.push(seat);
+    for (const { member, session } of seat.displaced)
+      if (member !== this.id) this.#parts.displace(member, { connection, deviceId, session });
+  }
+
+  lost({ connection, deviceId, session }: SeatLost): void {
+    const known = this.#parts[connection].read(deviceId);
+    if (known?.openSession !== session) return;
+    this.replaced.push(session);
+    this.#parts[connection].write(deviceId, { ...known, openSession: null }, null);
+  }
+
+  #place(kind: ConnectionKind, deviceId: DeviceId): ConnectionPlace {
+    return { records: this.#parts[kind], kind, deviceId, node: this.node };
+  }
+}
+
+/** Resolves when the log has come so far. */
+export function reached(log: Pick<EventLog, 'head' | 'follow'>, sequence: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (log.head >= sequence) return resolve();
+    const stop = log.follow(() => {
+      if (log.head < sequence) return;
+      stop();
+      resolve();
+    });
+  });
+}

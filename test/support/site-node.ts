@@ -1,0 +1,208 @@
+/** A node as its server puts it together, as far as its records and its log go: its store is real. */
+import { EventEmitter, once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Cancel } from '../../src/base/clock.ts';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { CallVault } from '../../src/cluster/call-vault.ts';
+import { EventMirror } from '../../src/cluster/event-mirror.ts';
+import { EventStream } from '../../src/cluster/event-stream.ts';
+import { Ownership } from '../../src/cluster/ownership.ts';
+import { WakeupVault } from '../../src/cluster/wakeup-vault.ts';
+import type { CallsItem } from '../../src/cluster/outbox-changes.ts';
+import type { MemberId } from '../../src/domain/cluster.ts';
+import type { ProductId } from '../../src/domain/ids.ts';
+import { beatsParts } from '../../src/domain/limits.ts';
+import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
+import type { Outbox } from '../../src/ports/outbox.ts';
+import type { SeatLost } from '../../src/ports/seat-follower.ts';
+import { openRecords, type Records } from '../../src/server/records.ts';
+import type { MirroredLogStore } from '../../src/store/mirrored-log.ts';
+import type { Store } from '../../src/store/open-store.ts';
+import type { JoinGround, NodeGround } from './node-ground.ts';
+import { reached, recordsHouse, recordsSettings, SiteMember } from './records-site.ts';
+import { lastFirst, temporaryStore, type Ending } from './temporary-store.ts';
+
+const clock = new SystemClock();
+const product = 'doorbell' as ProductId;
+
+/** What is done again and again is done when a test says so. */
+class TurnedClock extends SystemClock {
+  readonly #runs = new Set<() => void>();
+
+  override every(_intervalMs: number, run: () => void): Cancel {
+    this.#runs.add(run);
+    return () => void this.#runs.delete(run);
+  }
+
+  turn(): void {
+    for (const run of this.#runs) run();
+  }
+}
+
+export type Displace = (member: MemberId, seat: SeatLost) => void;
+
+export class SiteNode {
+  readonly member: SiteMember;
+  readonly store: Store;
+  readonly records: Records;
+  readonly stream: EventStream;
+  readonly wakeups: WakeupVault;
+  readonly calls: CallVault;
+  /** Of sleep, as those have them who wait for logins. */
+  readonly claimed: ConnectionRecords;
+  readonly #ground: NodeGround;
+  readonly #mirror: EventMirror;
+  readonly #ownership: Ownership;
+  readonly #clock = new TurnedClock();
+  readonly #news = new EventEmitter();
+
+  static async start(t: Ending, join: JoinGround, name: string, displace: Displace): Promise<SiteNode> {
+    const ending = lastFirst(t);
+    const node = new SiteNode(temporaryStore(ending), await join(ending), name, displace);
+    ending.after(() => node.#stop());
+    node.#mirror.start();
+    node.#ownership.start();
+    return node;
+  }
+
+  private constructor(store: Store, ground: NodeGround, node: string, displace: Displace) {
+    const id = `${node}/0@1` as MemberId;
+    const house = recordsHouse();
+    const { log } = house;
+    this.store = store;
+    this.#ground = ground;
+    this.records = openRecords(store.state, recordsSettings, { ...house, outboxOf: id });
+    const { events, mirror } = this.records;
+    if (mirror === null) throw new Error('a node has a mirror');
+    this.wakeups = new WakeupVault({ shelf: ground.wakeups, clock, log });
+    this.calls = new CallVault({ shelf: ground.calls, clock, log });
+    this.stream = new EventStream({
+      clock,
+      events: ground.events,
+      seqOf: (deviceId) => mirror.seqOf(deviceId),
+      recentOf: (deviceId) => events.recentOf(deviceId),
+    });
+    this.#mirror = this.#mirrorOf(mirror);
+    this.#ownership = this.#ownershipOf(id, node);
+    const { whereabouts } = this.#ownership;
+    const sleep = this.#ownership.records(this.records.sleep, 'sleep');
+    this.claimed = sleep;
+    const signal = this.#ownership.records(this.records.signal, 'signal');
+    this.member = new SiteMember({ id, node }, { sleep, signal, events, whereabouts, displace });
+  }
+
+  /** Resolves when all that was committed here is where others can see it. */
+  async shared(): Promise<void> {
+    await this.records.allCommitted();
+    while (this.#outbox.length > 0) await once(this.#news, 'forgotten');
+  }
+
+  /** Resolves when the log here is as long as the one that all share. */
+  async mirrored(): Promise<void> {
+    await reached(this.records.events, await this.#ground.eventSource.newest());
+  }
+
+  /** Resolves when all its heartbeats are written down. */
+  async heard(): Promise<void> {
+    for (let part = 0; part < beatsParts; part++) {
+      const isWritten = once(this.#news, 'beats');
+      this.#clock.turn();
+      await isWritten;
+      await turn();
+    }
+  }
+
+  /** As if it had been killed. */
+  async vanish(): Promise<void> {
+    await this.#mirror.stop();
+    await this.#ground.cut();
+  }
+
+  bury(member: MemberId): Promise<void> {
+    return this.#ownership.bury(member);
+  }
+
+  get #outbox(): Outbox {
+    const { outbox } = this.records;
+    if (outbox === null) throw new Error('a node has an outbox');
+    return outbox;
+  }
+
+  #mirrorOf(mirror: MirroredLogStore): EventMirror {
+    return new EventMirror({
+      source: this.#ground.eventSource,
+      mirror,
+      clock,
+      log: recordsHouse().log,
+      saw: (event) => {
+        this.stream.saw(event);
+        this.#ownership.noticed(event);
+      },
+    });
+  }
+
+  #ownershipOf(id: MemberId, node: string): Ownership {
+    return new Ownership({
+      ...this.#ground,
+      beats: this.#watchedBeats(),
+      self: id,
+      node,
+      clock: this.#clock,
+      log: recordsHouse().log,
+      random: () => 0.5,
+      outbox: this.#watchedOutbox(),
+      sessions: {
+        find: (deviceId, connection) => {
+          const session = this.member.openSession(connection, deviceId);
+          return session && { session, heartbeatAt: this.member.heartbeatAt(connection, deviceId) };
+        },
+      },
+      follower: { taken: (seat) => this.member.taken(seat), lost: (seat) => this.member.lost(seat) },
+      sharedEpochOf: (_device, _connection, localEpoch) => localEpoch,
+      productOf: () => product,
+      publish: (event) => this.stream.publish(event),
+      putWakeup: ({ appId, requestId, record }) => this.wakeups.put(appId, requestId, record),
+      putCalls: (item) => this.#putCalls(id, item),
+    });
+  }
+
+  async #putCalls(keeper: MemberId, { deviceId, sessions }: CallsItem): Promise<void> {
+    const kept = await this.calls.find(deviceId, 2000);
+    const put = await this.calls.put(deviceId, keeper, sessions, kept?.revision ?? null);
+    if (put === 'conflict') throw new Error('another was faster');
+  }
+
+  #watchedOutbox(): Outbox {
+    const outbox = this.#outbox;
+    return {
+      get length() {
+        return outbox.length;
+      },
+      read: (after, limit) => outbox.read(after, limit),
+      follow: (told) => outbox.follow(told),
+      forget: async (places) => {
+        await outbox.forget(places);
+        this.#news.emit('forgotten');
+      },
+    };
+  }
+
+  #watchedBeats(): NodeGround['beats'] {
+    const { beats } = this.#ground;
+    return {
+      get: (key) => beats.get(key),
+      removeAll: (prefix) => beats.removeAll(prefix),
+      set: async (key, bytes) => {
+        await beats.set(key, bytes);
+        this.#news.emit('beats');
+      },
+    };
+  }
+
+  /** In order, where it can: what is under way reads the store. */
+  async #stop(): Promise<void> {
+    await this.#ownership.stop(this.#ground.link.isAway ? 0 : 10_000);
+    await this.#mirror.stop();
+    await this.records.close();
+  }
+}
