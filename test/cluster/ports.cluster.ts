@@ -3,11 +3,15 @@ import { after } from 'node:test';
 import { callRecordsConformance } from '../conformance/call-records.ts';
 import { connectionRecordsConformance } from '../conformance/connection-records.ts';
 import { eventLogConformance } from '../conformance/event-log.ts';
+import { registryConformance } from '../conformance/registry.ts';
 import { wakeupRecordsConformance } from '../conformance/wakeup-records.ts';
+import { webhookBookConformance } from '../conformance/webhook-book.ts';
+import { sharedBook } from '../support/kept-books.ts';
 import { nodesLog } from '../support/kept-log.ts';
 import { nodeRecords, type MakeKeptRecords } from '../support/kept-records.ts';
-import { natsGround } from '../support/nats-ground.ts';
+import { natsGround, natsShelf } from '../support/nats-ground.ts';
 import { startNats } from '../support/nats-server.ts';
+import { nodesRegistry } from '../support/seen-registries.ts';
 
 const { url } = await startNats({ after });
 
@@ -15,5 +19,6 @@ const records: MakeKeptRecords = (t) => nodeRecords(t, natsGround(url));
 connectionRecordsConformance('connections, over NATS', records);
 wakeupRecordsConformance('wakeups, over NATS', records);
 callRecordsConformance('calls, over NATS', records);
-
 eventLogConformance('the log, over NATS', (t) => nodesLog(t, natsGround(url)));
+webhookBookConformance('the book, over NATS', async (t) => sharedBook(t, await natsShelf(t, url, 'hooks')));
+registryConformance('as another node has it', (t) => nodesRegistry(t, url));

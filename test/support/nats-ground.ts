@@ -3,23 +3,34 @@ import { SystemClock } from '../../src/base/system-clock.ts';
 import { StreamedDeviceEvents } from '../../src/cluster/device-events.ts';
 import { JetStreamSource } from '../../src/cluster/jetstream-source.ts';
 import { NatsBucket } from '../../src/cluster/nats-bucket.ts';
+import type { NatsLink } from '../../src/cluster/nats-link.ts';
+import type { BucketName } from '../../src/cluster/nats-names.ts';
 import { NatsShelf } from '../../src/cluster/shelf.ts';
 import { linkTo } from './nats-scene.ts';
 import type { JoinGround } from './node-ground.ts';
+import type { Ending } from './temporary-store.ts';
 
 const clock = new SystemClock();
 let made = 0;
 
-/** A prefix that nobody else has. */
-function ownPrefix(): string {
-  return `test-${(made += 1)}`;
-}
-
-export function natsGround(url: string): JoinGround {
-  const prefix = ownPrefix();
+/** Each call: another node's. */
+export function joinNats(url: string): (ending: Ending) => Promise<NatsLink> {
+  const prefix = `test-${(made += 1)}`;
   return async (ending) => {
     const link = await linkTo(ending, url, { prefix });
     await link.ready();
+    return link;
+  };
+}
+
+export async function natsShelf(t: Ending, url: string, bucket: BucketName): Promise<NatsShelf> {
+  return new NatsShelf(await joinNats(url)(t), bucket);
+}
+
+export function natsGround(url: string): JoinGround {
+  const join = joinNats(url);
+  return async (ending) => {
+    const link = await join(ending);
     return {
       link,
       rows: new NatsBucket(link, 'rows', clock),

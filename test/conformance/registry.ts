@@ -1,0 +1,144 @@
+/** What is seen of a registry that is written elsewhere: by a process of the same node, or by another node. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccessKeyId, ApplicationId, BridgeId, DeviceId, ProductId } from '../../src/domain/ids.ts';
+import type { Bridge, Credential, Device, Product } from '../../src/domain/registry.ts';
+import type { RegistryReader } from '../../src/ports/registry-reader.ts';
+import type { RegistryWriter } from '../../src/store/registry-write.ts';
+import type { Ending } from '../support/temporary-store.ts';
+
+export interface SeenRegistry {
+  /** Where changes are made. */
+  readonly writer: RegistryWriter;
+  /** An entry goes, as with an import that no longer has it. */
+  readonly remove: (kind: 'device' | 'credential' | 'bridge', id: string) => Promise<void>;
+  /** Where they are seen. */
+  readonly reader: RegistryReader;
+  /** Resolves when all that was changed is seen. */
+  readonly settled: () => Promise<void>;
+}
+
+const appId = '2818153' as ApplicationId;
+const productId = 'doorbell' as ProductId;
+const deviceId = '\ufeffa device\0 of {any} form' as DeviceId;
+const keySha256 = 'ab'.repeat(32);
+const product: Product = { productId, appIds: [appId] };
+const device: Device = { deviceId, productId, secret: 's', expiresAt: 2_000_000_000, disabled: false };
+const bridge: Bridge = {
+  bridgeId: 'bridge-1' as BridgeId,
+  keySha256,
+  appIds: [appId],
+  revoked: false,
+};
+
+async function founded(seen: SeenRegistry): Promise<SeenRegistry> {
+  await seen.writer.put('application', { appId, name: 'an application' });
+  await seen.writer.put('product', product);
+  await seen.writer.putDevice(device);
+  await seen.settled();
+  return seen;
+}
+
+async function granted({ writer }: SeenRegistry): Promise<Credential> {
+  const grants = ['events:read', 'call:issue'] as const;
+  const made = await writer.createCredential({ appId, grants, notBefore: null, notAfter: 2_000_000_000 });
+  assert.ok(made.ok);
+  return made.value;
+}
+
+export function registryConformance(name: string, make: (t: Ending) => Promise<SeenRegistry>): void {
+  test(`${name}: what was never written is not there`, async (t) => {
+    const { reader } = await make(t);
+    assert.equal(reader.findDevice(deviceId), null);
+    assert.equal(reader.peekDevice(deviceId), null);
+    assert.equal(reader.findProduct(productId), null);
+    assert.equal(reader.findCredential('AKNOBODY' as AccessKeyId), null);
+    assert.deepEqual(reader.findBridges(keySha256), []);
+  });
+
+  test(`${name}: entries are seen as they were written`, async (t) => {
+    const seen = await founded(await make(t));
+    const { reader, writer } = seen;
+    const credential = await granted(seen);
+    await writer.putBridge(bridge);
+    await seen.settled();
+    assert.deepEqual(reader.findDevice(deviceId), device);
+    assert.deepEqual(reader.peekDevice(deviceId), device);
+    assert.deepEqual(reader.findProduct(productId), product);
+    assert.deepEqual(reader.findCredential(credential.accessKeyId), credential);
+    assert.deepEqual(reader.findBridges(keySha256), [bridge]);
+  });
+
+  test(`${name}: a device that was asked for is seen as disabled, and as let in again`, async (t) => {
+    const { reader, writer, settled } = await founded(await make(t));
+    for (const disabled of [true, false, true]) {
+      assert.notEqual(reader.findDevice(deviceId)?.disabled, disabled);
+      await writer.disableDevice(deviceId, disabled);
+      await settled();
+      assert.deepEqual(reader.findDevice(deviceId), { ...device, disabled });
+      assert.deepEqual(reader.peekDevice(deviceId), { ...device, disabled });
+    }
+  });
+
+  test(`${name}: a credential that was used is seen as revoked, and one that is rotated beside the one it follows`, async (t) => {
+    const seen = await founded(await make(t));
+    const { reader, writer, settled } = seen;
+    const [revoked, rotated] = [await granted(seen), await granted(seen)];
+    await settled();
+    assert.equal(reader.findCredential(revoked.accessKeyId)?.revoked, false);
+    await writer.revokeCredential(revoked.accessKeyId);
+    const fresh = await writer.rotateCredential(rotated.accessKeyId, 1_900_000_000);
+    assert.ok(fresh.ok);
+    await settled();
+    assert.deepEqual(reader.findCredential(revoked.accessKeyId), { ...revoked, revoked: true });
+    assert.equal(reader.findCredential(rotated.accessKeyId)?.notAfter, 1_900_000_000);
+    assert.deepEqual(reader.findCredential(fresh.value.accessKeyId), fresh.value);
+  });
+
+  test(`${name}: a bridge is seen as revoked, and under another key once it has one`, async (t) => {
+    const { reader, writer, settled } = await founded(await make(t));
+    await writer.putBridge(bridge);
+    await settled();
+    assert.deepEqual(reader.findBridges(keySha256), [bridge]);
+    await writer.revokeBridge(bridge.bridgeId);
+    await settled();
+    assert.deepEqual(reader.findBridges(keySha256), [{ ...bridge, revoked: true }]);
+    const other = 'cd'.repeat(32);
+    await writer.putBridge({ ...bridge, keySha256: other });
+    await settled();
+    assert.deepEqual(reader.findBridges(keySha256), []);
+    assert.deepEqual(reader.findBridges(other), [{ ...bridge, keySha256: other }]);
+  });
+
+  test(`${name}: what is removed is gone, also where it was asked for, and may come again`, async (t) => {
+    const seen = await founded(await make(t));
+    const { reader, writer, remove, settled } = seen;
+    const { accessKeyId } = await granted(seen);
+    await writer.putBridge(bridge);
+    await settled();
+    assert.ok(reader.findDevice(deviceId) !== null && reader.findCredential(accessKeyId) !== null);
+    await remove('device', deviceId);
+    await remove('credential', accessKeyId);
+    await remove('bridge', bridge.bridgeId);
+    await settled();
+    assert.equal(reader.findDevice(deviceId), null);
+    assert.equal(reader.findCredential(accessKeyId), null);
+    assert.deepEqual(reader.findBridges(keySha256), []);
+    await writer.putDevice({ ...device, secret: 'another' });
+    await settled();
+    assert.equal(reader.findDevice(deviceId)?.secret, 'another');
+  });
+
+  test(`${name}: of many changes of many entries the last of each is seen`, async (t) => {
+    const { reader, writer, remove, settled } = await founded(await make(t));
+    const ids = Array.from({ length: 20 }, (_, number) => `device-${number}` as DeviceId);
+    for (const secret of ['first', 'second', 'third'])
+      for (const id of ids) await writer.putDevice({ ...device, deviceId: id, secret });
+    for (const id of ids.slice(0, 5)) await remove('device', id);
+    await settled();
+    assert.deepEqual(
+      ids.map((id) => reader.findDevice(id)?.secret ?? null),
+      ids.map((_, number) => (number < 5 ? null : 'third')),
+    );
+  });
+}

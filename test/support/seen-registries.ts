@@ -1,0 +1,93 @@
+/** Registries that are written at one place and read at another, as servers have them. */
+import { EventEmitter, once } from 'node:events';
+import { join } from 'node:path';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import type { ApplicationId } from '../../src/domain/ids.ts';
+import { NodeRegistry } from '../../src/server/node-registry.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { RegistryStore } from '../../src/store/registry-store.ts';
+import type { RegistryTables } from '../../src/store/registry-tables.ts';
+import { RegistryWriter } from '../../src/store/registry-write.ts';
+import type { SeenRegistry } from '../conformance/registry.ts';
+import { WatchedLog } from './nats-scene.ts';
+import { joinNats } from './nats-ground.ts';
+import {
+  closedAfter,
+  lastFirst,
+  temporaryDirectory,
+  temporaryStore,
+  type Ending,
+} from './temporary-store.ts';
+
+export async function ownRegistry(t: Ending): Promise<SeenRegistry> {
+  const { registry: tables } = temporaryStore(t);
+  const reader = new RegistryStore(tables);
+  return { ...writtenAt(tables, reader), reader, settled: async () => undefined };
+}
+
+/** The other one is told that it changed, and forgets what it knew. */
+export async function processesRegistry(t: Ending): Promise<SeenRegistry> {
+  const ending = lastFirst(t);
+  const directory = join(temporaryDirectory(ending), 'data');
+  const [one, other] = [0, 1].map(() => closedAfter(ending, openStore(directory, { lock: 'held' })));
+  if (one === undefined || other === undefined) throw new Error('two were opened');
+  const reader = new RegistryStore(other.registry);
+  const settled = async (): Promise<void> => reader.purge();
+  return { ...writtenAt(one.registry, new RegistryStore(one.registry)), reader, settled };
+}
+
+interface RegistryNode {
+  readonly tables: RegistryTables;
+  readonly store: RegistryStore;
+  readonly node: NodeRegistry;
+  readonly news: EventEmitter;
+}
+
+export async function nodesRegistry(t: Ending, url: string): Promise<SeenRegistry> {
+  const ending = lastFirst(t);
+  const join = joinNats(url);
+  const start = async (): Promise<RegistryNode> => {
+    const { registry: tables } = temporaryStore(ending);
+    const store = new RegistryStore(tables);
+    const news = new EventEmitter();
+    const applied = (): void => {
+      store.purge();
+      news.emit('applied');
+    };
+    const link = await join(ending);
+    const node = new NodeRegistry({ link, clock: new SystemClock(), log: new WatchedLog(), tables, applied });
+    ending.after(() => node.stop());
+    await node.start();
+    return { tables, store, node, news };
+  };
+  const [one, other] = [await start(), await start()];
+  const written = writtenAt(one.tables, one.store, () => one.node.changed());
+  let marks = 0;
+  return {
+    ...written,
+    reader: other.store,
+    // What is changed last comes last.
+    async settled() {
+      const appId = `mark-${(marks += 1)}` as ApplicationId;
+      await written.writer.put('application', { appId, name: 'the end' });
+      while (other.store.find('application', appId) === null) await once(other.news, 'applied');
+    },
+  };
+}
+
+function writtenAt(
+  tables: RegistryTables,
+  store: RegistryStore,
+  changed: () => void = () => undefined,
+): Pick<SeenRegistry, 'writer' | 'remove'> {
+  return {
+    writer: new RegistryWriter(tables, store, changed),
+    async remove(kind, id) {
+      await tables.environment.transaction(() => {
+        if (tables.putRow(kind, id, null) && tables.unshared?.isOn === true) tables.unshared.note(kind, id);
+      });
+      store.purge();
+      changed();
+    },
+  };
+}
