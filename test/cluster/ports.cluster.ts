@@ -4,13 +4,17 @@ import { callRecordsConformance } from '../conformance/call-records.ts';
 import { connectionRecordsConformance } from '../conformance/connection-records.ts';
 import { eventLogConformance } from '../conformance/event-log.ts';
 import { registryConformance } from '../conformance/registry.ts';
+import { sleepAtNodes } from '../conformance/sleep-seats.ts';
 import { wakeupRecordsConformance } from '../conformance/wakeup-records.ts';
 import { webhookBookConformance } from '../conformance/webhook-book.ts';
+import { whereaboutsConformance } from '../conformance/whereabouts.ts';
 import { sharedBook } from '../support/kept-books.ts';
 import { nodesLog } from '../support/kept-log.ts';
 import { nodeRecords, type MakeKeptRecords } from '../support/kept-records.ts';
 import { natsGround, natsShelf } from '../support/nats-ground.ts';
 import { startNats } from '../support/nats-server.ts';
+import { NodesSite } from '../support/nodes-site.ts';
+import type { MakeSite } from '../support/seats-seen.ts';
 import { nodesRegistry } from '../support/seen-registries.ts';
 
 const { url } = await startNats({ after });
@@ -22,3 +26,7 @@ callRecordsConformance('calls, over NATS', records);
 eventLogConformance('the log, over NATS', (t) => nodesLog(t, natsGround(url)));
 webhookBookConformance('the book, over NATS', async (t) => sharedBook(t, await natsShelf(t, url, 'hooks')));
 registryConformance('as another node has it', (t) => nodesRegistry(t, url));
+
+const nodes: MakeSite = (t, members) => NodesSite.start(t, natsGround(url), members);
+whereaboutsConformance('nodes, over NATS', nodes);
+sleepAtNodes('nodes, over NATS', nodes);

@@ -1,5 +1,6 @@
 /** Several that are one server, as far as their records go: with a real store, and driven by a test. */
 import type { ConnectionKind, MemberId } from '../../src/domain/cluster.ts';
+import { neverConnected } from '../../src/domain/connectivity.ts';
 import type { LoggedEvent } from '../../src/domain/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../src/domain/ids.ts';
 import { Readiness } from '../../src/ops/readiness.ts';
@@ -57,6 +58,7 @@ export class SiteMember implements SeatFollower {
   /** Sessions that were closed because a later login has their seat. */
   readonly replaced: SessionId[] = [];
   readonly #parts: MemberParts;
+  readonly #live = { sleep: new Map<DeviceId, SessionId>(), signal: new Map<DeviceId, SessionId>() };
 
   constructor({ id, node }: MemberIdentity, parts: MemberParts) {
     this.id = id;
@@ -73,6 +75,7 @@ export class SiteMember implements SeatFollower {
   }
 
   login(kind: ConnectionKind, deviceId: DeviceId, session: string, atMs: number): void {
+    this.#live[kind].set(deviceId, session as SessionId);
     writeLogin(this.#place(kind, deviceId), session as SessionId, atMs);
   }
 
@@ -84,6 +87,7 @@ export class SiteMember implements SeatFollower {
     atMs: number,
     heartbeatAt: number | null,
   ): void {
+    if (this.openSession(kind, deviceId) === session) this.#live[kind].delete(deviceId);
     writeEnd(this.#place(kind, deviceId), session as SessionId, atMs, heartbeatAt);
   }
 
@@ -91,9 +95,9 @@ export class SiteMember implements SeatFollower {
     writeBeat(this.#place(kind, deviceId), session as SessionId, heartbeatAt);
   }
 
-  /** The session that is open here, as its device's actor has it. */
+  /** The session that is open here. */
   openSession(kind: ConnectionKind, deviceId: DeviceId): SessionId | null {
-    return this.#parts[kind].read(deviceId)?.openSession ?? null;
+    return this.#live[kind].get(deviceId) ?? null;
   }
 
   heartbeatAt(kind: ConnectionKind, deviceId: DeviceId): number {
@@ -108,9 +112,10 @@ export class SiteMember implements SeatFollower {
   }
 
   lost({ connection, deviceId, session }: SeatLost): void {
-    const known = this.#parts[connection].read(deviceId);
-    if (known?.openSession !== session) return;
+    if (this.openSession(connection, deviceId) !== session) return;
+    this.#live[connection].delete(deviceId);
     this.replaced.push(session);
+    const known = this.#parts[connection].read(deviceId) ?? neverConnected;
     this.#parts[connection].write(deviceId, { ...known, openSession: null }, null);
   }
 

@@ -1,0 +1,14 @@
+import { memoryGround } from '../support/node-ground.ts';
+import { NodesSite } from '../support/nodes-site.ts';
+import { ProcessesSite } from '../support/processes-site.ts';
+import type { MakeSite } from '../support/seats-seen.ts';
+import { sleepAtNodes, sleepInProcesses } from './sleep-seats.ts';
+import { whereaboutsConformance } from './whereabouts.ts';
+
+const processes: MakeSite = async (t, members) => new ProcessesSite(t, members);
+const nodes: MakeSite = (t, members) => NodesSite.start(t, memoryGround(), members);
+
+whereaboutsConformance('processes', processes);
+sleepInProcesses('processes', processes);
+whereaboutsConformance('nodes', nodes);
+sleepAtNodes('nodes', nodes);
