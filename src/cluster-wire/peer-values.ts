@@ -5,7 +5,14 @@ import { peerMessageBytesMax } from '../domain/limits.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../domain/peer.ts';
 import { wakeCauses } from '../domain/signal.ts';
 import { applicationId, customData, deviceId, requestId, stamp } from './name-values.ts';
-import { callOrder, callSessions, memberStatus, sessionBeat, sessionId } from './session-values.ts';
+import {
+  callOrder,
+  callSessions,
+  deviceSeats,
+  memberStatus,
+  sessionBeat,
+  sessionId,
+} from './session-values.ts';
 import {
   callRefusal,
   digest,
@@ -19,7 +26,7 @@ import {
 
 export const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('beats'), deviceId }),
-  z.strictObject({ kind: z.literal('wake'), request: wakeupRequest }),
+  z.strictObject({ kind: z.literal('wake'), request: wakeupRequest, seats: deviceSeats }),
   z.strictObject({ kind: z.literal('write'), deviceId, session: sessionId, customData }),
   z.strictObject({ kind: z.literal('message'), request: messageRequest }),
   z.strictObject({ kind: z.literal('issue-call'), order: callOrder }),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { liveCallStates, type CallOrder, type CallSession } from '../domain/call.ts';
 import { callMediaShape, callRoomShape } from '../domain/call-shape.ts';
-import type { DeviceRow, MemberStatus, SharedConnection } from '../domain/cluster.ts';
+import type { DeviceRow, DeviceSeats, MemberStatus, SharedConnection } from '../domain/cluster.ts';
 import type { EventId, SessionId, TokenId } from '../domain/ids.ts';
 import {
   buriedSeatsMax,
@@ -37,6 +37,11 @@ function sharedConnection(seatsMax: number): z.ZodType<SharedConnection> {
     lastOfflineAt: stampOrNone,
   });
 }
+
+export const deviceSeats: z.ZodType<DeviceSeats> = z.strictObject({
+  sleep: z.array(seat).max(sleepSeatsMax),
+  signal: z.array(seat).max(1),
+});
 
 export const deviceRow: z.ZodType<DeviceRow> = z.strictObject({
   sleep: sharedConnection(sleepSeatsMax),

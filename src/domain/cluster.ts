@@ -48,6 +48,12 @@ export interface SharedConnection extends ConnectionTimes {
   readonly buried?: readonly BuriedSeat[] | undefined;
 }
 
+/** Where a device's open sessions are. */
+export interface DeviceSeats {
+  readonly sleep: readonly Seat[];
+  readonly signal: readonly Seat[];
+}
+
 export interface DeviceRow {
   readonly sleep: SharedConnection;
   readonly signal: SharedConnection;

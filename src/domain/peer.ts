@@ -4,7 +4,7 @@
  */
 import type { Outcome } from '../base/outcome.ts';
 import type { CallOrder, CallSession } from './call.ts';
-import type { ConnectionKind, MemberStatus } from './cluster.ts';
+import type { ConnectionKind, DeviceSeats, MemberStatus } from './cluster.ts';
 import type { CallCredentialsCode, MessageCode, Refusal, WakeupCode } from './codes.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from './ids.ts';
 import type { MessageReceipt, MessageRequest } from './message.ts';
@@ -25,9 +25,13 @@ export interface PeerExchanges {
     readonly question: { readonly kind: 'beats'; readonly deviceId: DeviceId };
     readonly answer: { readonly sleep: SessionBeat | null; readonly signal: SessionBeat | null };
   };
-  /** A whole wakeup, of the member that has the device's first sleep seat. */
+  /** A whole wakeup, of the member that has the device's first sleep seat; with where who asks has just found it. */
   readonly wake: {
-    readonly question: { readonly kind: 'wake'; readonly request: WakeupRequest };
+    readonly question: {
+      readonly kind: 'wake';
+      readonly request: WakeupRequest;
+      readonly seats: DeviceSeats;
+    };
     readonly answer: Outcome<WakeupReceipt, Refusal<WakeupCode>>;
   };
   /** The 8 bytes only, on one session. `absent`: it is not here any more; `deaf`: its module cannot be woken with this. */

@@ -49,7 +49,8 @@ export function answerPeers(house: PeersHouse): PeerHost {
   const answers: PeerAnswers = {
     ...house.others,
     beats: ({ deviceId }) => beatsOf(directory.find(deviceId)),
-    wake: ({ request }) => answerWakeup(wakeups, request).catch((error: unknown) => broken(house, error)),
+    wake: ({ request, seats }) =>
+      answerWakeup(wakeups, request, seats).catch((error: unknown) => broken(house, error)),
     write: (question) => writeHere(directory, question),
     message: ({ request }) =>
       answerMessage(messages, request).catch((error: unknown) => broken(house, error)),

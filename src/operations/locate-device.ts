@@ -5,7 +5,7 @@
  */
 import type { DeviceActor } from '../actor/device-actor.ts';
 import type { DeviceDirectory } from '../actor/device-directory.ts';
-import type { ConnectionKind, DeviceRow, Seat } from '../domain/cluster.ts';
+import type { ConnectionKind, DeviceRow, DeviceSeats, Seat } from '../domain/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../domain/ids.ts';
 import type { WakeupRecord } from '../domain/wakeup.ts';
 import type { Peers } from '../ports/peers.ts';
@@ -26,6 +26,8 @@ export interface DeviceLocation {
   readonly others: readonly Seat[];
   /** There is a signal session, at whichever member. */
   readonly isOnline: boolean;
+  /** All of them, as the shared row has them; none while that is away. */
+  readonly seats: DeviceSeats;
 }
 
 interface LocatingHouse {
@@ -41,27 +43,34 @@ export async function locateDevice(
   waitMs: number,
 ): Promise<DeviceLocation> {
   try {
-    const row = await whereabouts.find(deviceId, waitMs);
-    return locationIn(row, connection, directory.find(deviceId), peers);
+    const seats = seatsIn(await whereabouts.find(deviceId, waitMs));
+    return { ...locationIn(seats, connection, directory.find(deviceId), peers), seats };
   } catch (error) {
     if (!(error instanceof SharedStateAway)) throw error;
     const actor = directory.find(deviceId);
     const owner = sessionOf(actor, connection) === null ? 'away' : 'here';
-    return { owner, others: [], isOnline: sessionOf(actor, 'signal') !== null };
+    return { owner, others: [], isOnline: sessionOf(actor, 'signal') !== null, seats: noSeats };
   }
 }
 
-function locationIn(
-  row: DeviceRow,
+const noSeats: DeviceSeats = { sleep: [], signal: [] };
+
+function seatsIn({ sleep, signal }: DeviceRow): DeviceSeats {
+  return { sleep: sleep.seats, signal: signal.seats };
+}
+
+/** The same for who knows the seats. `actor`: the device's here. */
+export function locationIn(
+  known: DeviceSeats,
   connection: ConnectionKind,
   actor: DeviceActor | null,
   peers: Peers,
-): DeviceLocation {
+): Omit<DeviceLocation, 'seats'> {
   const own = sessionOf(actor, connection);
-  const { seats } = row[connection];
+  const seats = known[connection];
   const others = seats.filter(({ member }) => member !== peers.self && peers.isAlive(member));
   const isOnline =
-    sessionOf(actor, 'signal') !== null || row.signal.seats.some(({ member }) => member !== peers.self);
+    sessionOf(actor, 'signal') !== null || known.signal.some(({ member }) => member !== peers.self);
   const isUncommitted = own !== null && !seats.some(({ session }) => session === own);
   const first = seats.find((seat) => seat.session === own || others.includes(seat));
   if (isUncommitted || first?.session === own) return { owner: 'here', others, isOnline };

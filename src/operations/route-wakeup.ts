@@ -40,13 +40,13 @@ async function attempt(
   const { clock } = house;
   const findMs = Math.max(0, endMs - ownerWakeMsMax - clock.monotonicMs());
   const location = await locateDevice(house, cluster, 'sleep', request.deviceId, findMs);
-  const { owner } = location;
+  const { owner, seats } = location;
   if (owner === 'here') return doWakeup(house, request, location);
   if (owner === 'nowhere') return (await recall(house, cluster, request, endMs)) ?? doWakeup(house, request);
   if (owner === 'away') return 'away';
   if (owner === 'lost') return 'nobody';
   const waitMs = Math.min(ownerWakeMsMax, endMs - clock.monotonicMs());
-  const asked = await cluster.peers.ask<'wake'>(owner.member, { kind: 'wake', request }, waitMs);
+  const asked = await cluster.peers.ask<'wake'>(owner.member, { kind: 'wake', request, seats }, waitMs);
   if (!asked.ok) return asked.error;
   return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
 }

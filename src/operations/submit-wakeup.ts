@@ -4,12 +4,12 @@
  * is in do-wakeup.ts. Source: API doc, Endpoint 2; decisions.md, Wakeup.
  */
 import { wallSeconds } from '../base/clock.ts';
+import type { DeviceSeats } from '../domain/cluster.ts';
 import { refusal, type Refusal, type WakeupCode } from '../domain/codes.ts';
-import { ownerWakeMsMax, peerWriteMsMax } from '../domain/limits.ts';
 import type { WakeupRequest } from '../domain/wakeup.ts';
 import { checkDeviceAccess } from './check-device-access.ts';
 import { doWakeup, type WakeupHouse } from './do-wakeup.ts';
-import { locateDevice } from './locate-device.ts';
+import { locationIn } from './locate-device.ts';
 import { routeWakeup } from './route-wakeup.ts';
 import type { WakeupAnswer } from './wakeup-memory.ts';
 import { refuseWakeup, wakeupUnavailable } from './wakeup-refusals.ts';
@@ -26,15 +26,19 @@ export async function submitWakeup(house: WakeupHouse, request: WakeupRequest): 
   }
 }
 
-/** What another member asks of the one that has the session: all of it, but for finding who that is. */
-export async function answerWakeup(house: WakeupHouse, request: WakeupRequest): Promise<WakeupAnswer> {
+/** What another member asks of the one that has the session: all of it, but for finding where the device is. */
+export async function answerWakeup(
+  house: WakeupHouse,
+  request: WakeupRequest,
+  seats: DeviceSeats,
+): Promise<WakeupAnswer> {
   const { cluster } = house;
   try {
     const refused = check(house, request);
     if (refused !== null) return refuseWakeup(house, refused);
     if (cluster === null) return doWakeup(house, request);
-    const waitMs = ownerWakeMsMax - peerWriteMsMax;
-    return doWakeup(house, request, await locateDevice(house, cluster, 'sleep', request.deviceId, waitMs));
+    const actor = house.directory.find(request.deviceId);
+    return doWakeup(house, request, locationIn(seats, 'sleep', actor, cluster.peers));
   } catch (error) {
     return unreadable(house, error);
   }

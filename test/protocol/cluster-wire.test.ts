@@ -29,6 +29,17 @@ const stampMs = hex('cb 4279aa0627b40000');
 const stampS = hex('ce 691ed188');
 const atMs = 1_763_627_400_000;
 
+const seat = { member, node: 'n', session, epoch: 1, loginAtMs: atMs };
+const seats = list(
+  map(
+    ['member', word(member)],
+    ['node', word('n')],
+    ['session', word('s1')],
+    ['epoch', hex('01')],
+    ['loginAtMs', stampMs],
+  ),
+);
+
 const from = ['from', word(member)] as const;
 
 function question(id: string, asked: Buffer): Buffer {
@@ -79,6 +90,7 @@ const messages: readonly (readonly [PeerMessage, Buffer])[] = [
           signatureExpiresMs: atMs,
           bodySha256: digest,
         },
+        seats: { sleep: [seat], signal: [] },
       },
     },
     question(
@@ -99,6 +111,7 @@ const messages: readonly (readonly [PeerMessage, Buffer])[] = [
             ['bodySha256', word(digest)],
           ),
         ],
+        ['seats', map(['sleep', seats], ['signal', list()])],
       ),
     ),
   ],
@@ -214,21 +227,11 @@ const times = [
 ] as const;
 
 test('the bytes of a device row', () => {
-  const seat = { member, node: 'n', session, epoch: 1, loginAtMs: atMs };
   const lastTimes = { lastLoginAt: 1_763_627_400, lastHeartbeatAt: null, lastOfflineAt: null };
   const row: DeviceRow = {
     sleep: { epoch: 1, seats: [seat], ...lastTimes },
     signal: { epoch: 0, seats: [], ...lastTimes },
   };
-  const seats = list(
-    map(
-      ['member', word(member)],
-      ['node', word('n')],
-      ['session', word('s1')],
-      ['epoch', hex('01')],
-      ['loginAtMs', stampMs],
-    ),
-  );
   const bytes = Buffer.concat([
     version,
     map(

@@ -1,6 +1,6 @@
 /** What members say to each other: of every kind of question, answer and notice there is, one at least. */
 import type { PeerAnswerMessage, PeerMessage } from '../../src/cluster-wire/peer-message.ts';
-import type { MemberId, MemberStatus } from '../../src/domain/cluster.ts';
+import type { MemberId, MemberStatus, Seat } from '../../src/domain/cluster.ts';
 import type { MessageId, RequestId, SessionId } from '../../src/domain/ids.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/domain/peer.ts';
 import type { WakeupRequest } from '../../src/domain/wakeup.ts';
@@ -11,6 +11,8 @@ export const memberOne = 'node-1/1@one' as MemberId;
 export const memberTwo = 'node-1/2@two' as MemberId;
 
 const session = '0193f1c2-0000-7000-8000-000000000001' as SessionId;
+
+const seat: Seat = { member: memberTwo, node: 'node-1', session, epoch: 7, loginAtMs: 1_763_627_399_000 };
 
 export const wakeupRequest: WakeupRequest = {
   appId: testApp,
@@ -42,7 +44,7 @@ export const memberStatus: MemberStatus = {
 
 export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
   beats: { kind: 'beats', deviceId: testDevice },
-  wake: { kind: 'wake', request: wakeupRequest },
+  wake: { kind: 'wake', request: wakeupRequest, seats: { sleep: [seat], signal: [seat] } },
   write: { kind: 'write', deviceId: testDevice, session, customData: null },
   message: {
     kind: 'message',

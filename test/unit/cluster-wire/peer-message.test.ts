@@ -56,7 +56,8 @@ test('a message may have as many bytes as are in order, and no more', () => {
 
 const question = { kind: 'question', id: 1, from: memberOne };
 const expel = { kind: 'expel', deviceId: 'D1' };
-const wake = { kind: 'wake', request: wakeupRequest };
+const { wake } = questions;
+const [seat] = wake.seats.sleep;
 const hostile: Readonly<Record<string, unknown>> = {
   nothing: null,
   'a list': [question],
@@ -73,6 +74,14 @@ const hostile: Readonly<Record<string, unknown>> = {
   'a wakeup with a line in its id': {
     ...question,
     question: { ...wake, request: { ...wakeupRequest, requestId: 'a\nb' } },
+  },
+  'a wakeup of a device at too many members': {
+    ...question,
+    question: { ...wake, seats: { sleep: [seat, seat, seat, seat], signal: [] } },
+  },
+  'a wakeup of a device that nobody has said to be anywhere': {
+    ...question,
+    question: { ...wake, seats: null },
   },
   'a wakeup with three bytes': {
     ...question,

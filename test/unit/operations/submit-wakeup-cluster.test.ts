@@ -31,6 +31,7 @@ test('any member wakes a device that sleeps at another: one write there, 202 her
     scene.members.map(({ telemetry }) => telemetry.count('wakeup accepted')),
     [1, 0, 0],
   );
+  assert.equal(scene.shared.finds, 1, 'who is asked is told where the device is');
 });
 
 test('a device that is here is woken here, and nobody is asked', async () => {
