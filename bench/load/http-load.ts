@@ -129,7 +129,7 @@ class LoadRun {
       // In turn, so that none is idle for the 10 s after which the front end closes it.
       const lane = this.#free.shift();
       if (lane === undefined) return;
-      this.#start(lane, this.#startMs + (this.#sent * 1000) / ratePerSecond);
+      this.#start(lane, this.#startMs + ((this.#sent + 1) * 1000) / ratePerSecond);
     }
   }
 
