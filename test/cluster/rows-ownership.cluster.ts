@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { SystemClock } from '../../src/base/system-clock.ts';
 import { NatsBucket } from '../../src/cluster/nats-bucket.ts';
 import type { NatsLink } from '../../src/cluster/nats-link.ts';
+import type { MemberId } from '../../src/domain/cluster.ts';
 import type { DeviceId } from '../../src/domain/ids.ts';
 import { startNats } from '../support/nats-server.ts';
 import { linkIs, linkTo } from '../support/nats-scene.ts';
@@ -49,6 +50,11 @@ class Site {
   async told(length: number): Promise<void> {
     while (this.log.events.length < length) await once(this.#news, 'event');
   }
+}
+
+/** As members do: one that cannot read the rows to their end begins anew. */
+async function bury({ ownership }: OwningNode, member: MemberId): Promise<void> {
+  await ownership.bury(member).catch(() => ownership.bury(member));
 }
 
 function devices(count: number): DeviceId[] {
@@ -107,7 +113,7 @@ test('5 000 sessions of a lost member are closed once, though two bury it', asyn
   for (const [index, deviceId] of all.entries()) lost.login(deviceId, 'sleep', `s${index}`);
   await site.told(all.length);
   const startedMs = clock.monotonicMs();
-  await Promise.all([undertaker.ownership.bury(lost.member), other.ownership.bury(lost.member)]);
+  await Promise.all([bury(undertaker, lost.member), bury(other, lost.member)]);
   const tookMs = clock.monotonicMs() - startedMs;
   t.diagnostic(`buried ${all.length} in ${Math.round(tookMs)} ms`);
   const ends = site.log.words.slice(all.length);
@@ -125,7 +131,7 @@ test('4 000 live sessions that were called lost are back with the first look, an
   const all = devices(4_000);
   for (const [index, deviceId] of all.entries()) returning.login(deviceId, 'sleep', `s${index}`);
   await site.told(all.length);
-  await undertaker.ownership.bury(returning.member);
+  await bury(undertaker, returning.member);
   const buried = site.log.events.length;
   assert.equal(buried, 2 * all.length);
   await returning.ownership.reclaim();
