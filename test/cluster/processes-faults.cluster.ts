@@ -16,7 +16,8 @@ const range = (count: number): number[] => Array.from({ length: count }, (_, ind
 /** The kernel hands a connection to the worker that has it until it ends: asked by one, so many answer or break with it. */
 class Callers {
   readonly answers: number[] = [];
-  readonly broken = new Set<ApiClient>();
+  /** How often each was broken off. */
+  readonly broken = new Map<ApiClient, number>();
   readonly #stopping = new AbortController();
   readonly #calls: Promise<unknown>;
 
@@ -33,15 +34,19 @@ class Callers {
     return this.#calls;
   }
 
-  /** A connection breaks once, with the process that has it; the next one is another's. */
+  /**
+   * A connection breaks with the process that has it. The kernel closes what that one had, its listening socket last: the
+   * next connection may still wait there, and break with it. The one after that is another's.
+   */
   async #call(api: ApiClient): Promise<void> {
     for (let number = 0; !this.#stopping.signal.aborted; number += 1)
       try {
         const { json } = await api.connectivity(siteDevice(number % 16));
         this.answers.push(json.code ?? -1);
       } catch (error) {
-        assert.ok(!this.broken.has(api), `broken twice: ${String(error)}`);
-        this.broken.add(api);
+        const times = (this.broken.get(api) ?? 0) + 1;
+        assert.ok(times <= 2, `broken ${times} times: ${String(error)}`);
+        this.broken.set(api, times);
       }
   }
 }
