@@ -71,16 +71,29 @@ export class NatsBucket implements RowBucket, BeatBucket {
     return state.last_seq;
   }
 
+  /** A reading that breaks off goes on behind what it has brought, as long as each brings something. */
   async *since(position: number): AsyncGenerator<KeptValue, void, undefined> {
+    for (let behind = position; ; ) {
+      const end = yield* this.#readBehind(behind);
+      if (end === null) return;
+      if (end === behind) throw new Error('the rows could not be read to their end');
+      behind = end;
+    }
+  }
+
+  /** Returns null when it has read to the end, else the revision behind which it is to go on. */
+  async *#readBehind(position: number): AsyncGenerator<KeptValue, number | null, undefined> {
     this.#mustBeThere();
     const tail = await new JetStreamSource(this.#link, this.#stream).open(position, waitingMax);
     try {
-      if (tail.pending === 0) return;
+      if (tail.pending === 0) return null;
+      let read = position;
       for await (const { data: bytes, sequence: revision, pending } of tail.messages) {
         yield { bytes, revision };
-        if (pending === 0 || revision >= tail.last) return;
+        if (pending === 0 || revision >= tail.last) return null;
+        read = revision;
       }
-      throw new Error('the rows could not be read to their end');
+      return read;
     } finally {
       tail.close();
     }

@@ -9,7 +9,7 @@ export const outboxForgetMs = 20;
 export const outboxForgetMax = 1024;
 /** Between tries of what failed, doubling from the least to the most; all are tried at once when NATS is back. */
 export const changeRetryMsMin = 100;
-export const changeRetryMsMax = 5000;
+export const changeRetryMsMax = 1000;
 /** A row is written so often against others who write it, this far apart at most; beyond it the change has failed. */
 export const rowTriesMax = 20;
 export const rowJitterMsMax = 40;
