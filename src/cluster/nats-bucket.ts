@@ -73,7 +73,7 @@ export class NatsBucket implements RowBucket, BeatBucket {
 
   /** A reading that breaks off goes on behind what it has brought, as long as each brings something. */
   async *since(position: number): AsyncGenerator<KeptValue, void, undefined> {
-    for (let behind = position; ; ) {
+    for (let behind = position; ;) {
       const end = yield* this.#readBehind(behind);
       if (end === null) return;
       if (end === behind) throw new Error('the rows could not be read to their end');

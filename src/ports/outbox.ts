@@ -55,6 +55,7 @@ export interface PlacedItem {
 }
 
 export interface Outbox {
+  /** What waits to be brought; what was found to be no item does not. */
   readonly length: number;
   /** Behind `after`, at most `limit`. Throws when the store cannot be read. */
   read(after: number, limit: number): readonly PlacedItem[];

@@ -1,7 +1,7 @@
 /**
  * The outbox of a node: one row a change, in the order in which they happened. Rows are put in the batch that commits
  * what they tell of, and removed once all members see it. A row that cannot be read is passed over and stays, for
- * people to look at: what comes after it goes on. Source: cluster.md, Events.
+ * people to look at: what comes after it goes on, and nothing waits for it. Source: cluster.md, Events.
  */
 import { asBinary } from 'lmdb';
 import type { Cancel } from '../base/clock.ts';
@@ -31,7 +31,7 @@ export class OutboxStore implements Outbox {
 
   get length(): number {
     this.#environment.refresh();
-    return countEntries(this.#tables.items);
+    return countEntries(this.#tables.items) - this.#unreadable.size;
   }
 
   read(after: number, limit: number): readonly PlacedItem[] {

@@ -116,7 +116,7 @@ test('an owner that is killed: its devices are node_lost once within 20 s, wakeu
     }
 });
 
-test('an owner that is stopped and goes on: 50301 soon after its lease is gone, and its sessions come back without a ghost', async (t) => {
+test('an owner that is stopped and goes on: what all share answers for it, 50301 soon after its lease is gone, and its sessions come back without a ghost', async (t) => {
   const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b'] });
   const [a, b] = [site.node(0), site.node(1)];
   const deviceId = siteDevice(1);
@@ -124,6 +124,7 @@ test('an owner that is stopped and goes on: 50301 soon after its lease is gone, 
   const controller = await a.controller(deviceId);
   await until(() => b.api.connectivity(deviceId), isOnline, 5000);
   a.pause();
+  assert.ok(isOnline(await b.api.connectivity(deviceId)), 'what all share says what the owner last said');
   assert.ok(hasCode(50402, 50301)(await wake(b, deviceId)), 'a stopped owner has not written');
   await until(
     () => b.api.connectivity(deviceId),

@@ -60,7 +60,7 @@ test('a place is never given twice, also when everything was forgotten before a 
   assert.equal(next.nextPlace(), 4);
 });
 
-test('a row that is no item is passed over, said once, and stays', async (t) => {
+test('a row that is no item is passed over, said once, stays, and is waited for by nobody', async (t) => {
   const store = temporaryStore(t);
   const log = new FakeLog();
   const outbox = new OutboxStore(store.state, log);
@@ -71,7 +71,11 @@ test('a row that is no item is passed over, said once, and stays', async (t) => 
   assert.deepEqual(placesOf(outbox, 0, 2), [1, 3]);
   assert.deepEqual(placesOf(outbox, 0, 2), [1, 3]);
   assert.equal(log.lines.filter(({ level }) => level === 'error').length, 1);
-  assert.equal(outbox.length, 3);
+  assert.equal(outbox.length, 2);
+  await outbox.forget([1, 3]);
+  assert.equal(outbox.length, 0);
+  assert.deepEqual(placesOf(outbox, 0, 2), []);
+  assert.equal(store.state.outbox.items.getKeysCount(), 1);
 });
 
 test('who follows is told until it is enough, and one that throws harms nobody', (t) => {
