@@ -1,34 +1,9 @@
-/** What fails between nodes, with real processes and a real NATS: the table of faults, and what backends see of each. */
+/** What fails at the nodes of a cluster, with real processes and a real NATS, and what backends see of each. Source: cluster.md. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApiAnswer } from '../support/api-client.ts';
-import { ClusterSite, siteDevice, until, type SiteNode } from '../support/cluster-site.ts';
-import { EventReader } from '../support/event-reader.ts';
-import type { ToldEvent } from '../support/event-log-check.ts';
-import { linkTo } from '../support/nats-scene.ts';
-import { startNats, startNatsCluster, type NatsServer } from '../support/nats-server.ts';
-import type { Ending } from '../support/temporary-store.ts';
-
-let wakes = 0;
-
-function wake(node: SiteNode, deviceId: string): Promise<ApiAnswer> {
-  wakes += 1;
-  return node.api.wake({ device_id: deviceId, number: wakes });
-}
-
-function isOnline({ json }: ApiAnswer): boolean {
-  const { signal } = (json.data ?? {}) as { signal?: { is_online: boolean } };
-  return signal?.is_online === true;
-}
-
-const hasCode =
-  (...codes: number[]) =>
-  ({ json }: ApiAnswer): boolean =>
-    codes.includes(json.code ?? -1);
-
-function named(events: readonly ToldEvent[], type: string, deviceId: string): ToldEvent[] {
-  return events.filter((event) => event.type === type && event.device_id === deviceId);
-}
+import { checkSeqs, has, hasCode, isOnline, logOf, named, wake } from '../support/cluster-faults.ts';
+import { ClusterSite, siteDevice, until } from '../support/cluster-site.ts';
+import { startNats } from '../support/nats-server.ts';
 
 test('any node answers for any device, and wakes it', async (t) => {
   const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b'] });
@@ -104,16 +79,15 @@ test('an owner that is killed: its devices are node_lost once within 20 s, wakeu
     `all lost after ${Math.round(performance.now() - startedMs)} ms; wakeups ${[...codes].join(', ')}`,
   );
   for (const code of codes) assert.ok([50301, 50402, 40412].includes(code), `a wakeup was answered ${code}`);
-  const log = await new EventReader(b.api).until(lastLoss(lost));
+  const ends = ['device.signal.offline', 'device.sleep.offline'];
+  const log = await logOf(b, ...lost.flatMap((deviceId) => ends.map((type) => has(type, deviceId))));
   checkSeqs(log);
   for (const deviceId of lost)
-    for (const type of ['device.signal.offline', 'device.sleep.offline']) {
-      const ends = named(log, type, deviceId);
+    for (const type of ends)
       assert.deepEqual(
-        ends.map(({ data }) => data.reason),
+        named(log, type, deviceId).map(({ data }) => data.reason),
         ['node_lost'],
       );
-    }
 });
 
 test('an owner that is stopped and goes on: what all share answers for it, 50301 soon after its lease is gone, and its sessions come back without a ghost', async (t) => {
@@ -161,95 +135,6 @@ test('an owner that is stopped and goes on: what all share answers for it, 50301
       ['node_lost'],
     );
   }
-});
-
-test('the only NATS dies: local devices are served, others are 50301, and all is consistent within 5 s of its return', async (t) => {
-  const nats = await startNats(t);
-  const site = await ClusterSite.start(t, { nats: [nats], nodes: ['a', 'b'] });
-  const [a, b] = [site.node(0), site.node(1)];
-  const [here, gone, late] = [siteDevice(1), siteDevice(2), siteDevice(3)];
-  const module = await a.module(here);
-  const leaving = await a.controller(gone);
-  await until(() => b.api.connectivity(gone), isOnline, 5000);
-  await nats.kill();
-  await until(() => b.api.connectivity(here), hasCode(50301), 10_000);
-  const packet = module.nextPacket();
-  assert.equal((await wake(a, here)).json.code, 0, 'a local device is woken without NATS');
-  assert.equal((await packet).length, 8);
-  assert.equal((await a.api.connectivity(here)).json.code, 0);
-  assert.equal((await wake(b, here)).json.code, 50301);
-  await leaving.close();
-  const controller = await a.controller(late);
-  assert.ok(controller.welcome.epoch > 0, 'a login has a provisional epoch');
-  assert.ok(isOnline(await a.api.connectivity(late)));
-  await nats.start();
-  const tookMs = await until(() => b.api.connectivity(late), isOnline, 5000);
-  await until(
-    () => b.api.connectivity(gone),
-    (answer) => hasCode(0)(answer) && !isOnline(answer),
-    5000 - tookMs,
-  );
-  await until(() => wake(b, here), hasCode(0), 5000);
-  const log = await logOf(b, has('device.signal.offline', gone), has('device.wakeup.accepted', here, 2));
-  checkSeqs(log);
-  assert.equal(named(log, 'device.signal.online', late).length, 1);
-  assert.equal(named(log, 'device.signal.offline', gone).length, 1);
-  assert.deepEqual(named(log, 'device.sleep.offline', here), []);
-});
-
-test('one NATS server of three dies: all is served again within 5 s', async (t) => {
-  const servers = await startNatsCluster(t);
-  const site = await ClusterSite.start(t, { nats: servers, nodes: ['a', 'b'] });
-  const [a, b] = [site.node(0), site.node(1)];
-  const deviceId = siteDevice(1);
-  const module = await a.module(deviceId);
-  await until(() => wake(b, deviceId), hasCode(0), 10_000);
-  assert.equal((await module.nextPacket()).length, 8);
-  const leader = await leaderOf(t, servers);
-  await leader.kill();
-  const tookMs = await until(() => wake(b, deviceId), hasCode(0), 5000);
-  assert.equal((await module.nextPacket()).length, 8);
-  await until(() => a.api.connectivity(siteDevice(2)), hasCode(0), 5000 - tookMs);
-  const next = await b.controller(siteDevice(3));
-  assert.ok(next.welcome.epoch > 0);
-  // Rows are written by their leader only: 4 to 9 s until there is another, and then the next try.
-  await until(() => a.api.connectivity(siteDevice(3)), isOnline, 20_000);
-  t.diagnostic(`served again after ${Math.round(tookMs)} ms`);
-});
-
-test('a node cut off from NATS: no event lost, none twice, its sessions recovered', async (t) => {
-  const nats = [await startNats(t)];
-  const site = await ClusterSite.start(t, { nats, nodes: ['a', 'b'], relayed: true });
-  const [a, b] = [site.node(0), site.node(1)];
-  const [stays, moves, leaves] = [siteDevice(1), siteDevice(2), siteDevice(3)];
-  const module = await a.module(stays);
-  const moved = await a.controller(moves);
-  const leaving = await a.controller(leaves);
-  await until(() => b.api.connectivity(leaves), isOnline, 5000);
-  a.relay?.silence();
-  await until(
-    () => b.api.connectivity(leaves),
-    (answer) => !isOnline(answer),
-    20_000,
-  );
-  const packet = module.nextPacket();
-  assert.equal((await wake(a, stays)).json.code, 0);
-  assert.equal((await packet).length, 8);
-  await leaving.close();
-  const second = await b.controller(moves);
-  a.relay?.mend();
-  assert.equal((await moved.closed).code, 4409, 'the session that was taken over closes as replaced');
-  await until(() => wake(b, stays), hasCode(0), 5000);
-  second.heartbeat();
-  const log = await logOf(b, has('device.wakeup.accepted', stays, 2), has('device.signal.offline', leaves));
-  checkSeqs(log);
-  assert.equal(new Set(log.map(({ id }) => id)).size, log.length, 'an event is told twice');
-  assert.deepEqual(
-    named(log, 'device.sleep.login', stays).map(({ data }) => data.recovered ?? false),
-    [false, true],
-  );
-  assert.equal(named(log, 'device.signal.online', moves).length, 2);
-  assert.equal(named(log, 'device.signal.offline', leaves).length, 1);
 });
 
 test('a device signs in at another node over a half-open socket: the new one owns at once, the late close changes nothing', async (t) => {
@@ -316,68 +201,3 @@ test('an owner that was killed a moment ago: its record is told, a wakeup is tri
   assert.ok(tookMs >= 75 && tookMs < 1800, `after ${tookMs} ms`);
   assert.ok(isOnline(await b.api.connectivity(deviceId)), 'the record is told while the lease lives');
 });
-
-test('the owner and NATS are stopped: a query is 50401 after 2 s, and no wakeup is said to be done', async (t) => {
-  const nats = await startNats(t);
-  const site = await ClusterSite.start(t, { nats: [nats], nodes: ['a', 'b'] });
-  const [a, b] = [site.node(0), site.node(1)];
-  const deviceId = siteDevice(1);
-  const controller = await a.controller(deviceId);
-  await until(() => b.api.connectivity(deviceId), isOnline, 5000);
-  a.pause();
-  nats.pause();
-  const startedMs = performance.now();
-  const [query, woken] = await Promise.all([b.api.connectivity(deviceId), wake(b, deviceId)]);
-  const tookMs = performance.now() - startedMs;
-  assert.equal(query.json.code, 50401, query.text);
-  assert.ok(tookMs >= 1900 && tookMs < 2700, `after ${tookMs} ms`);
-  assert.ok(hasCode(50301, 50402)(woken), woken.text);
-  a.resume();
-  nats.resume();
-  await controller.close();
-});
-
-/** Of each device from 1, without a gap or a repeat, in the order of the log. */
-function checkSeqs(log: readonly ToldEvent[]): void {
-  const seqs = new Map<string, number>();
-  for (const { device_id: deviceId, seq } of log) {
-    assert.equal(seq, (seqs.get(deviceId) ?? 0) + 1, `seq of ${deviceId}`);
-    seqs.set(deviceId, seq);
-  }
-}
-
-function lastLoss(devices: readonly string[]): (event: ToldEvent) => boolean {
-  let left = devices.length * 2;
-  return ({ data }) => {
-    if (data.reason === 'node_lost') left -= 1;
-    return left === 0;
-  };
-}
-
-/** The server whose loss is felt most: it leads the rows of all devices. */
-async function leaderOf(t: Ending, servers: readonly NatsServer[]): Promise<NatsServer> {
-  const url = servers.map((server) => server.url).join(',');
-  const link = await linkTo(t, url, { prefix: 'reveille', replicas: servers.length });
-  const manager = await link.jetstream().jetstreamManager(false);
-  const { cluster } = await manager.streams.info(link.names.bucketStream('rows'));
-  const leader = servers[Number(cluster?.leader?.split('-').at(-1))];
-  assert.ok(leader !== undefined, `nobody leads the rows: ${JSON.stringify(cluster)}`);
-  return leader;
-}
-
-type LogCheck = (log: readonly ToldEvent[]) => boolean;
-
-function has(type: string, deviceId: string, count = 1): LogCheck {
-  return (log) => named(log, type, deviceId).length >= count;
-}
-
-/** The whole log as a node tells it, once it has what is asked for: a row is changed a moment before its event is told. */
-async function logOf(node: SiteNode, ...checks: LogCheck[]): Promise<ToldEvent[]> {
-  const reader = new EventReader(node.api);
-  const log: ToldEvent[] = [];
-  for (const endMs = performance.now() + 15_000; !checks.every((check) => check(log));) {
-    log.push(...(await reader.rest()));
-    assert.ok(performance.now() < endMs, `not all is in the log: ${JSON.stringify(log)}`);
-  }
-  return log;
-}

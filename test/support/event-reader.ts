@@ -28,12 +28,12 @@ export class EventReader {
     return this.#held.splice(0, count);
   }
 
-  /** The next events up to the first that is wanted, and that one, waited for as long as it takes. */
+  /** The next events up to the first that is wanted, and that one, waited for as long as it takes; asked of each once. */
   async until(isWanted: (event: ToldEvent) => boolean): Promise<ToldEvent[]> {
-    for (;;) {
-      const place = this.#held.findIndex(isWanted);
-      if (place !== -1) return this.#held.splice(0, place + 1);
-      await this.#read(waitSeconds);
+    for (let place = 0; ; place += 1) {
+      while (this.#held.length <= place) await this.#read(waitSeconds);
+      const event = this.#held[place];
+      if (event !== undefined && isWanted(event)) return this.#held.splice(0, place + 1);
     }
   }
 

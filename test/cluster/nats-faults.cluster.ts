@@ -1,0 +1,128 @@
+/** What fails at NATS, with real processes, and what backends see of each. Source: cluster.md, Without NATS. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkSeqs, has, hasCode, isOnline, logOf, named, wake } from '../support/cluster-faults.ts';
+import { ClusterSite, siteDevice, until } from '../support/cluster-site.ts';
+import { startNats, startNatsCluster, type NatsServer } from '../support/nats-server.ts';
+import { linkTo } from '../support/nats-scene.ts';
+import type { Ending } from '../support/temporary-store.ts';
+
+test('the only NATS dies: local devices are served, others are 50301, and all is consistent within 5 s of its return', async (t) => {
+  const nats = await startNats(t);
+  const site = await ClusterSite.start(t, { nats: [nats], nodes: ['a', 'b'] });
+  const [a, b] = [site.node(0), site.node(1)];
+  const [here, gone, late] = [siteDevice(1), siteDevice(2), siteDevice(3)];
+  const module = await a.module(here);
+  const leaving = await a.controller(gone);
+  await until(() => b.api.connectivity(gone), isOnline, 5000);
+  await nats.kill();
+  await until(() => b.api.connectivity(here), hasCode(50301), 10_000);
+  const packet = module.nextPacket();
+  assert.equal((await wake(a, here)).json.code, 0, 'a local device is woken without NATS');
+  assert.equal((await packet).length, 8);
+  assert.equal((await a.api.connectivity(here)).json.code, 0);
+  assert.equal((await wake(b, here)).json.code, 50301);
+  await leaving.close();
+  const controller = await a.controller(late);
+  assert.ok(controller.welcome.epoch > 0, 'a login has a provisional epoch');
+  assert.ok(isOnline(await a.api.connectivity(late)));
+  await nats.start();
+  const tookMs = await until(() => b.api.connectivity(late), isOnline, 5000);
+  await until(
+    () => b.api.connectivity(gone),
+    (answer) => hasCode(0)(answer) && !isOnline(answer),
+    5000 - tookMs,
+  );
+  await until(() => wake(b, here), hasCode(0), 5000);
+  const log = await logOf(b, has('device.signal.offline', gone), has('device.wakeup.accepted', here, 2));
+  checkSeqs(log);
+  assert.equal(named(log, 'device.signal.online', late).length, 1);
+  assert.equal(named(log, 'device.signal.offline', gone).length, 1);
+  assert.deepEqual(named(log, 'device.sleep.offline', here), []);
+});
+
+test('one NATS server of three dies: all is served again within 5 s', async (t) => {
+  const servers = await startNatsCluster(t);
+  const site = await ClusterSite.start(t, { nats: servers, nodes: ['a', 'b'] });
+  const [a, b] = [site.node(0), site.node(1)];
+  const deviceId = siteDevice(1);
+  const module = await a.module(deviceId);
+  await until(() => wake(b, deviceId), hasCode(0), 10_000);
+  assert.equal((await module.nextPacket()).length, 8);
+  const leader = await leaderOf(t, servers);
+  await leader.kill();
+  const tookMs = await until(() => wake(b, deviceId), hasCode(0), 5000);
+  assert.equal((await module.nextPacket()).length, 8);
+  await until(() => a.api.connectivity(siteDevice(2)), hasCode(0), 5000 - tookMs);
+  const next = await b.controller(siteDevice(3));
+  assert.ok(next.welcome.epoch > 0);
+  // Rows are written by their leader only: 4 to 9 s until there is another, and then the next try.
+  await until(() => a.api.connectivity(siteDevice(3)), isOnline, 20_000);
+  t.diagnostic(`served again after ${Math.round(tookMs)} ms`);
+});
+
+test('a node cut off from NATS: no event lost, none twice, its sessions recovered', async (t) => {
+  const nats = [await startNats(t)];
+  const site = await ClusterSite.start(t, { nats, nodes: ['a', 'b'], relayed: true });
+  const [a, b] = [site.node(0), site.node(1)];
+  const [stays, moves, leaves] = [siteDevice(1), siteDevice(2), siteDevice(3)];
+  const module = await a.module(stays);
+  const moved = await a.controller(moves);
+  const leaving = await a.controller(leaves);
+  await until(() => b.api.connectivity(leaves), isOnline, 5000);
+  a.relay?.silence();
+  await until(
+    () => b.api.connectivity(leaves),
+    (answer) => !isOnline(answer),
+    20_000,
+  );
+  const packet = module.nextPacket();
+  assert.equal((await wake(a, stays)).json.code, 0);
+  assert.equal((await packet).length, 8);
+  await leaving.close();
+  const second = await b.controller(moves);
+  a.relay?.mend();
+  assert.equal((await moved.closed).code, 4409, 'the session that was taken over closes as replaced');
+  await until(() => wake(b, stays), hasCode(0), 5000);
+  second.heartbeat();
+  const log = await logOf(b, has('device.wakeup.accepted', stays, 2), has('device.signal.offline', leaves));
+  checkSeqs(log);
+  assert.equal(new Set(log.map(({ id }) => id)).size, log.length, 'an event is told twice');
+  assert.deepEqual(
+    named(log, 'device.sleep.login', stays).map(({ data }) => data.recovered ?? false),
+    [false, true],
+  );
+  assert.equal(named(log, 'device.signal.online', moves).length, 2);
+  assert.equal(named(log, 'device.signal.offline', leaves).length, 1);
+});
+
+test('the owner and NATS are stopped: a query is 50401 after 2 s, and no wakeup is said to be done', async (t) => {
+  const nats = await startNats(t);
+  const site = await ClusterSite.start(t, { nats: [nats], nodes: ['a', 'b'] });
+  const [a, b] = [site.node(0), site.node(1)];
+  const deviceId = siteDevice(1);
+  const controller = await a.controller(deviceId);
+  await until(() => b.api.connectivity(deviceId), isOnline, 5000);
+  a.pause();
+  nats.pause();
+  const startedMs = performance.now();
+  const [query, woken] = await Promise.all([b.api.connectivity(deviceId), wake(b, deviceId)]);
+  const tookMs = performance.now() - startedMs;
+  assert.equal(query.json.code, 50401, query.text);
+  assert.ok(tookMs >= 1900 && tookMs < 2700, `after ${tookMs} ms`);
+  assert.ok(hasCode(50301, 50402)(woken), woken.text);
+  a.resume();
+  nats.resume();
+  await controller.close();
+});
+
+/** The server whose loss is felt most: it leads the rows of all devices. */
+async function leaderOf(t: Ending, servers: readonly NatsServer[]): Promise<NatsServer> {
+  const url = servers.map((server) => server.url).join(',');
+  const link = await linkTo(t, url, { prefix: 'reveille', replicas: servers.length });
+  const manager = await link.jetstream().jetstreamManager(false);
+  const { cluster } = await manager.streams.info(link.names.bucketStream('rows'));
+  const leader = servers[Number(cluster?.leader?.split('-').at(-1))];
+  assert.ok(leader !== undefined, `nobody leads the rows: ${JSON.stringify(cluster)}`);
+  return leader;
+}
