@@ -5,8 +5,7 @@
  */
 import { z } from 'zod';
 import type { Outcome } from '../base/outcome.ts';
-import type { CallSession } from '../domain/call.ts';
-import type { ConnectionKind, DeviceRow, MemberId, MemberStatus } from '../domain/cluster.ts';
+import type { ConnectionKind, DeviceCallsKept, DeviceRow, MemberStatus } from '../domain/cluster.ts';
 import type { EventDraft } from '../domain/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from '../domain/ids.ts';
 import { peerMessageBytesMax } from '../domain/limits.ts';
@@ -122,22 +121,20 @@ export function decodeWakeupRecord(bytes: Uint8Array): Outcome<StoredWakeup, str
   return decodeVersioned(bytes, storedWakeup);
 }
 
-export interface DeviceCalls {
+export interface DeviceCalls extends DeviceCallsKept {
   readonly deviceId: DeviceId;
-  /** The member that keeps them. */
-  readonly keeper: MemberId;
-  readonly sessions: readonly CallSession[];
 }
 
 const deviceCalls: z.ZodType<DeviceCalls> = z.strictObject({
   deviceId,
   keeper: memberId,
   sessions: callSessions,
+  isIssuing: z.boolean(),
 });
 
 /** The sessions hold the secrets of their rooms. */
-export function encodeDeviceCalls({ deviceId, keeper, sessions }: DeviceCalls): Uint8Array {
-  return encodeVersioned({ deviceId, keeper, sessions });
+export function encodeDeviceCalls({ deviceId, keeper, sessions, isIssuing }: DeviceCalls): Uint8Array {
+  return encodeVersioned({ deviceId, keeper, sessions, isIssuing });
 }
 
 export function decodeDeviceCalls(bytes: Uint8Array): Outcome<DeviceCalls, string> {

@@ -1,8 +1,7 @@
 /** Live calls, where every node finds them: who keeps a device's, and what they are. Source: cluster.md, Media. */
 import type { Clock } from '../base/clock.ts';
 import { decodeDeviceCalls, encodeDeviceCalls, type DeviceCalls } from '../cluster-wire/stored-values.ts';
-import type { CallSession } from '../domain/call.ts';
-import type { MemberId } from '../domain/cluster.ts';
+import type { DeviceCallsKept } from '../domain/cluster.ts';
 import type { DeviceId } from '../domain/ids.ts';
 import type { CallKeepers, KeptCalls } from '../ports/call-keepers.ts';
 import type { Log } from '../ports/log.ts';
@@ -23,17 +22,16 @@ export class CallVault implements CallKeepers {
     const found = await answeredWithin(clock, waitMs, shelf.find(deviceHash(deviceId)));
     const calls = found && this.#read(found);
     if (found === null || calls === null || calls.deviceId !== deviceId) return null;
-    return { keeper: calls.keeper, sessions: calls.sessions, revision: found.revision };
+    return { ...calls, revision: found.revision };
   }
 
   async put(
     deviceId: DeviceId,
-    keeper: MemberId,
-    sessions: readonly CallSession[],
+    kept: DeviceCallsKept,
     revision: number | null,
   ): Promise<'done' | 'conflict'> {
     const { shelf, clock } = this.#house;
-    const value = encodeDeviceCalls({ deviceId, keeper, sessions });
+    const value = encodeDeviceCalls({ deviceId, ...kept });
     const put = shelf.compareAndSet(deviceHash(deviceId), value, revision);
     return (await answeredWithin(clock, bucketAnswerMsMax, put)) === null ? 'conflict' : 'done';
   }

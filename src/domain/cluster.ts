@@ -1,4 +1,5 @@
 /** Several processes or nodes that are one server. Source: cluster.md. */
+import type { CallSession } from './call.ts';
 import type { ConnectionTimes } from './connectivity.ts';
 import type { EventId, SessionId } from './ids.ts';
 
@@ -88,4 +89,12 @@ const memberIdForm = /^.{1,255}\/\d{1,4}@[\w-]{1,64}$/su;
 /** Null: no member's id. */
 export function parseMemberId(text: string): MemberId | null {
   return memberIdForm.test(text) ? (text as MemberId) : null;
+}
+
+/** A device's live calls, and who keeps them. Without a session and while none is being issued the next ones are anybody's. */
+export interface DeviceCallsKept {
+  readonly keeper: MemberId;
+  readonly sessions: readonly CallSession[];
+  /** The keeper is at work on the first session. */
+  readonly isIssuing: boolean;
 }

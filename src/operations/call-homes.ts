@@ -1,6 +1,6 @@
 /**
  * Which member keeps a device's calls: the one that issued the first of them, while it lives. Whoever issues asks here
- * first; whoever lets a leg in to a call that is kept elsewhere takes it over, as long as nobody is connected to it
+ * first, and from then on, before there is a session, others are sent to it. Whoever lets a leg in to a call that is kept elsewhere takes it over, as long as nobody is connected to it
  * there: both legs of a call meet in one media process. Source: cluster.md, Media.
  */
 import type { CallDirectory } from '../actor/call-directory.ts';
@@ -25,14 +25,25 @@ export type CallHome = 'here' | 'away' | MemberId;
 
 export class CallHomes {
   readonly #house: CallHomesHouse;
+  /** Devices of which a session is being issued here: how many times. */
+  readonly #issuing = new Map<DeviceId, number>();
 
   constructor(house: CallHomesHouse) {
     this.#house = house;
   }
 
-  /** Where the device's next session is to be issued; `here`: it is claimed for this member. Never rejects. */
+  /**
+   * Where the device's next session is to be issued; `here`: it is claimed for this member, until `settled`. Never
+   * rejects.
+   */
   homeOf(deviceId: DeviceId): CallHome | Promise<CallHome> {
-    return this.#hasCalls(deviceId) ? 'here' : this.#claim(deviceId, (kept) => this.#isTheirs(kept));
+    this.#beginIssuing(deviceId);
+    return this.#hasCalls(deviceId) ? 'here' : this.#homeToIssue(deviceId);
+  }
+
+  /** What `homeOf` has sent here is issued, or refused: then the device is anybody's again. */
+  settled(deviceId: DeviceId): void {
+    if (this.#isDoneIssuing(deviceId) && !this.#hasCalls(deviceId)) this.#release(deviceId);
   }
 
   /** The device's live sessions, by who keeps them. Rejects with SharedStateAway. */
@@ -51,7 +62,7 @@ export class CallHomes {
       if (asked.value.kind === 'given') await this.#take(asked.value.deviceId, asked.value.sessions);
       return;
     }
-    if (deviceId !== null) await this.homeOf(deviceId);
+    if (deviceId !== null) await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
   }
 
   /** Another member's question: gives up the calls of the device that the session is of. */
@@ -81,15 +92,22 @@ export class CallHomes {
     for (let attempt = 0; attempt < callClaimsMax; attempt++) {
       const kept = await keepers.find(deviceId, callKeeperMsMax);
       if (kept !== null && kept.keeper !== peers.self) return;
-      if ((await keepers.put(deviceId, peers.self, sessions, kept?.revision ?? null)) === 'done') return;
+      const own = {
+        keeper: peers.self,
+        sessions,
+        isIssuing: sessions.length === 0 && this.#isAwaited(deviceId),
+      };
+      if ((await keepers.put(deviceId, own, kept?.revision ?? null)) === 'done') return;
     }
     throw new Error(`the calls of a device were changed ${callClaimsMax} times while they were written`);
   }
 
   /** Another member has given them, and its claim is taken over whatever it says. */
   async #take(deviceId: DeviceId, sessions: readonly CallSession[]): Promise<void> {
+    this.#beginIssuing(deviceId);
     const home = await this.#claim(deviceId, () => false);
     if (home === 'here') this.#house.directory.adopt(deviceId, sessions);
+    this.settled(deviceId);
   }
 
   /** Makes this member the keeper unless `isOthers` says that it may not; what a member before it kept comes along. */
@@ -100,8 +118,8 @@ export class CallHomes {
         const kept = await keepers.find(deviceId, callKeeperMsMax);
         if (kept !== null && isOthers(kept)) return kept.keeper;
         const sessions = kept === null || kept.keeper === peers.self ? [] : kept.sessions;
-        if ((await keepers.put(deviceId, peers.self, sessions, kept?.revision ?? null)) === 'conflict')
-          continue;
+        const own = { keeper: peers.self, sessions, isIssuing: this.#issuing.has(deviceId) };
+        if ((await keepers.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
         if (sessions.length > 0) directory.adopt(deviceId, sessions);
         return 'here';
       }
@@ -111,9 +129,39 @@ export class CallHomes {
     return 'away';
   }
 
-  #isTheirs({ keeper, sessions }: KeptCalls): boolean {
+  #isTheirs({ keeper, sessions, isIssuing }: KeptCalls): boolean {
     const { peers } = this.#house;
-    return keeper !== peers.self && sessions.length > 0 && peers.isAlive(keeper);
+    return keeper !== peers.self && (sessions.length > 0 || isIssuing) && peers.isAlive(keeper);
+  }
+
+  async #homeToIssue(deviceId: DeviceId): Promise<CallHome> {
+    const home = await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
+    if (home !== 'here') this.#isDoneIssuing(deviceId);
+    return home;
+  }
+
+  #beginIssuing(deviceId: DeviceId): void {
+    this.#issuing.set(deviceId, (this.#issuing.get(deviceId) ?? 0) + 1);
+  }
+
+  /** Whether it was the last that was at work. */
+  #isDoneIssuing(deviceId: DeviceId): boolean {
+    const left = (this.#issuing.get(deviceId) ?? 0) - 1;
+    if (left > 0) this.#issuing.set(deviceId, left);
+    else this.#issuing.delete(deviceId);
+    return left <= 0;
+  }
+
+  /** A session is, or will be, on its way to where all see it. */
+  #isAwaited(deviceId: DeviceId): boolean {
+    return this.#issuing.has(deviceId) || this.#hasCalls(deviceId);
+  }
+
+  /** What fails leaves the claim as it is: others go on asking here, while this member lives. */
+  #release(deviceId: DeviceId): void {
+    this.save(deviceId, []).catch((error: unknown) =>
+      this.#house.log.warn({ err: error }, 'a claim to the calls of a device is not given up'),
+    );
   }
 
   #hasCalls(deviceId: DeviceId): boolean {

@@ -45,8 +45,9 @@ export interface CallCredentialsHouse {
 }
 
 export interface IssuingHomes {
-  /** Never rejects. */
+  /** `here` is to be followed by `settled`. Never rejects. */
   homeOf(deviceId: DeviceId): CallHome | Promise<CallHome>;
+  settled(deviceId: DeviceId): void;
   /** Never rejects; within `waitMs`. */
   issueAt(
     member: MemberId,
@@ -66,8 +67,7 @@ export async function issueCallCredentials(house: CallCredentialsHouse, order: C
     const home = house.homes === undefined ? 'here' : await house.homes.homeOf(order.deviceId);
     if (house.homes !== undefined && home !== 'here')
       return await issueElsewhere(house, house.homes, home, order);
-    const obstacle = findObstacle(house, order);
-    return obstacle === null ? await issue(house, order) : refuse(house, obstacle);
+    return await issueHere(house, order);
   } catch (error) {
     house.log.error({ err: error }, 'call credentials cannot be issued');
     return refuse(house, refusal(50000));
@@ -85,6 +85,15 @@ async function issueElsewhere(
   const answer = await homes.issueAt(home, order, callCommitMsMax);
   if (!answer.ok) return refuse(house, unavailable('who keeps the calls of the device does not answer'));
   return answer.value.ok ? succeed(answer.value.value) : refuse(house, answer.value.error);
+}
+
+async function issueHere(house: CallCredentialsHouse, order: CallOrder): Promise<Answer> {
+  try {
+    const obstacle = findObstacle(house, order);
+    return obstacle === null ? await issue(house, order) : refuse(house, obstacle);
+  } finally {
+    house.homes?.settled(order.deviceId);
+  }
 }
 
 /** Why this caller may not ask this. */

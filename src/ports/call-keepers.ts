@@ -1,11 +1,8 @@
 /** Which member keeps a device's calls, as all members see it. Source: cluster.md, Media. */
-import type { CallSession } from '../domain/call.ts';
-import type { MemberId } from '../domain/cluster.ts';
+import type { DeviceCallsKept } from '../domain/cluster.ts';
 import type { DeviceId } from '../domain/ids.ts';
 
-export interface KeptCalls {
-  readonly keeper: MemberId;
-  readonly sessions: readonly CallSession[];
+export interface KeptCalls extends DeviceCallsKept {
   /** What `put` expects, so that of two who change it one does. */
   readonly revision: number;
 }
@@ -14,12 +11,7 @@ export interface CallKeepers {
   /** Null: the device has no call, and nobody keeps any. Rejects with SharedStateAway, within `waitMs`. */
   find(deviceId: DeviceId, waitMs: number): Promise<KeptCalls | null>;
   /** `revision` null: there is none yet. Rejects with SharedStateAway. */
-  put(
-    deviceId: DeviceId,
-    keeper: MemberId,
-    sessions: readonly CallSession[],
-    revision: number | null,
-  ): Promise<'done' | 'conflict'>;
+  put(deviceId: DeviceId, kept: DeviceCallsKept, revision: number | null): Promise<'done' | 'conflict'>;
   /** Every device that has calls. Rejects with SharedStateAway. */
   all(): AsyncIterable<KeptCalls & { readonly deviceId: DeviceId }>;
 }

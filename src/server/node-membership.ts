@@ -129,6 +129,7 @@ export class NodeMembership implements Membership, NodeTies {
       keys,
       homes: {
         homeOf: (deviceId) => homes.homeOf(deviceId),
+        settled: (deviceId) => homes.settled(deviceId),
         issueAt: (member, order, waitMs) =>
           cluster.peers.ask<'issue-call'>(member, { kind: 'issue-call', order }, waitMs),
       },

@@ -20,6 +20,8 @@ type Asked = Outcome<PeerAnswer<'issue-call'>, PeerFailure>;
 export function callsAtKeeper(house: House, company: ProcessCompany): ApiCalls {
   const homes: IssuingHomes = {
     homeOf: () => company.lastKeeper ?? 'away',
+    // It is never here.
+    settled: () => undefined,
     issueAt: (_, order, waitMs) => issueAtKeeper(house, company, order, waitMs),
   };
   // It has no call and will have none: they are all the keeper's.

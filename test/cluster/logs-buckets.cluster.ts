@@ -10,6 +10,7 @@ import { RegistryMirror } from '../../src/cluster/registry-mirror.ts';
 import { RegistryPublisher } from '../../src/cluster/registry-publisher.ts';
 import { NatsShelf } from '../../src/cluster/shelf.ts';
 import { WakeupVault } from '../../src/cluster/wakeup-vault.ts';
+import type { DeviceCallsKept, MemberId } from '../../src/domain/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/domain/ids.ts';
 import type { WakeupRecord } from '../../src/domain/wakeup.ts';
 import type { MirroredRegistry, RegistryChange } from '../../src/ports/mirrored.ts';
@@ -137,6 +138,8 @@ test('a wakeup that one node has kept is found by another, by its application an
   assert.equal(await other?.find('another' as ApplicationId, request, 2000), null);
 });
 
+const claimOf = (keeper: MemberId): DeviceCallsKept => ({ keeper, sessions: [], isIssuing: true });
+
 test("of two nodes that claim a device's calls one does", async (t) => {
   const { url } = await startNats(t);
   const vaults = await Promise.all(
@@ -148,13 +151,13 @@ test("of two nodes that claim a device's calls one does", async (t) => {
   );
   const device = 'device' as DeviceId;
   const claims = await Promise.all(
-    vaults.map((vault, at) => vault.put(device, memberId(`node-${at}`), [], null)),
+    vaults.map((vault, at) => vault.put(device, claimOf(memberId(`node-${at}`)), null)),
   );
   assert.deepEqual(claims.toSorted(), ['conflict', 'done']);
   const [one, other] = vaults;
   const kept = await one?.find(device, 2000);
   assert.equal(kept?.keeper, memberId(`node-${claims.indexOf('done')}`));
-  assert.equal(await other?.put(device, memberId('node-1'), [], kept?.revision ?? null), 'done');
+  assert.equal(await other?.put(device, claimOf(memberId('node-1')), kept?.revision ?? null), 'done');
   assert.equal((await one?.find(device, 2000))?.keeper, memberId('node-1'));
   const all = [];
   for await (const calls of one?.all() ?? []) all.push(calls);

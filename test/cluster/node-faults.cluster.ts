@@ -32,8 +32,11 @@ test('a device that sleeps at three nodes is woken at all of them, and a fourth 
   const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b', 'c', 'd'] });
   const deviceId = siteDevice(1);
   const modules = [];
-  for (const node of site.nodes.slice(0, 3)) modules.push(await node.module(deviceId));
-  await logOf(site.node(0), has('device.sleep.login', deviceId, 3));
+  // One after the other: the seat that was taken first, as all see it, is the oldest.
+  for (const node of site.nodes.slice(0, 3)) {
+    modules.push(await node.module(deviceId));
+    await logOf(site.node(0), has('device.sleep.login', deviceId, modules.length));
+  }
   const packets = modules.map((module) => module.nextPacket());
   const woken = await wake(site.node(3), deviceId);
   assert.equal(woken.json.code, 0, woken.text);

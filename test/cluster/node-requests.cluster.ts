@@ -90,19 +90,28 @@ test('what replaces the registry at one node is what the other serves: who is no
   assert.equal((await packet)?.length, 8);
 });
 
+function sessionOf({ json }: ApiAnswer): string | null {
+  return new URL((json.data as { peer_id: string }).peer_id).searchParams.get('x_session');
+}
+
 test('credentials that are asked for again at another node are of the same call', async () => {
   const body = callBody({ device_id: siteDevice(4) });
   const first = await post(a, issuance.path, body);
   assert.equal(first.json.code, 0, first.text);
   const again = await post(b, issuance.path, body);
   assert.equal(again.json.code, 0, again.text);
-  const sessionOf = ({ json }: ApiAnswer) =>
-    new URL((json.data as { peer_id: string }).peer_id).searchParams.get('x_session');
   assert.equal(sessionOf(again), sessionOf(first));
   const statuses = await Promise.all(
     [a, b].map((node) => node.api.call({ ...callStatus, query: `device_id=${siteDevice(4)}` })),
   );
   assert.deepEqual(statuses[0]?.json.data, statuses[1]?.json.data);
+});
+
+test('credentials that are asked for at two nodes at once are of one call', async () => {
+  const body = callBody({ device_id: siteDevice(12) });
+  const answers = await Promise.all([a, b, a, b].map((node) => post(node, issuance.path, body)));
+  for (const { json, text } of answers) assert.equal(json.code, 0, text);
+  assert.equal(new Set(answers.map(sessionOf)).size, 1);
 });
 
 test('a message reaches a controller at another node', async () => {

@@ -168,7 +168,11 @@ export class SiteNode {
 
   async #putCalls(keeper: MemberId, { deviceId, sessions }: CallsItem): Promise<void> {
     const kept = await this.calls.find(deviceId, 2000);
-    const put = await this.calls.put(deviceId, keeper, sessions, kept?.revision ?? null);
+    const put = await this.calls.put(
+      deviceId,
+      { keeper, sessions, isIssuing: false },
+      kept?.revision ?? null,
+    );
     if (put === 'conflict') throw new Error('another was faster');
   }
 

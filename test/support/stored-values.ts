@@ -101,7 +101,12 @@ export const storedWakeup: StoredWakeup = {
   },
 };
 
-const deviceCalls = { deviceId: videoCall.deviceId, keeper: memberOne, sessions: [videoCall, audioCall] };
+const deviceCalls = {
+  deviceId: videoCall.deviceId,
+  keeper: memberOne,
+  sessions: [videoCall, audioCall],
+  isIssuing: false,
+};
 
 /** Of each kind: what is kept, its bytes, and how they are read. */
 export const storedValues = [

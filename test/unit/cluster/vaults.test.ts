@@ -11,6 +11,7 @@ import { FakeLog, testApp, testDevice } from '../../support/fakes.ts';
 import { MemoryShelf } from '../../support/memory-shelf.ts';
 
 const keeper = 'node-a/0@1' as MemberId;
+const claim = { keeper, sessions: [], isIssuing: true };
 const request = 'request' as RequestId;
 
 function house() {
@@ -42,16 +43,16 @@ test('a wakeup that nobody kept is none, and what cannot be read is told of', as
 test("a device's calls are changed by the one who knows their newest revision", async () => {
   const parts = house();
   const vault = new CallVault(parts);
-  assert.equal(await vault.put(testDevice, keeper, [], null), 'done');
-  assert.equal(await vault.put(testDevice, keeper, [], null), 'conflict');
+  assert.equal(await vault.put(testDevice, claim, null), 'done');
+  assert.equal(await vault.put(testDevice, claim, null), 'conflict');
   const found = await vault.find(testDevice, 800);
-  assert.equal(found?.keeper, keeper);
-  assert.equal(await vault.put(testDevice, keeper, [], found?.revision ?? null), 'done');
+  assert.deepEqual(found, { ...claim, deviceId: testDevice, revision: found?.revision });
+  assert.equal(await vault.put(testDevice, claim, found?.revision ?? null), 'done');
 });
 
 test("what stands under a device's key and is another device's is not its", async () => {
   const parts = house();
-  const value = encodeDeviceCalls({ deviceId: 'another' as DeviceId, keeper, sessions: [] });
+  const value = encodeDeviceCalls({ deviceId: 'another' as DeviceId, ...claim });
   await parts.shelf.put(deviceHash(testDevice), value);
   assert.equal(await new CallVault(parts).find(testDevice, 800), null);
 });

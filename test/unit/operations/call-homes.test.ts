@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { fail, succeed } from '../../../src/base/outcome.ts';
-import type { CallSession } from '../../../src/domain/call.ts';
-import type { MemberId } from '../../../src/domain/cluster.ts';
+import type { DeviceCallsKept, MemberId } from '../../../src/domain/cluster.ts';
 import type { DeviceId, SessionId } from '../../../src/domain/ids.ts';
 import type { PeerQuestion } from '../../../src/domain/peer.ts';
 import { CallHomes } from '../../../src/operations/call-homes.ts';
@@ -24,8 +24,7 @@ class SharedKeepers implements CallKeepers {
 
   async put(
     deviceId: DeviceId,
-    keeper: MemberId,
-    sessions: readonly CallSession[],
+    kept: DeviceCallsKept,
     revision: number | null,
   ): Promise<'done' | 'conflict'> {
     if (this.isAway) throw new SharedStateAway('away');
@@ -34,7 +33,7 @@ class SharedKeepers implements CallKeepers {
     meanwhile?.();
     const known = this.rows.get(deviceId)?.revision ?? null;
     if (known !== revision) return 'conflict';
-    this.rows.set(deviceId, { keeper, sessions, revision: (known ?? 0) + 1 });
+    this.rows.set(deviceId, { ...kept, revision: (known ?? 0) + 1 });
     return 'done';
   }
 
@@ -46,6 +45,7 @@ class SharedKeepers implements CallKeepers {
 class Member {
   readonly id: MemberId;
   readonly scene = new CallScene();
+  readonly log = new FakeLog();
   readonly homes: CallHomes;
   readonly #cluster: Cluster;
 
@@ -53,7 +53,7 @@ class Member {
     this.id = `${name}/0@1` as MemberId;
     this.#cluster = cluster;
     this.homes = new CallHomes({
-      log: new FakeLog(),
+      log: this.log,
       directory: this.scene.directory,
       keepers: cluster.keepers,
       peers: {
@@ -73,6 +73,7 @@ class Member {
   async issue(order = callOrder()): Promise<SessionId> {
     assert.equal(await this.homes.homeOf(order.deviceId), 'here');
     const sessionId = this.scene.issue(order);
+    this.homes.settled(order.deviceId);
     await this.save(order.deviceId);
     return sessionId;
   }
@@ -111,11 +112,60 @@ test('the first session of a device makes its member the keeper, and others are 
 
 test('of two members that issue at once one is the keeper', async () => {
   const { cluster, a, b } = twoMembers();
-  const kept = { keeper: b.id, sessions: [], revision: 7 };
+  const kept = { keeper: b.id, sessions: [], isIssuing: true, revision: 7 };
   cluster.keepers.meanwhile = () => cluster.keepers.rows.set(testDevice, kept);
-  await a.issue();
-  assert.equal(cluster.keepers.rows.get(testDevice)?.keeper, a.id);
+  assert.equal(await a.homes.homeOf(testDevice), b.id);
+  assert.equal(cluster.keepers.rows.get(testDevice)?.keeper, b.id);
+});
+
+test('a session that is answered for, and that nobody else sees yet, is asked for where it was issued', async () => {
+  const { a, b } = twoMembers();
+  assert.equal(await a.homes.homeOf(testDevice), 'here');
+  assert.equal(await b.homes.homeOf(testDevice), a.id, 'while it is being issued');
+  a.scene.issue(callOrder());
+  a.homes.settled(testDevice);
+  await turn();
+  assert.equal(await b.homes.homeOf(testDevice), a.id, 'before it is written');
+});
+
+test('what an earlier call still had to write does not give the next one away', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  a.scene.directory.end(sessionId, 'cancelled');
+  const issuing = a.homes.homeOf(testDevice);
+  await a.save();
+  await issuing;
+  await a.homes.save(testDevice, []);
   assert.equal(await b.homes.homeOf(testDevice), a.id);
+  a.scene.issue(callOrder());
+  a.homes.settled(testDevice);
+  await a.homes.save(testDevice, []);
+  assert.equal(await b.homes.homeOf(testDevice), a.id);
+});
+
+test('a session that was refused leaves the next one to anybody', async () => {
+  const { a, b } = twoMembers();
+  assert.equal(await a.homes.homeOf(testDevice), 'here');
+  assert.equal(await a.homes.homeOf(testDevice), 'here');
+  a.homes.settled(testDevice);
+  await turn();
+  assert.equal(await b.homes.homeOf(testDevice), a.id, 'another is at work');
+  a.homes.settled(testDevice);
+  await turn();
+  assert.equal(await b.homes.homeOf(testDevice), 'here');
+});
+
+test('a claim of a member that is gone holds nobody up, nor one that cannot be given up', async () => {
+  const { cluster, a, b } = twoMembers();
+  assert.equal(await a.homes.homeOf(testDevice), 'here');
+  cluster.keepers.isAway = true;
+  a.homes.settled(testDevice);
+  await turn();
+  assert.equal(a.log.lines.at(-1)?.level, 'warn');
+  cluster.keepers.isAway = false;
+  assert.equal(await b.homes.homeOf(testDevice), a.id);
+  a.die();
+  assert.equal(await b.homes.homeOf(testDevice), 'here');
 });
 
 test('when its calls are over anybody may keep the next ones', async () => {

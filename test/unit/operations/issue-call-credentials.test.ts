@@ -398,6 +398,7 @@ function keptElsewhere(scene: Scene, answer: Awaited<ReturnType<IssuingHomes['is
   const asked: CallOrder[] = [];
   const homes: IssuingHomes = {
     homeOf: async () => keeper,
+    settled: () => assert.fail('it was never here'),
     issueAt: async (_member, order) => {
       asked.push(order);
       return answer;
@@ -433,7 +434,11 @@ for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
 
 test('a keeper that cannot be told is 50301, and nothing is issued', async () => {
   const scene = new Scene();
-  const homes: IssuingHomes = { homeOf: () => 'away', issueAt: () => assert.fail('nobody is asked') };
+  const homes: IssuingHomes = {
+    homeOf: () => 'away',
+    settled: () => assert.fail('it was never here'),
+    issueAt: () => assert.fail('nobody is asked'),
+  };
   scene.house = { ...scene.house, homes };
   const answer = await scene.ask();
   assert.equal(answer.ok ? 0 : answer.error.code, 50301);
@@ -447,3 +452,20 @@ test('who may not ask is told so before any member is asked', async () => {
   assert.equal(answer.ok ? 0 : answer.error.code, 40403);
   assert.deepEqual(asked, []);
 });
+
+for (const [what, isDraining, size] of [
+  ['issued', false, 1],
+  ['refused', true, 0],
+] as const)
+  test(`a claim to a device's calls is settled once when they are ${what} here`, async () => {
+    const scene = new Scene();
+    const settled: [DeviceId, number][] = [];
+    const homes: IssuingHomes = {
+      homeOf: () => 'here',
+      settled: (deviceId) => settled.push([deviceId, scene.directory.size]),
+      issueAt: () => assert.fail('nobody is asked'),
+    };
+    scene.house = { ...scene.house, homes, isDraining: () => isDraining };
+    assert.equal((await scene.ask()).ok, !isDraining);
+    assert.deepEqual(settled, [[scene.order().deviceId, size]]);
+  });
