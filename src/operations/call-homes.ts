@@ -43,7 +43,7 @@ export class CallHomes {
 
   /** What `homeOf` has sent here is issued, or refused: then the device is anybody's again. */
   settled(deviceId: DeviceId): void {
-    if (this.#isDoneIssuing(deviceId) && !this.#hasCalls(deviceId)) this.#release(deviceId);
+    if (this.#endIssuing(deviceId) && !this.#hasCalls(deviceId)) this.#release(deviceId);
   }
 
   /** The device's live sessions, by who keeps them. Rejects with SharedStateAway. */
@@ -136,7 +136,7 @@ export class CallHomes {
 
   async #homeToIssue(deviceId: DeviceId): Promise<CallHome> {
     const home = await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
-    if (home !== 'here') this.#isDoneIssuing(deviceId);
+    if (home !== 'here') this.#endIssuing(deviceId);
     return home;
   }
 
@@ -144,8 +144,8 @@ export class CallHomes {
     this.#issuing.set(deviceId, (this.#issuing.get(deviceId) ?? 0) + 1);
   }
 
-  /** Whether it was the last that was at work. */
-  #isDoneIssuing(deviceId: DeviceId): boolean {
+  /** True: it was the last that was at work. */
+  #endIssuing(deviceId: DeviceId): boolean {
     const left = (this.#issuing.get(deviceId) ?? 0) - 1;
     if (left > 0) this.#issuing.set(deviceId, left);
     else this.#issuing.delete(deviceId);
