@@ -1,0 +1,34 @@
+/** The ports of several processes, before any of them is started, on real sockets. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { settlePorts } from '../../src/server/process-ports.ts';
+import type { Settings } from '../../src/server/settings-schema.ts';
+import { loadSettings } from '../../src/server/settings.ts';
+
+const listeners = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
+
+function listeningOn(port: number): Settings {
+  return loadSettings({ env: {}, overrides: listeners.map((name) => `${name}.listen=127.0.0.1:${port}`) });
+}
+
+test('port 0 becomes a port of its own for each listener, none that the kernel gives to connections', async () => {
+  const settled = await settlePorts(listeningOn(0));
+  const ports = listeners.map((name) => settled[name].port);
+  assert.equal(new Set(ports).size, ports.length);
+  for (const port of ports) assert.ok(port >= 20_000 && port < 32_768, `port ${port}`);
+});
+
+test('a port that somebody has is named with the setting that asks for it', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const settling = settlePorts(
+    loadSettings({ env: {}, overrides: ['api.listen=127.0.0.1:0', `sleep.listen=127.0.0.1:${port}`] }),
+  );
+  await assert.rejects(settling, {
+    message: `cannot listen on 127.0.0.1:${port} (sleep.listen): in use, or not an address of this machine`,
+  });
+});
