@@ -25,8 +25,7 @@ export class JetStreamSource implements TailSource {
   async open(after: number, waitingMax: number): Promise<OpenTail> {
     const link = this.#link;
     if (link.isAway) throw new Error('NATS is away');
-    const manager = await link.jetstream().jetstreamManager(false);
-    const { state } = await manager.streams.info(this.stream);
+    const last = await this.last();
     const consumer = await link.jetstream().consumers.get(this.stream, { opt_start_seq: after + 1 });
     const { num_pending: pending } = await consumer.info(true);
     const options = { max_messages: waitingMax, expires: pullMsMax, idle_heartbeat: tailBeatMs };
@@ -39,7 +38,15 @@ export class JetStreamSource implements TailSource {
       unfollow();
       void forget(consumer);
     });
-    return { messages: read(messages), last: state.last_seq, pending, close };
+    return { messages: read(messages), last, pending, close };
+  }
+
+  /** The sequence that was given last, also when nothing of it is kept. Rejects while NATS is away. */
+  async last(): Promise<number> {
+    if (this.#link.isAway) throw new Error('NATS is away');
+    const manager = await this.#link.jetstream().jetstreamManager(false);
+    const { state } = await manager.streams.info(this.stream);
+    return state.last_seq;
   }
 
   async newest(): Promise<number> {

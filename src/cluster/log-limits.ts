@@ -36,5 +36,7 @@ export const registryRetryMs = 1000;
 export const bookPutsMax = 512;
 /** A holder that could not renew for so long stops: before others may call it gone. */
 export const webhookLeaseMs = 6000;
+/** A reader of events whose cursor is ahead waits so long for how far the stream has come. */
+export const streamLastMsMax = 800;
 /** One answer of NATS, for what nobody waits for at an API. */
 export const bucketAnswerMsMax = 3000;

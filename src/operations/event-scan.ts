@@ -31,7 +31,7 @@ export class EventScan {
   readonly #limit: number;
   readonly #found: LoggedEvent[] = [];
   #next: number;
-  #truncated: boolean;
+  #truncated = false;
   #lookedAt = 0;
   #abandoned = false;
 
@@ -40,13 +40,24 @@ export class EventScan {
     this.#house = house;
     this.#appId = appId;
     this.#limit = limit;
-    this.#next = start === 'oldest' ? oldest - 1 : start === 'latest' ? head : Math.min(start, head);
-    this.#truncated = typeof start === 'number' && start > head;
+    this.#next = start === 'oldest' ? oldest - 1 : start === 'latest' ? head : start;
   }
 
   /** The sequence of the last event that was looked at, or need not be. */
   get next(): number {
     return this.#next;
+  }
+
+  /** It starts behind what this log has. */
+  get isAhead(): boolean {
+    return this.#next > this.#house.events.head;
+  }
+
+  /** What it starts behind is not to come: the log has lost its end. */
+  turnBack(): void {
+    if (!this.isAhead) return;
+    this.#next = this.#house.events.head;
+    this.#truncated = true;
   }
 
   /** Nothing more to look at for now. */

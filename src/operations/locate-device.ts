@@ -17,6 +17,11 @@ export interface ClusterHouse {
   readonly whereabouts: Whereabouts;
   /** A wakeup that another member may have done. Rejects with SharedStateAway, within `waitMs`. */
   recallWakeup(appId: ApplicationId, requestId: RequestId, waitMs: number): Promise<WakeupRecord | null>;
+  /**
+   * Whether the log that all share has come to `sequence`; this member's may be a moment behind it. True, where that
+   * cannot be told. Never rejects.
+   */
+  logReaches(sequence: number): Promise<boolean>;
 }
 
 export interface DeviceLocation {

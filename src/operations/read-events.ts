@@ -10,6 +10,7 @@ import type { Log } from '../ports/log.ts';
 import type { EventArrivals } from './event-arrivals.ts';
 import { EventScan, type ScanHouse, type ScanRequest } from './event-scan.ts';
 import type { EventTurns } from './event-turns.ts';
+import type { ClusterHouse } from './locate-device.ts';
 import type { Seat, WaitingReaders } from './waiting-readers.ts';
 
 export interface ReadEventsHouse extends ScanHouse {
@@ -18,6 +19,8 @@ export interface ReadEventsHouse extends ScanHouse {
   readonly turns: EventTurns;
   readonly arrivals: EventArrivals;
   readonly log: Log;
+  /** Null: nobody else writes the log. */
+  readonly cluster: Pick<ClusterHouse, 'logReaches'> | null;
 }
 
 export interface ReadEventsRequest extends ScanRequest {
@@ -39,6 +42,7 @@ export async function readEvents(house: ReadEventsHouse, request: ReadEventsRequ
       scan.abandon();
       seat.wake();
     });
+    if (scan.isAhead && !(await isToCome(house, scan.next))) scan.turnBack();
     await look(house, request, scan, seat);
     return succeed(scan.page);
   } catch (error) {
@@ -47,6 +51,11 @@ export async function readEvents(house: ReadEventsHouse, request: ReadEventsRequ
   } finally {
     seat.leave();
   }
+}
+
+/** A cursor that another member gave may be ahead of this one's log for a moment. */
+async function isToCome({ cluster }: ReadEventsHouse, sequence: number): Promise<boolean> {
+  return cluster !== null && cluster.logReaches(sequence);
 }
 
 /** Between looking at the head and waiting there is no other turn, so nothing can come unnoticed. */

@@ -1,10 +1,12 @@
 /** The log of events as a node has it: its own go into the stream that all share, and all come back into its store. */
 import type { Clock } from '../base/clock.ts';
+import { answeredWithin } from '../cluster/answered-within.ts';
 import { StreamedDeviceEvents } from '../cluster/device-events.ts';
 import { EventMirror } from '../cluster/event-mirror.ts';
 import { EventStream } from '../cluster/event-stream.ts';
 import { JetStreamSource } from '../cluster/jetstream-source.ts';
 import type { NatsLink } from '../cluster/nats-link.ts';
+import { streamLastMsMax } from '../cluster/log-limits.ts';
 import type { LoggedEvent } from '../domain/events.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
@@ -24,8 +26,12 @@ export interface NodeLogParts {
 export class NodeLog {
   readonly #stream: EventStream;
   readonly #mirror: EventMirror;
+  readonly #source: JetStreamSource;
+  readonly #clock: Clock;
 
   constructor({ link, clock, log, events, mirror, saw }: NodeLogParts) {
+    this.#clock = clock;
+    this.#source = new JetStreamSource(link, link.names.eventStream);
     this.#stream = new EventStream({
       clock,
       events: new StreamedDeviceEvents(link),
@@ -33,7 +39,7 @@ export class NodeLog {
       recentOf: (deviceId) => events.recentOf(deviceId),
     });
     this.#mirror = new EventMirror({
-      source: new JetStreamSource(link, link.names.eventStream),
+      source: this.#source,
       mirror,
       clock,
       log,
@@ -47,6 +53,15 @@ export class NodeLog {
   /** Events that are in the stream and not here yet. */
   get lag(): number {
     return this.#mirror.lag;
+  }
+
+  /** Whether the stream has come so far. True while NATS cannot tell. Never rejects. */
+  async reaches(sequence: number): Promise<boolean> {
+    try {
+      return sequence <= (await answeredWithin(this.#clock, streamLastMsMax, this.#source.last()));
+    } catch {
+      return true;
+    }
   }
 
   /** Resolves when it is in the stream, once; rejects while NATS is away. */

@@ -113,6 +113,7 @@ export class NodeShares {
       peers: this.peers,
       whereabouts: this.ownership.whereabouts,
       recallWakeup: (appId, requestId, waitMs) => this.#wakeups.find(appId, requestId, waitMs),
+      logReaches: (sequence) => this.log.reaches(sequence),
     };
   }
 

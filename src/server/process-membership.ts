@@ -39,12 +39,13 @@ export class ProcessMembership implements Membership {
   }
 
   cluster(records: Records): ClusterHouse {
-    const { shared, wakeups } = records;
+    const { shared, wakeups, events } = records;
     assert(shared !== null, 'several processes share their records');
     return {
       peers: this.#company.peers,
       whereabouts: shared.whereabouts,
       recallWakeup: (appId, requestId) => Promise.resolve(wakeups.find(appId, requestId)),
+      logReaches: async (sequence) => events.reaches(sequence),
     };
   }
 

@@ -75,6 +75,12 @@ export class EventStore implements EventLog {
     return () => void this.#followers.delete(follower);
   }
 
+  /** Whether an event of this sequence is committed, by whichever process, or was. Throws when the store cannot be read. */
+  reaches(sequence: number): boolean {
+    this.#stored.refresh();
+    return sequence <= this.#stored.head;
+  }
+
   /** Puts an event into the log that no record goes with. */
   append(event: EventDraft): void {
     this.#journal.append(event);

@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { encodeCursor } from '../../src/rest/cursor.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { callBody, callStatus, issuance } from '../support/call-hands.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
@@ -187,6 +188,15 @@ test('a cursor of one node goes on at the other, without loss or repeat', async 
   ]);
   assert.deepEqual(told, await ofThese(reader));
   await second.close();
+});
+
+test('a cursor ahead of what all nodes share is truncated, at whichever of them', async () => {
+  for (const node of [a, b]) {
+    const query = `after=${encodeCursor(1_000_000)}&wait=0`;
+    const { json, text } = await node.api.call({ path: '/v1/events', query });
+    assert.equal(json.code, 0, text);
+    assert.equal(json.data?.truncated, true);
+  }
 });
 
 test('a device at another node is kicked, and shown', async () => {

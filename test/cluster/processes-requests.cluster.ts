@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { after, describe, test } from 'node:test';
 import type { SignalController } from '../../src/cli/signal-controller.ts';
 import type { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { encodeCursor } from '../../src/rest/cursor.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
 import { siteDevice } from '../support/cluster-site.ts';
@@ -188,5 +189,20 @@ describe('of several processes', { timeout: 120_000 }, () => {
     await site.module(aDevice());
     for (const atMs of await Promise.all(seen))
       assert.ok(atMs - startedMs < 500, `seen after ${Math.round(atMs - startedMs)} ms`);
+  });
+
+  test('each has what the newest cursor of any other points behind, and knows one that nobody gave', async () => {
+    const [reading, ...apis] = everywhere();
+    assert.ok(reading !== undefined);
+    const modules = await Promise.all(range(10).map(() => site.module(aDevice())));
+    for (const module of modules) {
+      await module.close();
+      const { next } = await readEvents(reading, 'latest', 1);
+      // What is truncated is an error.
+      await Promise.all(apis.map((api) => readEvents(api, next, 1)));
+    }
+    const query = `after=${encodeCursor(1_000_000)}&wait=0`;
+    for (const api of apis)
+      assert.equal((await api.call({ path: '/v1/events', query })).json.data?.['truncated'], true);
   });
 });

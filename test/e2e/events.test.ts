@@ -219,7 +219,16 @@ test('a caller that hangs up frees its seat, though nothing happens and no time 
   const log = new FakeLog();
   const readers = new WatchedReaders(clock);
   const arrivals = new EventArrivals({ events, registry, log });
-  const route = eventsRoute({ clock, registry, events, log, readers, arrivals, turns: new EventTurns() });
+  const route = eventsRoute({
+    clock,
+    registry,
+    events,
+    log,
+    readers,
+    arrivals,
+    turns: new EventTurns(),
+    cluster: null,
+  });
   const authenticator = new Authenticator(
     { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: new InlineVerifier() },
     { windowMs: 300_000, explainMismatch: false },

@@ -188,6 +188,7 @@ export class ClusterMember {
       peers: this.peers,
       whereabouts: shared,
       recallWakeup: (appId, requestId) => scene.recall(appId, requestId),
+      logReaches: async () => true,
     };
     const rate = { perSecond: 1, burst: 3 };
     const known = { clock, registry, directory: this.directory, telemetry, log, cluster };

@@ -20,6 +20,7 @@ class Scene {
   readonly log = new FakeLog();
   readonly readers = new WaitingReaders(this.clock, { max: 10, perApplicationMax: 1 });
   readonly turns = new EventTurns();
+  readonly cluster = null;
   readonly arrivals = new EventArrivals(this);
   readonly route: Route = eventsRoute(this);
   hangUp: () => void = () => assert.fail('nobody has asked');

@@ -5,7 +5,7 @@ import type { ApplicationId, ProductId } from '../../../src/domain/ids.ts';
 import { eventsScannedMax } from '../../../src/domain/limits.ts';
 import { EventArrivals } from '../../../src/operations/event-arrivals.ts';
 import { EventTurns } from '../../../src/operations/event-turns.ts';
-import { readEvents, type EventsAnswer } from '../../../src/operations/read-events.ts';
+import { readEvents, type EventsAnswer, type ReadEventsHouse } from '../../../src/operations/read-events.ts';
 import { WaitingReaders } from '../../../src/operations/waiting-readers.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { ScriptedEventLog } from '../../support/scripted-event-log.ts';
@@ -28,6 +28,7 @@ class Scene {
   readonly readers: WaitingReaders;
   readonly arrivals: EventArrivals;
   readonly turns = new EventTurns();
+  cluster: ReadEventsHouse['cluster'] = null;
   /** Hangs up as the latest reader does. */
   hangUp: () => void = () => assert.fail('nobody has asked');
 
@@ -174,6 +175,36 @@ test('a cursor ahead of the log is truncated and begins at the head', async () =
   scene.events.commit(mine);
   const page = await scene.page({ start: 50, waitMs: 30_000 });
   assert.deepEqual([sequences(page), page.next, page.truncated], [[], 1, true]);
+});
+
+test('a cursor that another member gave is waited for: nothing is missed, repeated or said to be', async () => {
+  const scene = new Scene();
+  scene.cluster = { logReaches: async (sequence) => sequence <= 3 };
+  scene.events.commit(mine);
+  const page = await scene.page({ start: 3 });
+  assert.deepEqual(page, { events: [], next: 3, truncated: false });
+  const { answer, settled } = await scene.waitingReader({ start: 3 });
+  scene.events.commit(mine, mine);
+  await someTurns();
+  assert.equal(settled(), false);
+  scene.events.commit(mine);
+  assert.deepEqual(sequences(await answer), [4]);
+});
+
+test('a cursor ahead of what all members share is truncated, unless that has come meanwhile', async () => {
+  const scene = new Scene();
+  scene.events.commit(mine);
+  scene.cluster = { logReaches: async () => false };
+  const page = await scene.page({ start: 3, waitMs: 30_000 });
+  assert.deepEqual([sequences(page), page.next, page.truncated], [[], 1, true]);
+  scene.cluster = {
+    logReaches: async () => {
+      scene.events.commit(mine, mine, mine);
+      return false;
+    },
+  };
+  const later = await scene.page({ start: 3 });
+  assert.deepEqual([sequences(later), later.truncated], [[4], false]);
 });
 
 test('events that are dropped while a reader is on its way leave a page that says so', async () => {
