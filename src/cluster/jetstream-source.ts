@@ -24,7 +24,6 @@ export class JetStreamSource implements TailSource {
 
   async open(after: number, waitingMax: number): Promise<OpenTail> {
     const link = this.#link;
-    if (link.isAway) throw new Error('NATS is away');
     const last = await this.last();
     const consumer = await link.jetstream().consumers.get(this.stream, { opt_start_seq: after + 1 });
     const { num_pending: pending } = await consumer.info(true);

@@ -83,7 +83,6 @@ export class NatsBucket implements RowBucket, BeatBucket {
 
   /** Returns null when it has read to the end, else the revision behind which it is to go on. */
   async *#readBehind(position: number): AsyncGenerator<KeptValue, number | null, undefined> {
-    this.#mustBeThere();
     const tail = await new JetStreamSource(this.#link, this.#stream).open(position, waitingMax);
     try {
       if (tail.pending === 0) return null;

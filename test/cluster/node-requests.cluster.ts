@@ -8,6 +8,7 @@ import { encodeCursor } from '../../src/rest/cursor.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { callBody, callStatus, issuance } from '../support/call-hands.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
+import { hasCode } from '../support/cluster-faults.ts';
 import { ClusterSite, siteAppId, siteDevice, until, type SiteNode } from '../support/cluster-site.ts';
 import { readEvents } from '../support/crash-load.ts';
 import type { ToldEvent } from '../support/event-log-check.ts';
@@ -18,10 +19,6 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 const nats = await startNats({ after });
 const site = await ClusterSite.start({ after }, { nats: [nats], nodes: ['a', 'b'] });
 const [a, b] = [site.node(0), site.node(1)];
-
-function codeIs(...codes: number[]): (answer: ApiAnswer) => boolean {
-  return ({ json }) => codes.includes(json.code ?? -1);
-}
 
 function post(node: SiteNode, path: string, body: object, id?: string): Promise<ApiAnswer> {
   const spoil = id === undefined ? {} : { 'X-Request-ID': id };
@@ -34,7 +31,7 @@ test('a device that is disabled at one node is refused at the other within a sec
   await a.cli('device', 'disable', deviceId);
   const startedMs = performance.now();
   await module.closed;
-  await until(() => b.api.connectivity(deviceId), codeIs(40403), 1000);
+  await until(() => b.api.connectivity(deviceId), hasCode(40403), 1000);
   assert.ok(performance.now() - startedMs < 1000);
   await assert.rejects(b.controller(deviceId));
 });
@@ -45,9 +42,9 @@ test('a credential that is revoked at one node is refused at the other', async (
   };
   const { access_key_id: accessKeyId, secret_key: secretKey } = made.credential;
   const credential = { appId: siteAppId, accessKeyId, secretKey };
-  await until(() => b.api.connectivity(siteDevice(2), { credential }), codeIs(0), 2000);
+  await until(() => b.api.connectivity(siteDevice(2), { credential }), hasCode(0), 2000);
   await a.cli('credential', 'revoke', accessKeyId);
-  await until(() => b.api.connectivity(siteDevice(2), { credential }), codeIs(40105), 2000);
+  await until(() => b.api.connectivity(siteDevice(2), { credential }), hasCode(40105), 2000);
 });
 
 test('5 000 devices that are imported at one node are served by the other, and by one that starts later', async (t) => {
@@ -61,12 +58,12 @@ test('5 000 devices that are imported at one node are served by the other, and b
   }));
   await writeFile(file, JSON.stringify({ devices }));
   await a.cli('registry', 'import', file);
-  const tookMs = await until(() => b.api.connectivity('IMPORTED4999'), codeIs(0), 10_000);
+  const tookMs = await until(() => b.api.connectivity('IMPORTED4999'), hasCode(0), 10_000);
   t.diagnostic(`there after ${Math.round(tookMs)} ms`);
   const late = await site.add('late');
   assert.equal((await late.api.connectivity('IMPORTED4999')).json.code, 0);
   const module = await late.module('IMPORTED17');
-  await until(() => post(a, '/v1/device/wakeup-request', { device_id: 'IMPORTED17' }), codeIs(0), 5000);
+  await until(() => post(a, '/v1/device/wakeup-request', { device_id: 'IMPORTED17' }), hasCode(0), 5000);
   assert.equal((await module.nextPacket()).length, 8);
   assert.equal(await late.stop(), 0);
 });
@@ -82,12 +79,12 @@ test('what replaces the registry at one node is what the other serves: who is no
   await writeFile(file, JSON.stringify({ ...registry, devices }));
   await a.cli('registry', 'import', '--replace', file);
   await modules[0]?.closed;
-  await until(() => b.api.connectivity(gone), codeIs(40403), 2000);
-  await until(() => b.api.connectivity('IMPORTED1'), codeIs(40403), 2000);
+  await until(() => b.api.connectivity(gone), hasCode(40403), 2000);
+  await until(() => b.api.connectivity('IMPORTED1'), hasCode(40403), 2000);
   // It was disabled before, and is not in the file.
-  await until(() => b.api.connectivity(siteDevice(1)), codeIs(0), 2000);
+  await until(() => b.api.connectivity(siteDevice(1)), hasCode(0), 2000);
   const packet = modules[1]?.nextPacket();
-  await until(() => post(a, '/v1/device/wakeup-request', { device_id: stays }), codeIs(0), 2000);
+  await until(() => post(a, '/v1/device/wakeup-request', { device_id: stays }), hasCode(0), 2000);
   assert.equal((await packet)?.length, 8);
 });
 
@@ -237,7 +234,7 @@ test('a change that is made while NATS is away is shared when it is back', async
   await a.cli('device', 'disable', deviceId);
   await nats.start();
   await module.closed;
-  await until(() => b.api.connectivity(deviceId), codeIs(40403), 5000);
+  await until(() => b.api.connectivity(deviceId), hasCode(40403), 5000);
 });
 
 /** The node that is asked knows of the device's login. */
