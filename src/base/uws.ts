@@ -40,6 +40,8 @@ async function load(): Promise<UwsModule> {
 }
 
 const uws = await load();
+// No header that names the library in answers. Its types leave this switch out.
+(uws as unknown as { _cfg?(name: string): void })._cfg?.('silent');
 
 export const createApp = uws.App;
 export const createTlsApp = uws.SSLApp;

@@ -6,6 +6,7 @@
 
 export const codeTexts = {
   0: 'success',
+  40000: 'Content-Length must stand once, in decimal digits',
   40003: 'invalid parameter',
   40105: 'authentication failed',
   40301: 'application credential lacks permission',
@@ -18,6 +19,7 @@ export const codeTexts = {
   40500: 'method not allowed',
   40902: 'wakeup protocol not supported',
   40903: 'media parameters cannot change once somebody has connected',
+  41100: 'Content-Length is needed: no Transfer-Encoding is taken',
   41300: 'request body too large',
   41500: 'Content-Type must be application/json',
   42901: 'request overload',
@@ -32,7 +34,7 @@ export type Code = keyof typeof codeTexts;
 export type FailureCode = Exclude<Code, 0>;
 
 /** Refused before an endpoint's own rules: the same on all of them. */
-export type TransportCode = 40400 | 40500 | 41300 | 41500 | 40105;
+export type TransportCode = 40000 | 40400 | 40500 | 41100 | 41300 | 41500 | 40105;
 
 /** Why a device may not be spoken of to this caller, in the order of the checks. */
 export type AccessCode = 40403 | 40302 | 40304;

@@ -44,6 +44,16 @@ export const signalHeartbeatSeconds = 30;
 /** What may wait to be sent to one controller that does not read; beyond it its connection is reset. */
 export const signalBackpressureBytesMax = 256 * 1024;
 
+/**
+ * Messages and pings of one controller, a second and at once; and its wake reports, which cost more. Beyond either its
+ * connection is closed with 4429. Before its login it may ping so often.
+ */
+export const signalMessagesPerSecondMax = 10;
+export const signalMessagesBurstMax = 100;
+export const wakeReportsPerSecondMax = 1;
+export const wakeReportsBurstMax = 10;
+export const signalHandshakePingsMax = 16;
+
 /** A message to a device: its payload's JSON text, its name, how many wait for one device, and for how long. */
 export const messagePayloadBytesMax = 8 * 1024;
 export const messageNameCharactersMax = 64;
@@ -218,6 +228,11 @@ export const wakeupKnownMs = 24 * 3600 * 1000;
 /** Wakeups that were not accepted and whose X-Request-ID is remembered for the changed-body check; the oldest is forgotten. */
 export const refusedWakeupsKnownMax = 100_000;
 
+/**
+ * Requests of one listener that are answered within one turn of the event loop; beyond it the answer comes in the next, and
+ * a connection that has sent another request by then is closed.
+ */
+export const answersPerTurnMax = 64;
 /** A request body that is not whole after this is given up with its connection. */
 export const bodyReadMsMax = 10_000;
 

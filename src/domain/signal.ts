@@ -4,7 +4,8 @@ import type { JsonObject } from './json.ts';
 
 /**
  * Why a signal session ended. `peer_closed`: a close or the end of the stream; `bye`: the device said so first;
- * `reset`: the connection broke; `malformed`: it broke the protocol. `replaced` is known to metrics only: it is no
+ * `reset`: the connection broke; `malformed`: it broke the protocol;
+ * `flood`: it sent faster than the rates allow. `replaced` is known to metrics only: it is no
  * offline.
  */
 export const signalEndReasons = [
@@ -13,6 +14,7 @@ export const signalEndReasons = [
   'reset',
   'heartbeat_timeout',
   'malformed',
+  'flood',
   'replaced',
   'kicked',
   'drain',
@@ -20,8 +22,8 @@ export const signalEndReasons = [
 ] as const;
 export type SignalEndReason = (typeof signalEndReasons)[number];
 
-/** Why a controller was not let in. `busy`: as many as may are here, or the store is far behind. */
-export const signalRefusals = ['timeout', 'malformed', 'denied', 'busy'] as const;
+/** Why a controller was not let in. `busy`: as many as may are here, or the store is far behind. `flood`: it sends and does not log in. */
+export const signalRefusals = ['timeout', 'malformed', 'denied', 'busy', 'flood'] as const;
 export type SignalRefusal = (typeof signalRefusals)[number];
 
 /** A login message whose form is right; its proof is not yet checked. */

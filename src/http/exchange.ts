@@ -3,6 +3,7 @@
  * is the only place that touches it.
  */
 import { assert } from '../base/assert.ts';
+import type { TurnBudget } from '../base/turn-budget.ts';
 import type { HttpResponse } from '../base/uws.ts';
 import type { RequestId } from '../domain/ids.ts';
 
@@ -14,6 +15,7 @@ const statusLines: Readonly<Record<number, string>> = {
   404: '404 Not Found',
   405: '405 Method Not Allowed',
   409: '409 Conflict',
+  411: '411 Length Required',
   413: '413 Content Too Large',
   415: '415 Unsupported Media Type',
   429: '429 Too Many Requests',
@@ -38,15 +40,17 @@ export interface Answer {
 
 export class Exchange {
   readonly #response: HttpResponse;
+  readonly #budget: TurnBudget;
   readonly #ended: () => void;
   #open = true;
   #detached = false;
   #gone = false;
   #goneListener: (() => void) | null = null;
 
-  /** `ended` is called once: answered, aborted by the peer or given up. */
-  constructor(response: HttpResponse, ended: () => void) {
+  /** `budget`: answers within one turn. `ended` is called once: answered, aborted by the peer or given up. */
+  constructor(response: HttpResponse, budget: TurnBudget, ended: () => void) {
     this.#response = response;
+    this.#budget = budget;
     this.#ended = ended;
   }
 
@@ -68,9 +72,18 @@ export class Exchange {
     else if (this.#open) this.#goneListener = listener;
   }
 
-  /** Does nothing when the peer has gone. */
+  /**
+   * Does nothing when the peer has gone. In the front end's own handler, an answer that ends the connection and one beyond
+   * the budget come in the next turn: to who sends another request before its answer the library closes the connection,
+   * so that nothing behind the answer is read, and one peer does not hold the loop.
+   */
   answer(answer: Answer): void {
     if (!this.#open) return;
+    if (!this.#detached && (answer.closeConnection || !this.#budget.take())) {
+      this.detach();
+      setImmediate(() => this.answer(answer));
+      return;
+    }
     this.#end();
     // Within the front end's own handler the response is corked already.
     if (this.#detached) this.#response.cork(() => this.#write(answer));

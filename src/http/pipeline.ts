@@ -4,9 +4,11 @@
  * Source: decisions.md, HTTP and Order of checks.
  */
 import type { Clock } from '../base/clock.ts';
+import { TurnBudget } from '../base/turn-budget.ts';
 import type { HttpRequest, HttpResponse } from '../base/uws.ts';
 import { refusal, type Code, type TransportCode } from '../domain/codes.ts';
 import { generateRequestId, parseRequestId } from '../domain/ids.ts';
+import { answersPerTurnMax } from '../domain/limits.ts';
 import { holdsPermission } from '../domain/registry.ts';
 import type { Log } from '../ports/log.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
@@ -16,7 +18,7 @@ import { AdmittedCall } from './admitted-call.ts';
 import type { Authenticator, Authentication } from './authenticator.ts';
 import { announcesTooMuch, readBody } from './body-reader.ts';
 import { Exchange } from './exchange.ts';
-import { copyRequest, hasBody, type IncomingRequest } from './incoming-request.ts';
+import { copyRequest, hasBody, type FramingFault, type IncomingRequest } from './incoming-request.ts';
 import type { RouteTable } from './route-table.ts';
 import { refuse, type Call, type Reply, type RequestIdentity, type Route } from './route.ts';
 
@@ -38,10 +40,17 @@ interface Passage {
   readonly startedMs: number;
 }
 
+/** Two that read such a request differently could be made to see two requests. Source: decisions.md, HTTP. */
+const framingCodes: Readonly<Record<FramingFault, TransportCode>> = {
+  'transfer-encoding': 41100,
+  'content-length': 40000,
+};
+
 const emptyBody = new Uint8Array(0);
 
 export class Pipeline {
   readonly #house: PipelineHouse;
+  readonly #budget = new TurnBudget(answersPerTurnMax);
   #underWay = 0;
   #idle: (() => void) | null = null;
   readonly #requestEnded = (): void => {
@@ -63,14 +72,16 @@ export class Pipeline {
 
   handle(response: HttpResponse, request: HttpRequest): void {
     this.#underWay += 1;
-    const exchange = new Exchange(response, this.#requestEnded);
+    const exchange = new Exchange(response, this.#budget, this.#requestEnded);
     const startedMs = this.#house.clock.monotonicMs();
     const incoming = copyRequest(request);
-    const routes = this.#house.routes.find(incoming.path.trim());
+    const routes = this.#house.routes.find(trimSpaces(incoming.path));
     const first = routes?.[0];
     const route = routes?.find(({ method }) => method === incoming.method);
     const requestId = identify(incoming, (route ?? first)?.takesRequestId === true);
     const passage: Passage = { exchange, incoming, requestId, startedMs };
+    if (incoming.framingFault !== null)
+      return this.#refuseTransport(passage, first ?? null, framingCodes[incoming.framingFault]);
     if (routes === null || first === undefined) return this.#refuseTransport(passage, null, 40400);
     if (route === undefined)
       return this.#refuseTransport(passage, first, 40500, routes.map(({ method }) => method).join(', '));
@@ -98,7 +109,8 @@ export class Pipeline {
     if (authentication.kind === 'refused') {
       this.#house.telemetry.authFailure(authentication.reason);
       const { message, data } = authentication;
-      return this.#send(passage, route.name, route.envelope, 401, { code: 40105, message, data });
+      const reply = { code: 40105, message, data } as const;
+      return this.#send(passage, route.name, route.envelope, 401, reply, { closeConnection: true });
     }
     if (route.method === 'POST' && !isJsonContentType(passage.incoming.headers.get('content-type')))
       return this.#refuseTransport(passage, route, 41500);
@@ -133,11 +145,14 @@ export class Pipeline {
     this.#send(passage, route.name, route.envelope, status, reply, { retryAfterS });
   }
 
-  /** Before an endpoint's own rules: the HTTP status says it on every path. */
+  /**
+   * Before an endpoint's own rules: the HTTP status says it on every path. A connection that has shown no valid signature
+   * with its request ends with the answer.
+   */
   #refuseTransport(passage: Passage, route: Route | null, code: TransportCode, allow?: string): void {
     const status = Math.floor(code / 100);
     const reply = refuse(refusal(code));
-    const closeConnection = code === 41300;
+    const closeConnection = code !== 41500;
     this.#send(passage, route?.name ?? 'none', route?.envelope ?? 'plain', status, reply, {
       allow,
       closeConnection,
@@ -184,4 +199,9 @@ function identify(incoming: IncomingRequest, takesRequestId: boolean): RequestId
   if (given === undefined) return { id: generateRequestId(), origin: 'absent' };
   const parsed = incoming.repeatsRequestId ? null : parseRequestId(given);
   return parsed === null ? { id: generateRequestId(), origin: 'invalid' } : { id: parsed, origin: 'caller' };
+}
+
+/** What HTTP trims, and no more: other white space is part of a path that is nobody's. */
+function trimSpaces(path: string): string {
+  return path.startsWith(' ') || path.endsWith(' ') ? path.replace(/^ +| +$/g, '') : path;
 }

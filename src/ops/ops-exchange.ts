@@ -3,6 +3,7 @@
  * answered once; this is the only place that touches it.
  */
 import { STATUS_CODES } from 'node:http';
+import type { TurnBudget } from '../base/turn-budget.ts';
 import type { HttpResponse } from '../base/uws.ts';
 
 export interface OpsAnswer {
@@ -20,15 +21,17 @@ export class OpsExchange {
   readonly #response: HttpResponse;
   readonly #isDraining: () => boolean;
   readonly #isHead: boolean;
+  readonly #budget: TurnBudget;
   #state: 'open' | 'streaming' | 'over' = 'open';
   /** Told once when the peer goes. */
   #whenGone: () => void = () => undefined;
   /** Told when the peer has taken what was written. */
   #whenWritable: () => void = () => undefined;
 
-  /** Within the front end's handler. To a HEAD no body is sent, which the front end would. */
-  constructor(response: HttpResponse, method: string, isDraining: () => boolean) {
+  /** Within the front end's handler. To a HEAD no body is sent, which the front end would. `budget`: answers within one turn. */
+  constructor(response: HttpResponse, method: string, budget: TurnBudget, isDraining: () => boolean) {
     this.#response = response;
+    this.#budget = budget;
     this.#isHead = method === 'HEAD';
     this.#isDraining = isDraining;
     response.onAborted(() => {
@@ -37,10 +40,18 @@ export class OpsExchange {
     });
   }
 
-  /** Does nothing when the peer has gone. */
-  answer({ status, contentType, body, headers, closeConnection }: OpsAnswer): void {
+  /**
+   * Does nothing when the peer has gone. Beyond the budget it comes in a later turn, and to who has sent another request by
+   * then the library closes the connection.
+   */
+  answer(answer: OpsAnswer): void {
     if (this.#state !== 'open') return;
+    if (!this.#budget.take()) {
+      setImmediate(() => this.answer(answer));
+      return;
+    }
     this.#state = 'over';
+    const { status, contentType, body, headers, closeConnection } = answer;
     this.#response.cork(() => {
       this.#writeHead(status, contentType, headers);
       this.#response.end(this.#isHead ? '' : body, closeConnection === true || this.#isDraining());

@@ -3,8 +3,10 @@
  * the token, pages for whoever was given a ticket by it. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
  * listeners, Probes.
  */
+import { TurnBudget } from '../base/turn-budget.ts';
 import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../base/uws.ts';
 import type { HttpRequest, HttpResponse, TemplatedApp } from '../base/uws.ts';
+import { answersPerTurnMax } from '../domain/limits.ts';
 import type { Log } from '../ports/log.ts';
 import { AdminDesk } from './admin-desk.ts';
 import type { AdminRoute, UploadRoute } from './admin-route.ts';
@@ -41,6 +43,7 @@ export class OpsListener {
   readonly #desk: AdminDesk;
   readonly #guests: GuestDesk;
   readonly #app: TemplatedApp;
+  readonly #budget = new TurnBudget(answersPerTurnMax);
   #listening: ListenSocket | null = null;
 
   constructor(house: OpsListenerHouse, settings: OpsListenerSettings) {
@@ -75,7 +78,9 @@ export class OpsListener {
   #handle(response: HttpResponse, request: HttpRequest): void {
     // The front end lowers the case in place once asked for the other method.
     const method = request.getCaseSensitiveMethod();
-    const exchange = new OpsExchange(response, method, () => this.#house.readiness.has('draining'));
+    const exchange = new OpsExchange(response, method, this.#budget, () =>
+      this.#house.readiness.has('draining'),
+    );
     const path = request.getUrl();
     if (isOpenPath(path)) return this.#answerOpen(exchange, method, path);
     const caller = {
@@ -120,5 +125,5 @@ function isOpenPath(path: string): path is OpenPath {
 
 function refuseCaller(exchange: OpsExchange, { status, message }: CallerRefusal): void {
   const headers: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
-  exchange.answerJson(status, { error: message }, { headers });
+  exchange.answerJson(status, { error: message }, { headers, closeConnection: true });
 }

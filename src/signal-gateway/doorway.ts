@@ -99,8 +99,19 @@ function offeredProtocols(request: HttpRequest): string[] {
   return offered;
 }
 
+/**
+ * In the next turn: to who has sent another request by then the library closes the connection, and else it would hand
+ * over every one that came with the first.
+ */
 function answer(response: HttpResponse, { status, sentence, headers = {} }: Refusal): void {
-  response.writeStatus(status).writeHeader('Content-Type', 'text/plain; charset=utf-8');
-  for (const [name, value] of Object.entries(headers)) response.writeHeader(name, value);
-  response.end(`${sentence}\n`, true);
+  let isGone = false;
+  response.onAborted(() => (isGone = true));
+  const write = (): void => {
+    response.writeStatus(status).writeHeader('Content-Type', 'text/plain; charset=utf-8');
+    for (const [name, value] of Object.entries(headers)) response.writeHeader(name, value);
+    response.end(`${sentence}\n`, true);
+  };
+  setImmediate(() => {
+    if (!isGone) response.cork(write);
+  });
 }

@@ -5,7 +5,7 @@
  */
 import { generateSessionKey } from '../base/session-key.ts';
 import type { WheelEntry } from '../base/deadline-wheel.ts';
-import { signalMessageBytesMax } from '../domain/limits.ts';
+import { signalHandshakePingsMax, signalMessageBytesMax } from '../domain/limits.ts';
 import type { SignalLogin, SignalRefusal } from '../domain/signal.ts';
 import type { SignalSessionTicket } from '../ports/signal-sessions.ts';
 import { signalCloses, type SignalClose } from '../signal-wire/close-code.ts';
@@ -27,6 +27,7 @@ const refusals: Readonly<Record<SignalRefusal, SignalClose>> = {
   malformed: signalCloses.malformed,
   denied: signalCloses.denied,
   busy: signalCloses.busy,
+  flood: signalCloses.flood,
 };
 
 export class Handshake implements Arrival, SocketOwner {
@@ -38,6 +39,7 @@ export class Handshake implements Arrival, SocketOwner {
   readonly #gatehouse: Gatehouse;
   readonly #sessionKey = generateSessionKey();
   #isOver = false;
+  #pings = 0;
 
   /** Takes a socket that was just upgraded; `start` sets it going. */
   constructor(socket: FrameSocket, tag: SocketTag, gatehouse: Gatehouse) {
@@ -68,7 +70,10 @@ export class Handshake implements Arrival, SocketOwner {
   }
 
   /** The library answers; before the login it says nothing of the device. */
-  pinged(): void {}
+  pinged(): void {
+    this.#pings += 1;
+    if (this.#pings > signalHandshakePingsMax) this.#refuse('flood');
+  }
 
   gone(reason: SocketEnd): void {
     if (this.#isOver) return;

@@ -4,13 +4,18 @@
  */
 import { wallSeconds } from '../base/clock.ts';
 import type { WheelEntry } from '../base/deadline-wheel.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
 import {
   heartbeatsMissedMax,
   signalBackpressureBytesMax,
   signalHeartbeatSeconds,
   signalMessageBytesMax,
+  signalMessagesBurstMax,
+  signalMessagesPerSecondMax,
+  wakeReportsBurstMax,
+  wakeReportsPerSecondMax,
 } from '../domain/limits.ts';
-import type { DeliveryResult, DeviceMessage, SignalEndReason } from '../domain/signal.ts';
+import type { DeliveryResult, DeviceMessage, SignalEndReason, WakeReport } from '../domain/signal.ts';
 import type { SignalConnection } from '../ports/signal-connection.ts';
 import type { SignalSessionTicket } from '../ports/signal-sessions.ts';
 import { signalCloses, type SignalClose } from '../signal-wire/close-code.ts';
@@ -29,6 +34,8 @@ export type AttendeeHouse = Pick<
 type Stage = 'entering' | 'awaiting' | 'online' | 'closed';
 
 const silenceMsMax = heartbeatsMissedMax * signalHeartbeatSeconds * 1000;
+const messageRate: Rate = { perSecond: signalMessagesPerSecondMax, burst: signalMessagesBurstMax };
+const wakeReportRate: Rate = { perSecond: wakeReportsPerSecondMax, burst: wakeReportsBurstMax };
 const unknown: Promise<DeliveryResult> = Promise.resolve('unknown');
 
 /** How a connection ends: with these words, cut without one, or it is gone already. */
@@ -40,6 +47,7 @@ const farewells: Readonly<Record<SignalEndReason, Farewell>> = {
   reset: 'cut',
   heartbeat_timeout: signalCloses.heartbeatTimeout,
   malformed: signalCloses.malformed,
+  flood: signalCloses.flood,
   replaced: signalCloses.replaced,
   kicked: signalCloses.kicked,
   drain: signalCloses.draining,
@@ -58,10 +66,14 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
   #deliveries: MessageDeliveries | null = null;
   /** A heartbeat came before the welcome, and is answered behind it. */
   #owesAck = false;
+  readonly #messages: TokenBucket;
+  /** Made with its first wake report. */
+  #wakeReports: TokenBucket | null = null;
 
   constructor(socket: FrameSocket, gatehouse: AttendeeHouse) {
     this.#socket = socket;
     this.#gatehouse = gatehouse;
+    this.#messages = fullBucket(messageRate, gatehouse.clock.monotonicMs());
   }
 
   /** The login is accepted. The welcome follows once it is committed: a crash must not forget an epoch that was told. */
@@ -82,14 +94,14 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
   }
 
   received(bytes: Uint8Array, isBinary: boolean): void {
-    if (this.#stage === 'closed') return;
+    if (this.#stage === 'closed' || !this.#spend(this.#messages, messageRate)) return;
     if (bytes.length > signalMessageBytesMax) this.#end('malformed', signalCloses.tooLarge);
     else this.#handle(decodeControllerMessage(bytes, isBinary, 'session'));
   }
 
   /** The library answers a ping by itself, as far as the peer reads. */
   pinged(): void {
-    if (this.#stage === 'closed') return;
+    if (this.#stage === 'closed' || !this.#spend(this.#messages, messageRate)) return;
     this.#heartbeat();
     if (this.#socket.getBufferedAmount() > signalBackpressureBytesMax) this.end('reset');
   }
@@ -134,7 +146,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
         this.#deliveries?.acknowledge(message.id);
         break;
       case 'wake-report':
-        if (this.#ticket !== null) this.#gatehouse.sessions.wakeReported(this.#ticket, message.report);
+        this.#reportWake(message.report);
         break;
       case 'bye':
         this.end('bye');
@@ -144,6 +156,22 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
         this.end('malformed');
         break;
     }
+  }
+
+  #reportWake(report: WakeReport): void {
+    this.#wakeReports ??= fullBucket(wakeReportRate, this.#gatehouse.clock.monotonicMs());
+    if (this.#ticket === null || !this.#spend(this.#wakeReports, wakeReportRate)) return;
+    this.#gatehouse.sessions.wakeReported(this.#ticket, report);
+  }
+
+  /** False: it came too fast, and the connection is closed: the library hands over all it sends without a pause. */
+  #spend(bucket: TokenBucket, rate: Rate): boolean {
+    if (waitForToken(bucket, rate, this.#gatehouse.clock.monotonicMs()) > 0) {
+      this.end('flood');
+      return false;
+    }
+    takeToken(bucket);
+    return true;
   }
 
   /** The hot path: two stores; the wheel finds the new deadline when it comes by. */

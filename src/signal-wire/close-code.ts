@@ -14,6 +14,7 @@ export const signalCloses = {
   heartbeatTimeout: { code: 4408, reason: 'heartbeat_timeout' },
   replaced: { code: 4409, reason: 'replaced' },
   kicked: { code: 4410, reason: 'kicked' },
+  flood: { code: 4429, reason: 'flood' },
   draining: { code: 4503, reason: 'draining' },
   busy: { code: 4503, reason: 'busy' },
 } as const satisfies Record<string, SignalClose>;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { ApiCall } from '../support/api-client.ts';
+import { RawPeer } from '../support/raw-peer.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 let server: TestServer;
@@ -221,6 +222,78 @@ for (const { name, call, status, code, allow } of transport) {
   });
 }
 
+const framing: { name: string; lines: string; status: number; code: number }[] = [
+  { name: 'a body in chunks', lines: 'Transfer-Encoding: chunked', status: 411, code: 41100 },
+  { name: 'another Transfer-Encoding', lines: 'Transfer-Encoding: gzip', status: 411, code: 41100 },
+  { name: 'an empty Transfer-Encoding', lines: 'Transfer-Encoding:', status: 411, code: 41100 },
+  {
+    name: 'two lengths',
+    lines: 'Content-Length: 5\r\nContent-Length: 6',
+    status: 400,
+    code: 40000,
+  },
+  {
+    name: 'the same length twice',
+    lines: 'Content-Length: 5\r\nContent-Length: 5',
+    status: 400,
+    code: 40000,
+  },
+  { name: 'an empty length', lines: 'Content-Length:', status: 400, code: 40000 },
+];
+for (const path of ['/v1/device/wakeup-request', '/nothing'])
+  for (const { name, lines, status, code } of framing)
+    test(`${name} at ${path} is ${status} with code ${code}, and the connection ends`, async () => {
+      const peer = await RawPeer.connect(server.ports.api);
+      peer.send(`POST ${path} HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n`);
+      const [head = '', body = ''] = (await peer.readAll()).split('\r\n\r\n');
+      assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `));
+      assert.match(head, /^connection: close$/im);
+      assert.equal((JSON.parse(body) as { code: number }).code, code);
+    });
+
+test('a Transfer-Encoding beside a length is refused by the front end itself, and the connection ends', async () => {
+  const peer = await RawPeer.connect(server.ports.api);
+  const lines = 'Content-Length: 5\r\nTransfer-Encoding: chunked';
+  peer.send(`POST /v1/device/wakeup-request HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n0\r\n\r\n`);
+  assert.match(await peer.readAll(), /^HTTP\/1\.1 400 /);
+});
+
+for (const length of ['0x5', '+5', '-5', '5 5', '5,5', '1e1'])
+  test(`a Content-Length of ${length} gets a 400, and the connection ends`, async () => {
+    const peer = await RawPeer.connect(server.ports.api);
+    peer.send(`POST /v1/device/wakeup-request HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n{}`);
+    assert.match(await peer.readAll(), /^(?:HTTP\/1\.1 400 |$)/);
+  });
+
+test('nothing that comes behind a request whose end is in doubt is read as another request', async () => {
+  const seen = server.log.lines.length;
+  const peer = await RawPeer.connect(server.ports.api);
+  const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
+  peer.send(`POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`);
+  assert.doesNotMatch(await peer.readAll(), /40400/);
+  assert.equal(server.log.lines.length, seen);
+});
+
+test('a connection whose request shows no valid signature ends with the answer', async () => {
+  for (const request of ['GET /nothing', 'GET /v1/device/connectivity', 'DELETE /v1/device/wakeup-request']) {
+    const peer = await RawPeer.connect(server.ports.api);
+    peer.send(`${request} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    assert.match(await peer.readAll(), /^connection: close$/im, request);
+  }
+});
+
+test('a request that follows before the answer ends the connection', async () => {
+  const peer = await RawPeer.connect(server.ports.api);
+  peer.send('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3));
+  assert.equal(await peer.readAll(), '');
+});
+
+test('no answer names the library of the front end', async () => {
+  const { headers } = await server.api.connectivity(device);
+  assert.equal(headers['uwebsockets'], undefined);
+  assert.equal(headers.server, undefined);
+});
+
 test('a body of exactly 64 KiB is read', async () => {
   const padding = ' '.repeat(65_536 - wakeBody.length);
   const answer = await server.api.wake({}, { body: wakeBody + padding });
@@ -239,7 +312,7 @@ test('a GET whose body is signed is answered; one whose body is not is a hash mi
   assert.deepEqual([unsigned.status, unsigned.json['message']], [401, 'body hash mismatch']);
 });
 
-test('HEAD, OPTIONS and PATCH are methods the path does not know, and leave the connection in order', async () => {
+test('HEAD, OPTIONS and PATCH are methods the path does not know', async () => {
   for (const method of ['HEAD', 'OPTIONS', 'PATCH', 'HEAD'])
     assert.equal((await server.api.connectivity(device, { sentMethod: method })).status, 405, method);
   assert.equal((await server.api.connectivity(device)).json.code, 0);

@@ -98,6 +98,8 @@ after(() => server.stop());
 
 const { reader, waker } = testCredentials;
 const tooLarge = 'x'.repeat(65_537);
+const twoLengths = { 'Content-Length': ['0', '0'] };
+const inChunks = { 'Transfer-Encoding': 'chunked', 'Content-Length': null };
 const wrongSecret = { ...testCredentials.all, secretKey: 'wrong' };
 
 const callers: readonly (readonly [call: ApiCall, status: number, code: number])[] = [
@@ -110,6 +112,8 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [{ ...ask('TESTDEVICE01'), credential: wrongSecret }, 401, 40105],
   [{ ...ask('TESTDEVICE01'), spoil: { 'X-Tg-Date': null } }, 401, 40105],
   [{ ...ask('TESTDEVICE01'), atMs: 0 }, 401, 40105],
+  [{ ...ask('TESTDEVICE01'), spoil: twoLengths }, 400, 40000],
+  [{ ...ask('TESTDEVICE01'), spoil: inChunks }, 411, 41100],
   [{ ...ask('TESTDEVICE01'), body: tooLarge }, 413, 41300],
   [{ ...query, method: 'DELETE' }, 405, 40500],
   [{ ...query, path: '/v1/device' }, 404, 40400],
@@ -122,6 +126,8 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [wake('EXPIRED01'), 403, 40304],
   [wake('NOBODY'), 404, 40403],
   [wake('TESTDEVICE01', { spoil: { 'X-Request-ID': 'ring 1' } }), 404, 40412],
+  [wake('TESTDEVICE01', { spoil: twoLengths }), 400, 40000],
+  [wake('TESTDEVICE01', { spoil: inChunks }), 411, 41100],
   [wake('TESTDEVICE01', { body: tooLarge }), 413, 41300],
   [wake('TESTDEVICE01', { contentType: 'text/plain' }), 415, 41500],
   [{ ...wakeup, method: 'PUT', body: '{}', spoil: { 'X-Request-ID': 'ring 2' } }, 405, 40500],
@@ -130,6 +136,8 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [outcomeOf('x', { credential: wrongSecret }), 401, 40105],
   [outcomeOf('x', { credential: reader }), 403, 40301],
   [outcomeOf('never asked for'), 404, 40413],
+  [outcomeOf('x', { spoil: twoLengths }), 400, 40000],
+  [outcomeOf('x', { spoil: inChunks }), 411, 41100],
   [outcomeOf('x', { body: tooLarge }), 413, 41300],
   [send(''), 400, 40003],
   [send('TESTDEVICE01', { credential: wrongSecret }), 401, 40105],
@@ -138,6 +146,8 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [send('EXPIRED01'), 403, 40304],
   [send('NOBODY'), 404, 40403],
   [send('TESTDEVICE01'), 404, 40412],
+  [send('TESTDEVICE01', { spoil: twoLengths }), 400, 40000],
+  [send('TESTDEVICE01', { spoil: inChunks }), 411, 41100],
   [send('TESTDEVICE01', { body: tooLarge }), 413, 41300],
   [send('TESTDEVICE01', { contentType: 'text/plain' }), 415, 41500],
   [{ ...message, method: 'GET' }, 405, 40500],
@@ -146,6 +156,8 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [{ ...events, query: 'limit=0' }, 200, 40003],
   [{ ...events, credential: reader }, 200, 40301],
   [{ ...events, credential: wrongSecret }, 401, 40105],
+  [{ ...events, spoil: twoLengths }, 400, 40000],
+  [{ ...events, spoil: inChunks }, 411, 41100],
   [{ ...events, body: tooLarge }, 413, 41300],
   [{ ...events, method: 'POST', body: '{}' }, 405, 40500],
   [statusOf('TESTDEVICE01'), 200, 0],
@@ -155,6 +167,8 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [statusOf('EXPIRED01'), 200, 40304],
   [statusOf('NOBODY'), 200, 40403],
   [statusOf('TESTDEVICE01', { credential: wrongSecret }), 401, 40105],
+  [statusOf('TESTDEVICE01', { spoil: twoLengths }), 400, 40000],
+  [statusOf('TESTDEVICE01', { spoil: inChunks }), 411, 41100],
   [statusOf('TESTDEVICE01', { body: tooLarge }), 413, 41300],
   [{ ...callStatus, method: 'PUT', body: '{}' }, 405, 40500],
   [issue(), 200, 0],
@@ -165,6 +179,8 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [issue({ device_id: 'NOBODY' }), 200, 40403],
   [issue({}, { credential: wrongSecret }), 401, 40105],
   [issue({}, { atMs: 0 }), 401, 40105],
+  [issue({}, { spoil: twoLengths }), 400, 40000],
+  [issue({}, { spoil: inChunks }), 411, 41100],
   [issue({}, { body: tooLarge }), 413, 41300],
   [issue({}, { contentType: 'text/plain' }), 415, 41500],
   [{ ...issuance, method: 'GET' }, 405, 40500],

@@ -8,7 +8,13 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { readOpenFilesLimit } from '../../src/base/open-files-limit.ts';
 import { SignalController, type SignalControllerOptions } from '../../src/cli/signal-controller.ts';
-import { descriptorsReserved } from '../../src/domain/limits.ts';
+import {
+  descriptorsReserved,
+  signalHandshakePingsMax,
+  signalMessagesBurstMax,
+  signalMessagesPerSecondMax,
+  wakeReportsBurstMax,
+} from '../../src/domain/limits.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { DeviceMessage } from '../../src/domain/signal.ts';
 import { SignalListener } from '../../src/signal-gateway/listener.ts';
@@ -325,23 +331,29 @@ test('a message is read the same however its frames and their bytes are cut', as
   await listen();
   const online = await onlinePeer();
   const text = Buffer.from('{"type":"heartbeat","x":"ä😀"}');
+  const acknowledged = (): string =>
+    `{"type":"heartbeat_ack","server_time":${Math.floor(clock.wallMs() / 1000)}}`;
   for (let at = 0; at <= text.length; at++) {
+    clock.advance(secondMs);
     online.raw.send(encodeFrame(text.subarray(0, at), { fin: false }));
     online.raw.send(encodeFrame(`p${at}`, { opcode: opcodes.ping }));
     online.raw.send(encodeFrame(text.subarray(at), { opcode: opcodes.continuation }));
     const pong = await online.readFrame();
     assert.deepEqual([pong?.opcode, pong?.payload.toString()], [opcodes.pong, `p${at}`]);
-    assert.equal(await online.readText(), `{"type":"heartbeat_ack","server_time":${nowS}}`);
+    assert.equal(await online.readText(), acknowledged());
   }
   const frame = encodeFrame(text);
   for (let at = 1; at < frame.length; at++) {
+    clock.advance(secondMs);
     online.raw.send(frame.subarray(0, at));
     online.raw.send(encodeNothing);
     online.raw.send(frame.subarray(at));
-    assert.equal(await online.readText(), `{"type":"heartbeat_ack","server_time":${nowS}}`);
+    assert.equal(await online.readText(), acknowledged());
   }
 });
 const encodeNothing = Buffer.alloc(0);
+/** So that what is sent in it stays within the rate. */
+const secondMs = 1000;
 
 test('a session of a controller is told to the house with its media', async () => {
   await listen();
@@ -744,10 +756,50 @@ test('a controller that pings and does not read is reset too', async () => {
   await listen();
   const deaf = await onlinePeer();
   deaf.socket.pause();
-  const pings = Buffer.concat(Array.from({ length: 500 }, () => encodeFrame('x'.repeat(125), { opcode: 9 })));
-  while (sessions.ends.length === 0 && !deaf.socket.destroyed)
-    await new Promise((sent) => deaf.socket.write(pings, sent));
+  const ping = encodeFrame('x'.repeat(125), { opcode: 9 });
+  const pings = Buffer.concat(Array.from({ length: signalMessagesBurstMax }, () => ping));
+  const isAlive = (): boolean => sessions.ends.length === 0 && !deaf.socket.destroyed;
+  while (isAlive()) {
+    clock.advance((1000 * signalMessagesBurstMax) / signalMessagesPerSecondMax);
+    deaf.socket.write(pings);
+    const nowS = Math.floor(clock.wallMs() / 1000);
+    while (isAlive() && sessions.connection().lastHeartbeatAt !== nowS)
+      await new Promise((turned) => setImmediate(turned));
+  }
   assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
+});
+
+test('as many messages as the burst are taken at once, one more is 4429, and the session ends as flood', async () => {
+  await listen();
+  const online = await onlinePeer();
+  const beat = encodeFrame('{"type":"heartbeat"}');
+  online.raw.send(Buffer.concat(Array.from({ length: signalMessagesBurstMax + 1 }, () => beat)));
+  const { texts, close } = await online.readToEnd();
+  assert.deepEqual(
+    texts.slice(0, -1).map((text) => JSON.parse(text).type),
+    Array.from({ length: signalMessagesBurstMax }, () => 'heartbeat_ack'),
+  );
+  assert.deepEqual([texts.at(-1), close], ['{"type":"bye","reason":"flood"}', '4429 flood']);
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'flood');
+});
+
+test('a wake report beyond their own rate is 4429', async () => {
+  await listen();
+  const online = await onlinePeer();
+  const report = encodeFrame('{"type":"wake_report","cause":"remote"}');
+  online.raw.send(Buffer.concat(Array.from({ length: wakeReportsBurstMax + 1 }, () => report)));
+  assert.equal((await online.readToEnd()).close, '4429 flood');
+  assert.equal(sessions.reports.length, wakeReportsBurstMax);
+});
+
+test('who pings and does not log in is 4429', async () => {
+  await listen();
+  const waiting = await peer();
+  await waiting.readSessionKey();
+  for (let i = 0; i <= signalHandshakePingsMax; i++)
+    waiting.raw.send(encodeFrame('', { opcode: opcodes.ping }));
+  assert.equal((await waiting.readToEnd()).close, '4429 flood');
+  assert.equal(telemetry.count('signal login flood'), 1);
 });
 
 test('a peer that was dismissed and stays is cut by the library', async () => {

@@ -88,7 +88,6 @@ const headersNotDocumented = new Set([
   'content-type',
   'keep-alive',
   'transfer-encoding',
-  'uwebsockets',
 ]);
 
 export class OpenapiContract {

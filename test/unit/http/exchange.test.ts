@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestId } from '../../../src/domain/ids.ts';
+import { TurnBudget } from '../../../src/base/turn-budget.ts';
 import { Exchange, type Answer } from '../../../src/http/exchange.ts';
 import { FakeResponse } from '../../support/fake-http.ts';
 
@@ -17,7 +18,7 @@ function scene(): Scene {
   const response = new FakeResponse();
   let gone = 0;
   let ended = 0;
-  const exchange = new Exchange(response.asResponse, () => {
+  const exchange = new Exchange(response.asResponse, new TurnBudget(1), () => {
     ended += 1;
   });
   return {

@@ -107,8 +107,9 @@ test('an X-Request-ID that would be invalid on POST is nothing to GET', () => {
   );
 });
 
-test('a method that the path has not is 405 in the envelope of the path, which names those it has', () => {
+test('a method that the path has not is 405 in the envelope of the path, which names those it has', async () => {
   const response = wakeupPath().send('DELETE', header);
+  await response.finished;
   assert.equal(response.status, '405 Method Not Allowed');
   assert.equal(response.headers.get('allow'), 'POST, GET');
   assert.deepEqual(response.json, { request_id: callersId, code: 40500, message: codeTexts[40500] });

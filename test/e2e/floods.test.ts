@@ -1,0 +1,72 @@
+/**
+ * One connection that sends as fast as the server reads, of every kind we could think of: it is closed before it has sent
+ * much, and a sleeping module and a caller beside it notice nothing. What it costs the others is measured by
+ * `npm run bench:load -- hostile`.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { flood, floodKinds, type FloodTargets } from '../support/floods.ts';
+import { startServerProcess, type ServerProcess } from '../support/server-process.ts';
+import { testCredentials, writeTestRegistry } from '../support/test-server.ts';
+
+/** Far more than any bound of the server's, and than it reads while a close is on its way. */
+const bytesMax = 48 * 1024 * 1024;
+
+const endings: (() => unknown)[] = [];
+let directory = '';
+let server: ServerProcess;
+let api: ApiClient;
+let module: SleepingModule;
+let targets: FloodTargets;
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'reveille-floods-'));
+  const registry = await writeTestRegistry(directory);
+  const ending = { after: (end: () => unknown) => void endings.push(end) };
+  server = await startServerProcess(ending, [`data.dir=${directory}`, `registry.file=${registry}`]);
+  api = new ApiClient(server.ports.api, testCredentials.all);
+  targets = { ...server.ports, deviceId: 'TESTDEVICE01', secret: 'secret of TESTDEVICE01' };
+  module = await SleepingModule.connect(server.ports.sleep, {
+    deviceId: 'SLEEPING01',
+    secret: 'secret of SLEEPING01',
+    heartbeatSeconds: 5,
+    reply: true,
+  });
+});
+
+after(async () => {
+  api.close();
+  module.close();
+  for (const end of endings.reverse()) await end();
+  await rm(directory, { recursive: true, force: true });
+});
+
+for (const kind of floodKinds)
+  test(`${kind.name}, without end: the connection is closed, and nobody else notices`, async () => {
+    let isAsleep = true;
+    void module.closed.then(() => (isAsleep = false));
+    const flooding = flood(kind, targets, { bytesMax });
+    const { json } = await api.connectivity('SLEEPING01');
+    assert.equal(json.code, 0);
+    const { by, bytesSent } = await flooding;
+    assert.equal(by, 'server', `${bytesSent} bytes were taken`);
+    module.heartbeat();
+    assert.equal((await api.connectivity('SLEEPING01')).json.code, 0);
+    assert.ok(isAsleep, 'the module beside it keeps its session');
+  });
+
+test('a controller that floods is told 4429, and its session ends as flood', async () => {
+  const beats = floodKinds.find(({ name }) => name === 'heartbeats of a controller');
+  assert.ok(beats !== undefined);
+  await flood(beats, targets, { bytesMax });
+  const { json } = await api.call({ path: '/v1/events', query: 'limit=1000' });
+  const { events } = json.data as { events: { type: string; data: { reason?: string } }[] };
+  const ends = events.filter(({ type }) => type === 'device.signal.offline').map(({ data }) => data.reason);
+  assert.ok(ends.length > 0);
+  assert.deepEqual([...new Set(ends)], ['flood']);
+});
