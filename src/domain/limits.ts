@@ -32,6 +32,16 @@ export const admissionQueueShareMax = 0.5;
 export const proxyHeaderBytesMax = 4096;
 /** Descriptors kept back from the sleep port: API, ops, store, logs. Source: decisions.md, File descriptors. */
 export const descriptorsReserved = 1024;
+/**
+ * Of these, what the API and the operators' listener may always hold; beside them stand the link to a media process and the
+ * sockets of logins under way at the sleep and the signal port, and the descriptors of store, log and threads.
+ */
+export const apiConnectionsReserved = 256;
+export const opsConnectionsReserved = 64;
+/** Of the descriptors that devices may hold, the part that either of the two may take beyond what is reserved for it. */
+export const httpPoolShareMax = 0.25;
+/** Addresses whose unproven connections to one listener are counted; those of others are not bounded. */
+export const addressesCountedMax = 20_000;
 
 /** Signal wire. Source: signal-wire.md. */
 export const signalMessageBytesMax = 16 * 1024;

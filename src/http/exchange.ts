@@ -3,6 +3,7 @@
  * is the only place that touches it.
  */
 import { assert } from '../base/assert.ts';
+import { remoteAddress } from '../base/http-connections.ts';
 import type { TurnBudget } from '../base/turn-budget.ts';
 import type { HttpResponse } from '../base/uws.ts';
 import type { RequestId } from '../domain/ids.ts';
@@ -88,6 +89,11 @@ export class Exchange {
     // Within the front end's own handler the response is corked already.
     if (this.#detached) this.#response.cork(() => this.#write(answer));
     else this.#write(answer);
+  }
+
+  /** Of the peer; while the exchange is open. */
+  remoteAddress(): string {
+    return remoteAddress(this.#response);
   }
 
   /** Gives the connection up without an answer. */

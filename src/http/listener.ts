@@ -1,4 +1,5 @@
 /** The API's front end: a uWebSockets.js app whose every request goes through the pipeline. */
+import type { HttpConnections } from '../base/http-connections.ts';
 import {
   closeListenSocket,
   createApp,
@@ -12,8 +13,10 @@ export class ApiListener {
   readonly #app;
   #listening: ListenSocket | null = null;
 
-  constructor(pipeline: Pipeline) {
-    this.#app = createApp().any('/*', (response, request) => pipeline.handle(response, request));
+  constructor(pipeline: Pipeline, connections: HttpConnections) {
+    this.#app = connections
+      .watch(createApp())
+      .any('/*', (response, request) => pipeline.handle(response, request));
   }
 
   /**

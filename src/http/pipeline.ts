@@ -4,6 +4,7 @@
  * Source: decisions.md, HTTP and Order of checks.
  */
 import type { Clock } from '../base/clock.ts';
+import type { HttpConnections } from '../base/http-connections.ts';
 import { TurnBudget } from '../base/turn-budget.ts';
 import type { HttpRequest, HttpResponse } from '../base/uws.ts';
 import { refusal, type Code, type TransportCode } from '../domain/codes.ts';
@@ -28,6 +29,7 @@ export interface PipelineHouse {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly log: Log;
+  readonly connections: Pick<HttpConnections, 'proven'>;
   /** True while the server is being stopped: connections are closed with their answers. */
   isDraining(): boolean;
 }
@@ -112,6 +114,7 @@ export class Pipeline {
       const reply = { code: 40105, message, data } as const;
       return this.#send(passage, route.name, route.envelope, 401, reply, { closeConnection: true });
     }
+    this.#house.connections.proven(passage.exchange);
     if (route.method === 'POST' && !isJsonContentType(passage.incoming.headers.get('content-type')))
       return this.#refuseTransport(passage, route, 41500);
     if (!holdsPermission(authentication.credential, route.permission))

@@ -10,6 +10,7 @@ export interface MediaProcessSettings {
     readonly port: number;
     readonly legsMax: number;
     readonly handshakesMax: number;
+    readonly handshakesPerAddressMax: number;
     /** Paths of PEM files; null: plain WebSockets and HTTP. */
     readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   };

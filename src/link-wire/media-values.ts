@@ -19,6 +19,7 @@ export const mediaProcessSettings = z.strictObject({
     port,
     legsMax: whole,
     handshakesMax: whole,
+    handshakesPerAddressMax: whole,
     tls: z.strictObject({ certFile: line, keyFile: line }).nullable(),
   }),
   workers: whole,

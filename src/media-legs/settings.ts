@@ -8,6 +8,8 @@ export interface MediaLegsSettings {
   readonly legsMax: number;
   /** Connections that have not been let in yet. */
   readonly handshakesMax: number;
+  /** Those of one address; 0: off, as it must be behind a proxy. */
+  readonly handshakesPerAddressMax: number;
   /** Paths of PEM files; null: plain WebSockets and HTTP. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
 }
@@ -18,5 +20,6 @@ export const mediaLegsDefaults: MediaLegsSettings = {
   port: 8083,
   legsMax: 4000,
   handshakesMax: 1000,
+  handshakesPerAddressMax: 250,
   tls: null,
 };

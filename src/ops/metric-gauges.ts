@@ -8,6 +8,8 @@ export interface MetricSources {
   sleepSessions(): number;
   /** Signal sessions open now. */
   signalSessions(): number;
+  /** Open connections of this process by listener, but for those of the media process. */
+  connections(): Readonly<Record<string, number>>;
   /** Live call sessions by state. */
   calls(): Readonly<Record<LiveCallState, number>>;
   /** Legs, idle bridges and viewers connected to the media listener now. */
@@ -33,6 +35,9 @@ export interface ClusterFigures {
 export function registerGauges(registry: Registry, sources: MetricSources): void {
   addGauge(registry, 'reveille_sleep_sessions', 'Sleep sessions open now.', () => sources.sleepSessions());
   addGauge(registry, 'reveille_signal_sessions', 'Signal sessions open now.', () => sources.signalSessions());
+  addLabelledGauge(registry, 'reveille_connections', 'Open connections by listener.', 'listener', () =>
+    sources.connections(),
+  );
   addLabelledGauge(registry, 'reveille_calls', 'Live call sessions by state.', 'state', () =>
     sources.calls(),
   );

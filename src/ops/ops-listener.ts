@@ -3,6 +3,7 @@
  * the token, pages for whoever was given a ticket by it. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
  * listeners, Probes.
  */
+import type { HttpConnections } from '../base/http-connections.ts';
 import { TurnBudget } from '../base/turn-budget.ts';
 import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../base/uws.ts';
 import type { HttpRequest, HttpResponse, TemplatedApp } from '../base/uws.ts';
@@ -23,6 +24,7 @@ export interface OpsListenerHouse {
   readonly routes: readonly (AdminRoute | UploadRoute)[];
   readonly guestRoutes: readonly GuestRoute[];
   readonly log: Log;
+  readonly connections: HttpConnections;
 }
 
 export interface OpsListenerSettings {
@@ -52,7 +54,9 @@ export class OpsListener {
     this.#check = new CallerCheck(settings.token, [settings.host, ...settings.hosts]);
     this.#desk = new AdminDesk(house.routes, settings.spoolDirectory, house.log);
     this.#guests = new GuestDesk(house.guestRoutes, house.log);
-    this.#app = createApp().any('/*', (response, request) => this.#handle(response, request));
+    this.#app = house.connections
+      .watch(createApp())
+      .any('/*', (response, request) => this.#handle(response, request));
   }
 
   /** With the real port, once it listens. */

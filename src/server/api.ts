@@ -52,7 +52,7 @@ export async function composeApi(settings: Settings, house: ApiHouse): Promise<A
   const eventReaders = new WaitingReaders(house.clock, limits);
   const routes = new RouteTable(composeRoutes(settings, house, { outcomeReaders, eventReaders }));
   return {
-    pipeline: new Pipeline({ ...house, routes, authenticator }),
+    pipeline: new Pipeline({ ...house, routes, authenticator, connections: house.connections.api }),
     endWaits() {
       outcomeReaders.wakeAll();
       eventReaders.wakeAll();

@@ -164,6 +164,7 @@ export class Back {
         metrics: exposition ?? metrics,
         readiness,
         log,
+        connections: this.#house.connections.ops,
         routes: all,
         guestRoutes: this.calls.guestRoutes,
       },

@@ -19,7 +19,7 @@ export interface DeviceDoors {
 
 /** `place`: among other processes of this server; null: nobody else has these ports. Throws when TLS is asked for and its files are not in order. */
 export function composeDeviceDoors(house: House, place: ProcessPlace | null): DeviceDoors {
-  const { settings, clock, log, metrics: telemetry, records } = house;
+  const { settings, clock, log, metrics: telemetry, records, connections } = house;
   const common = { clock, log, telemetry };
   const admission = {
     ...house,
@@ -32,7 +32,7 @@ export function composeDeviceDoors(house: House, place: ProcessPlace | null): De
   const sleep: SleepListener = new SleepListener(sleepGatewaySettings(settings), {
     ...common,
     sessions: sleepSessions(admission),
-    otherSockets: () => signal.socketCount,
+    otherSockets: () => connections.othersOf('sleep'),
     isHanded: place !== null,
   });
   const signal: SignalListener = new SignalListener(
@@ -41,9 +41,11 @@ export function composeDeviceDoors(house: House, place: ProcessPlace | null): De
       ...common,
       sessions: signalSessions(admission),
       sleepServers: () => advertisedSleepServers(settings, sleep),
-      otherSockets: () => sleep.socketCount,
+      otherSockets: () => connections.othersOf('signal'),
     },
   );
+  connections.join('sleep', sleep);
+  connections.join('signal', signal);
   place?.sleepPort(sleep);
   return { sleep, signal };
 }

@@ -45,7 +45,7 @@ export class Front {
     await this.doors.signal.listen();
     await others;
     this.#stopSaving = this.#saver.start(clock);
-    this.#apiListener = new ApiListener(this.#api.pipeline);
+    this.#apiListener = new ApiListener(this.#api.pipeline, this.#house.connections.api);
     const { host, port } = settings.api.listen;
     const apiPort = await this.#apiListener.listen(host, port, place !== null);
     return {

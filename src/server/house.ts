@@ -22,6 +22,7 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Store } from '../store/open-store.ts';
 import { RegistryStore } from '../store/registry-store.ts';
 import { SigningKeyCache } from '../tgv1/signing-key.ts';
+import { ListenerConnections } from './listener-connections.ts';
 import type { LiveTokenKeys } from './live-token-keys.ts';
 import { openRecords, type Records, type SharedParts } from './records.ts';
 import { wakeupLimitSettings } from './room-settings.ts';
@@ -49,6 +50,7 @@ export interface House {
   readonly memory: WakeupMemory;
   readonly limits: WakeupLimits;
   readonly messages: MessageMemory;
+  readonly connections: ListenerConnections;
   /** Null: alone. */
   readonly cluster: ClusterHouse | null;
   /** True while it is being stopped: nothing new is begun. */
@@ -128,6 +130,7 @@ export function composeHouse(settings: Settings, store: Store, frame: HouseFrame
     memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
     limits: new WakeupLimits(clock, wakeupLimitSettings(settings), () => frame.sharers(cluster)),
     messages: new MessageMemory(clock),
+    connections: new ListenerConnections(settings),
     cluster,
     isDraining: () => readiness.has('draining'),
   };

@@ -35,6 +35,11 @@ export const mediaSection = section({
     1000,
     'Connections that have not been let in yet, at once.',
   ),
+  handshakes_per_address_max: setting(
+    wholeNumber(0, 1_000_000),
+    250,
+    'Those of one address (IPv6: one /64); 0, as it must be behind a proxy: no such bound.',
+  ),
   max_fps: setting(
     wholeNumber(1, 60),
     15,

@@ -9,7 +9,11 @@ const noCalls = Object.fromEntries(liveCallStates.map((state) => [state, 0])) as
 const noLegs = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
 
 /** `parts` is asked at a scrape. */
-export function metricSources(parts: () => OwnParts, cluster: MetricSources['cluster']): MetricSources {
+export function metricSources(
+  parts: () => OwnParts,
+  connections: MetricSources['connections'],
+  cluster: MetricSources['cluster'],
+): MetricSources {
   return {
     sleepSessions: () => parts().doors?.sleep.sessionCount ?? 0,
     signalSessions: () => parts().doors?.signal.sessionCount ?? 0,
@@ -17,6 +21,7 @@ export function metricSources(parts: () => OwnParts, cluster: MetricSources['clu
     mediaLegs: () => parts().calls?.desk.counts() ?? noLegs,
     mediaLoads: () => parts().calls?.front.counts()?.loads ?? [],
     mediaIsUp: () => (parts().calls?.front.address ?? null) !== null,
+    connections,
     cluster,
   };
 }

@@ -27,7 +27,7 @@ export function settingsOfProcess(settings: Settings, { listeners, workers }: Pr
   const { api, sleep, signal, media, ops, wakeup, auth } = settings;
   return {
     ...settings,
-    api: { ...api, listen: listeners.api },
+    api: { ...api, listen: listeners.api, connections_max: share(api.connections_max) },
     sleep: {
       ...sleep,
       listen: listeners.sleep,

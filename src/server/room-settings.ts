@@ -48,6 +48,7 @@ export function mediaProcessSettings({ media }: Pick<Settings, 'media'>): MediaP
       port: media.listen.port,
       legsMax: media.legs_max,
       handshakesMax: media.handshakes_max,
+      handshakesPerAddressMax: media.handshakes_per_address_max,
       tls: tlsFiles(media),
     },
     workers: media.workers,

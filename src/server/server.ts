@@ -100,6 +100,7 @@ class Server implements RunningServer {
   readonly #back: Back | null;
   readonly #front: Front | null;
   #stopWatching: Cancel = () => undefined;
+  #stopCounting: Cancel = () => undefined;
   #listeners: RunningServer['listeners'] = { api: '', sleep: '', signal: '', media: '', ops: '' };
   #demo: DemoRegistry | null = null;
 
@@ -123,6 +124,7 @@ class Server implements RunningServer {
       countsEvents: hasBack(membership.role) && nodes === null,
       sources: metricSources(
         () => this.#parts,
+        () => this.#house.connections.counts(),
         () => nodes?.figures() ?? null,
       ),
     });
@@ -161,7 +163,7 @@ class Server implements RunningServer {
 
   async start(): Promise<void> {
     const { modeBefore, directory } = this.#store;
-    const { watch, readiness, log } = this.#house;
+    const { watch, readiness, log, clock, connections } = this.#house;
     if (modeBefore !== null)
       log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
     if (this.#back !== null) await this.#openBack(this.#back);
@@ -170,6 +172,7 @@ class Server implements RunningServer {
     // Of several processes the keeper has taken up what none of them watches.
     if (this.#membership.role === 'alone') watch.resume();
     this.#stopWatching = watch.start();
+    this.#stopCounting = connections.start(clock, log);
     const media = this.#back?.startCalls() ?? Promise.resolve('');
     media.catch(() => undefined);
     const doors = await this.#front?.listen(media);
@@ -201,6 +204,7 @@ class Server implements RunningServer {
   async close(): Promise<void> {
     this.#back?.closeCalls();
     this.#stopWatching();
+    this.#stopCounting();
     await this.#front?.close();
     await this.#membership.close();
     await this.#house.records.close();

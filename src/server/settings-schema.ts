@@ -5,7 +5,12 @@
  * decisions.md and sleep-wire.md.
  */
 import { z } from 'zod';
-import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../domain/limits.ts';
+import {
+  hmacBatchesMax,
+  hmacBatchJobsMax,
+  opsConnectionsReserved,
+  signingKeysMax,
+} from '../domain/limits.ts';
 import { clusterSection } from './cluster-section.ts';
 import {
   listenAddress,
@@ -27,6 +32,16 @@ const optionalBurst = wholeNumber(1, 1_000_000).nullable();
 
 const api = section({
   listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
+  connections_max: setting(
+    wholeNumber(1, 1_000_000),
+    10_000,
+    'Connections at once; the limit of open files and the sessions of devices may lower it, to 256 at the least.',
+  ),
+  connections_per_address_max: setting(
+    wholeNumber(0, 1_000_000),
+    1000,
+    'Once half of the connections are taken: those of one address (IPv6: one /64) that came in the last 12 s and have shown no valid signature; 0, as it must be behind a proxy: no such bound.',
+  ),
 });
 
 const ops = section({
@@ -39,6 +54,16 @@ const ops = section({
     textList('a list of host names'),
     [],
     'Names by which administration may be asked beside the loopback ones and the host listened on.',
+  ),
+  connections_max: setting(
+    wholeNumber(1, 10_000),
+    opsConnectionsReserved,
+    'Connections at once; 64 of them are there whatever the other listeners hold.',
+  ),
+  connections_per_address_max: setting(
+    wholeNumber(0, 10_000),
+    32,
+    'Once half of the connections are taken: those of one address that came in the last 12 s; 0: no such bound.',
   ),
 });
 

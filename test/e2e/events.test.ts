@@ -14,6 +14,7 @@ import { WaitingReaders, type Seat } from '../../src/operations/waiting-readers.
 import { SigningKeyCache } from '../../src/tgv1/signing-key.ts';
 import { signRequest } from '../../src/tgv1/sign-request.ts';
 import { InlineVerifier } from '../../src/workers/inline-verifier.ts';
+import { anyConnections } from '../support/fake-http.ts';
 import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLog, FakeRegistry, FakeTelemetry } from '../support/fakes.ts';
@@ -233,15 +234,17 @@ test('a caller that hangs up frees its seat, though nothing happens and no time 
     { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: new InlineVerifier() },
     { windowMs: 300_000, explainMismatch: false },
   );
+  const connections = anyConnections();
   const pipeline = new Pipeline({
     clock,
     log,
     authenticator,
     telemetry: new FakeTelemetry(),
     routes: new RouteTable([route]),
+    connections,
     isDraining: () => false,
   });
-  const listener = new ApiListener(pipeline);
+  const listener = new ApiListener(pipeline, connections);
   const caller = connect(await listener.listen('127.0.0.1', 0), '127.0.0.1');
   const headers = signRequest({
     credential: demoCredential,

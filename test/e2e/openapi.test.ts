@@ -30,6 +30,7 @@ import { WakeupLimits } from '../../src/operations/wakeup-limits.ts';
 import { WakeupMemory } from '../../src/operations/wakeup-memory.ts';
 import { SigningKeyCache } from '../../src/tgv1/signing-key.ts';
 import { InlineVerifier } from '../../src/workers/inline-verifier.ts';
+import { anyConnections } from '../support/fake-http.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
 import { callBody, callStatus, connectBridge, issuance, issueCall } from '../support/call-hands.ts';
 import { newKey } from '../support/call-tokens.ts';
@@ -306,7 +307,9 @@ async function openBreakableHouse() {
     callCredentialsRoute(calls),
   ]);
   const authenticator = new Authenticator(house, { windowMs: 300_000, explainMismatch: true });
-  const listener = new ApiListener(new Pipeline({ ...house, routes, authenticator }));
+  const connections = anyConnections();
+  const pipeline = new Pipeline({ ...house, routes, authenticator, connections });
+  const listener = new ApiListener(pipeline, connections);
   const api = new ApiClient(await listener.listen('127.0.0.1', 0), all, () => clock.wallMs());
   const close = (): void => {
     api.close();

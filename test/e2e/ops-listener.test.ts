@@ -13,6 +13,7 @@ import type { GuestRoute } from '../../src/ops/guest-route.ts';
 import { Metrics } from '../../src/ops/metrics.ts';
 import { OpsListener } from '../../src/ops/ops-listener.ts';
 import { Readiness } from '../../src/ops/readiness.ts';
+import { anyConnections } from '../support/fake-http.ts';
 import { FakeLog } from '../support/fakes.ts';
 import { metricSources } from '../support/metric-sources.ts';
 
@@ -92,7 +93,14 @@ async function* endless(): AsyncGenerator {
 }
 
 const listener = new OpsListener(
-  { metrics: new Metrics(metricSources({ sleepSessions: () => 3 })), readiness, routes, guestRoutes, log },
+  {
+    metrics: new Metrics(metricSources({ sleepSessions: () => 3 })),
+    readiness,
+    routes,
+    guestRoutes,
+    log,
+    connections: anyConnections(),
+  },
   { host: '127.0.0.1', port: 0, hosts: ['ops.example'], token: 'the-token', spoolDirectory },
 );
 
@@ -371,6 +379,7 @@ test('a second listener on the same port is refused, not given half of the conne
     routes: [],
     guestRoutes: [],
     log,
+    connections: anyConnections(),
   };
   const spool = join(root, 'other-spool');
   const settings = { host: '127.0.0.1', port, hosts: [], token: 'x', spoolDirectory: spool };

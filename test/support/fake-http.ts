@@ -1,5 +1,6 @@
 /** The front end's request and response in memory. The response is as touchy as the real one. */
 import assert from 'node:assert/strict';
+import { HttpConnections } from '../../src/base/http-connections.ts';
 import type { HttpRequest, HttpResponse } from '../../src/base/uws.ts';
 
 export class FakeResponse {
@@ -97,4 +98,9 @@ export function fakeRequest(
     getQuery: () => query,
   };
   return request as unknown as HttpRequest;
+}
+
+/** Connections without a bound. */
+export function anyConnections(): HttpConnections {
+  return new HttpConnections({ max: () => Infinity, perAddressMax: 0 }, 1);
 }

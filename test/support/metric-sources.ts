@@ -5,6 +5,7 @@ export function metricSources(overrides: Partial<MetricSources> = {}): MetricSou
   return {
     sleepSessions: () => 0,
     signalSessions: () => 0,
+    connections: () => ({ api: 0, ops: 0, sleep: 0, signal: 0 }),
     calls: () => ({ issued: 0, establishing: 0, ringing: 0, attempting: 0, connected: 0 }),
     mediaLegs: () => ({ device: 0, bridge: 0, idle_bridge: 0, viewer: 0 }),
     mediaLoads: () => [],

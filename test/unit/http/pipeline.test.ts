@@ -9,7 +9,7 @@ import { SigningKeyCache } from '../../../src/tgv1/signing-key.ts';
 import { signRequest } from '../../../src/tgv1/sign-request.ts';
 import { InlineVerifier } from '../../../src/workers/inline-verifier.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
-import { FakeResponse, fakeRequest } from '../../support/fake-http.ts';
+import { anyConnections, FakeResponse, fakeRequest } from '../../support/fake-http.ts';
 import { FakeLog, FakeRegistry, FakeTelemetry } from '../../support/fakes.ts';
 import { demoCredential } from '../../support/signed-requests.ts';
 
@@ -51,6 +51,7 @@ class Scene {
       telemetry,
       log,
       authenticator,
+      connections: anyConnections(),
       routes: new RouteTable(routes),
       isDraining: () => false,
     });

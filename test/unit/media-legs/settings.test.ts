@@ -21,6 +21,7 @@ test("where it listens, what it holds and its certificate are the section's", ()
     port: 9000,
     legsMax: 7,
     handshakesMax: 8,
+    handshakesPerAddressMax: 250,
     tls: { certFile: 'c.pem', keyFile: 'k.pem' },
   });
 });

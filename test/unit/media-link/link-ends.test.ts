@@ -32,6 +32,7 @@ const settings: MediaProcessSettings = {
     port: 0,
     legsMax: 10,
     handshakesMax: 5,
+    handshakesPerAddressMax: 3,
     tls: { certFile: '/cert.pem', keyFile: '/key.pem' },
   },
   workers: 0,

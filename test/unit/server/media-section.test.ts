@@ -80,6 +80,7 @@ test('what the media process is told is of the media section, whole', () => {
       port: 9000,
       legsMax: 4000,
       handshakesMax: 1000,
+      handshakesPerAddressMax: 250,
       tls: { certFile: '/cert.pem', keyFile: '/key.pem' },
     },
     workers: 2,

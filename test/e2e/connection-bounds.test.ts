@@ -1,0 +1,77 @@
+/**
+ * Connections that say nothing, more than there is room for: the listener that they fill is the only one that notices, what is
+ * in use goes on, and one address leaves places for the others. Source: decisions.md, File descriptors.
+ */
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { afterEach, test } from 'node:test';
+import { ApiClient } from '../support/api-client.ts';
+import { silentConnection } from '../support/floods.ts';
+import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
+
+const hostile = '127.0.3.1';
+const endings: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+async function start(overrides: readonly string[]): Promise<TestServer> {
+  const server = await startTestServer({ overrides });
+  endings.push(() => server.stop());
+  return server;
+}
+
+/** Those of them that the server keeps; each is settled when it is closed or another request is answered behind it. */
+async function silent(
+  count: number,
+  port: number,
+  address: string,
+  settle: () => Promise<unknown>,
+): Promise<Socket[]> {
+  const made = await Promise.all(Array.from({ length: count }, () => silentConnection(port, address)));
+  const open = made.filter((socket) => socket !== null);
+  for (const socket of open) {
+    socket.resume();
+    endings.push(() => socket.destroy());
+  }
+  await settle();
+  await new Promise((turned) => setImmediate(turned));
+  return open.filter((socket) => !socket.destroyed && socket.readable);
+}
+
+test('a full API closes newcomers, and answers those that are there, as the operators and the devices are', async () => {
+  const server = await start(['api.connections_max=20', 'api.connections_per_address_max=0']);
+  assert.equal((await server.api.connectivity('TESTDEVICE01')).json.code, 0);
+  const kept = await silent(60, server.ports.api, hostile, () => server.api.connectivity('TESTDEVICE01'));
+  assert.equal(kept.length, 19);
+  assert.equal((await fetch(`http://127.0.0.1:${server.ports.ops}/readyz`)).status, 200);
+  const module = await server.module('SLEEPING01');
+  const metrics = await (await fetch(`http://127.0.0.1:${server.ports.ops}/metrics`)).text();
+  assert.match(metrics, /^reveille_connections\{listener="api"\} 20$/m);
+  await module.close();
+});
+
+test('one address does not fill the API for the others', async () => {
+  const server = await start(['api.connections_max=40', 'api.connections_per_address_max=5']);
+  assert.equal((await server.api.connectivity('TESTDEVICE01')).json.code, 0);
+  const kept = await silent(100, server.ports.api, hostile, () => server.api.connectivity('TESTDEVICE01'));
+  assert.ok(kept.length <= 25, `${kept.length} of one address`);
+  const another = new ApiClient(server.ports.api, testCredentials.all);
+  endings.push(() => another.close());
+  assert.equal((await another.connectivity('TESTDEVICE01')).json.code, 0);
+});
+
+test('a full operators listener leaves the API as it is', async () => {
+  const server = await start(['ops.connections_max=8']);
+  await silent(30, server.ports.ops, hostile, () => server.api.connectivity('TESTDEVICE01'));
+  assert.equal((await server.api.connectivity('TESTDEVICE01')).json.code, 0);
+});
+
+test('silent connections of one address leave the media listener open to others', async () => {
+  const server = await start(['media.handshakes_max=30', 'media.handshakes_per_address_max=10']);
+  const ask = (): Promise<Response> => fetch(`http://127.0.0.1:${server.ports.media}/media/v1/device`);
+  const kept = await silent(50, server.ports.media, hostile, ask);
+  assert.ok(kept.length <= 10, `${kept.length} of one address`);
+  assert.equal((await ask()).status, 426);
+});
