@@ -25,14 +25,14 @@ export class ConnectionCensus<Name extends string> {
 
   /** Those that each listener holds now. */
   counts(): Readonly<Record<string, number>> {
-    return Object.fromEntries([...this.#listeners].map(([name, { count }]) => [name, count()]));
+    return Object.fromEntries([...this.#listeners].map(([name, listener]) => [name, listener.count()]));
   }
 
   /** What the other listeners hold of the pool. */
   othersOf(name: Name): number {
     let held = 0;
-    for (const [other, { reserved, count }] of this.#listeners)
-      if (other !== name) held += Math.max(0, count() - reserved);
+    for (const [other, listener] of this.#listeners)
+      if (other !== name) held += Math.max(0, listener.count() - listener.reserved);
     return held;
   }
 
