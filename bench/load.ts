@@ -1,6 +1,6 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook|calls|media|media-calls|processes|hops|fleet|nodes|stream|burial ...] [--runs 5] [--smoke] [--json FILE]`;
+ * dead-webhook|calls|media|media-calls|processes|hops|fleet|nodes|stream|burial|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
  * no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
@@ -15,6 +15,7 @@ import { measureDeadWebhook } from './load/dead-webhook.ts';
 import { describeFigure, type Figure } from './load/figure.ts';
 import { measureGreatFleet } from './load/great-fleet.ts';
 import { measureHeartbeats } from './load/heartbeats.ts';
+import { measureHostile } from './load/hostile.ts';
 import { measureHops } from './load/hops.ts';
 import { measureLogins } from './load/logins.ts';
 import { measureMediaCalls } from './load/media-calls.ts';
@@ -48,6 +49,7 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   nodes: measureNodes,
   stream: measureStream,
   burial: measureBurial,
+  hostile: measureHostile,
 };
 const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
 

@@ -80,6 +80,13 @@ export interface Plan {
     readonly ratePerSecond: number;
     readonly seconds: number;
   };
+  /** `seconds`: of each kind of flood, and at rest before them. */
+  readonly hostile: {
+    readonly sessions: number;
+    readonly warmUpSeconds: number;
+    readonly queriesPerSecond: number;
+    readonly seconds: number;
+  };
   readonly fleet: {
     readonly processes: number;
     readonly players: number;
@@ -141,6 +148,7 @@ export function fullPlan(runs: number): Plan {
     },
     processes: { sessions: 10_000, dates: 10, warmUpSeconds: 2, seconds: 5 },
     hops: { devices: 2000, warmUpSeconds: 2, oneByOne: 1000, ratePerSecond: 1000, seconds: 10 },
+    hostile: { sessions: 10_000, warmUpSeconds: 2, queriesPerSecond: 500, seconds: 60 },
     fleet: { processes: 8, players: 8, sessions: 150_000, heartbeatSeconds: 50, seconds: 60 },
     nodes: { devices: 1_000_000 },
     stream: { devices: 10_000, events: 50_000 },
@@ -188,6 +196,7 @@ export const smokePlan: Plan = {
   },
   processes: { sessions: 200, dates: 5, warmUpSeconds: 0.1, seconds: 0.3 },
   hops: { devices: 100, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
+  hostile: { sessions: 200, warmUpSeconds: 0.1, queriesPerSecond: 100, seconds: 1 },
   fleet: { processes: 2, players: 2, sessions: 1000, heartbeatSeconds: 2, seconds: 2 },
   nodes: { devices: 20_000 },
   stream: { devices: 200, events: 2000 },
