@@ -28,7 +28,7 @@ export async function addDevice(
   id: string,
   options: AddDeviceOptions,
 ): Promise<void> {
-  const { clock, dataDirectory, output } = context;
+  const { clock, dataDirectory, output, settings } = context;
   if (options.replace !== true && (await isInRegistry(dataDirectory, 'device', id)))
     throw new CommandError(
       `device ${JSON.stringify(id)} is in the registry already`,
@@ -41,7 +41,8 @@ export async function addDevice(
     expires_at: options.expiresAt ?? null,
     disabled: false,
   };
-  const device = await changeRegistry(dataDirectory, clock, (changes) => changes.putDevice(entry));
+  const rules = { allowShortSecrets: settings.registry.allow_short_secrets };
+  const device = await changeRegistry(dataDirectory, clock, (changes) => changes.putDevice(entry, rules));
   output.answer({ device }, `added ${id} to product ${entry.product_id}\nsecret  ${entry.secret}`);
 }
 

@@ -23,7 +23,7 @@ function addAdd(device: Command): void {
     .description('Add a device to a product. Its secret is made when none is given, and shown.')
     .argument('<id>', '1-255 bytes of UTF-8', parseDeviceIdOption)
     .requiredOption('--product <id>', 'the product it belongs to')
-    .option('--secret <secret>', 'what its login proves; made when left out')
+    .option('--secret <secret>', 'what its login proves, 16 characters or more; made when left out')
     .option('--expires-at <moment>', 'Unix seconds or ISO 8601; never when left out', parseMoment)
     .option('--replace', 'also when there is a device of this id: it gets a new secret')
     .action((id: string, options: AddDeviceOptions, self: Command) =>

@@ -2,6 +2,7 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
+import { checkFiles } from './doctor-files.ts';
 import { checkMachine } from './doctor-machine.ts';
 import { checkPorts } from './doctor-ports.ts';
 import { checkRegistry } from './doctor-registry.ts';
@@ -23,6 +24,7 @@ export function addDoctorCommand(program: Command): void {
 async function examine(context: CommandContext): Promise<void> {
   const findings = [
     ...(await checkMachine(context)),
+    ...checkFiles(context),
     ...(await checkRegistry(context)),
     ...(await checkPorts(context)),
   ];

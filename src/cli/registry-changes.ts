@@ -5,7 +5,7 @@
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/outcome.ts';
 import type { AccessKeyId, BridgeId, DeviceId } from '../domain/ids.ts';
-import type { JsonObject } from '../store/entry-reader.ts';
+import type { EntryRules, JsonObject } from '../store/entry-reader.ts';
 import { generateBridgeKey } from '../store/generated-secrets.ts';
 import { openStore } from '../store/open-store.ts';
 import { parseEntry, writeEntry } from '../store/registry-entry.ts';
@@ -18,8 +18,8 @@ import { opsClientOf, type OpsClient } from './ops-client.ts';
 import { findRunningServer } from './running-server.ts';
 
 export interface RegistryChanges {
-  /** Adds the device, or replaces the one of that id. */
-  putDevice(device: JsonObject): Promise<JsonObject>;
+  /** Adds the device, or replaces the one of that id. `rules` are those of the store at rest; a running server has its own. */
+  putDevice(device: JsonObject, rules: EntryRules): Promise<JsonObject>;
   disableDevice(deviceId: string, disabled: boolean): Promise<JsonObject>;
   createCredential(terms: CredentialTerms): Promise<JsonObject>;
   /** The new one; the old one ends `graceSeconds` from now. */
@@ -112,8 +112,8 @@ class RestingChanges implements RegistryChanges {
     this.#clock = clock;
   }
 
-  async putDevice(device: JsonObject): Promise<JsonObject> {
-    return shown('device', await this.#writer.putDevice(wellFormed('device', device)));
+  async putDevice(device: JsonObject, rules: EntryRules): Promise<JsonObject> {
+    return shown('device', await this.#writer.putDevice(wellFormed('device', device, rules)));
   }
 
   async disableDevice(deviceId: string, disabled: boolean): Promise<JsonObject> {
@@ -144,8 +144,8 @@ class RestingChanges implements RegistryChanges {
   }
 }
 
-function wellFormed<Kind extends KindName>(kind: Kind, json: JsonObject): EntryOf[Kind] {
-  const parsed = parseEntry(kind, json);
+function wellFormed<Kind extends KindName>(kind: Kind, json: JsonObject, rules?: EntryRules): EntryOf[Kind] {
+  const parsed = parseEntry(kind, json, rules);
   if (!parsed.ok) throw usageError(`${parsed.error.field} ${parsed.error.reason}`);
   return parsed.value;
 }

@@ -1,7 +1,7 @@
 /** `registry import`: through the running server's ops listener, or straight into the store at rest. */
 import { accessSync, constants } from 'node:fs';
 import { importRegistry } from '../store/registry-import.ts';
-import type { ImportReport } from '../store/registry-import-messages.ts';
+import type { ImportReport, ImportRequest } from '../store/registry-import-messages.ts';
 import { listNames, type KindName } from '../store/registry-kinds.ts';
 import { openStore } from '../store/open-store.ts';
 import type { CommandContext } from './command-context.ts';
@@ -29,7 +29,7 @@ export async function importRegistryFile(
   try {
     const counts =
       running === null
-        ? await importAtRest(dataDirectory, file, replace, onProgress)
+        ? await importAtRest(context, { file, replace, skipUnchanged: false }, onProgress)
         : (await opsClientOf(running, dataDirectory).importFile<ImportReport>(file, replace, onProgress))
             .counts;
     line.clear();
@@ -45,14 +45,14 @@ export async function importRegistryFile(
 }
 
 async function importAtRest(
-  dataDirectory: string,
-  file: string,
-  replace: boolean,
+  { dataDirectory, settings }: CommandContext,
+  request: ImportRequest,
   onProgress: OnProgress,
 ): Promise<Counts> {
   const store = openStore(dataDirectory);
   try {
-    const result = importRegistry(store.registry, { file, replace, skipUnchanged: false }, onProgress);
+    const ruled = { ...request, allowShortSecrets: settings.registry.allow_short_secrets };
+    const result = importRegistry(store.registry, ruled, onProgress);
     if (!result.ok) throw new CommandError(result.error.message, 'nothing was changed');
     return result.value.counts;
   } finally {

@@ -4,24 +4,20 @@
  */
 import { wallSeconds } from '../base/clock.ts';
 import { z } from 'zod';
-import {
-  parseDeviceId,
-  type AccessKeyId,
-  type ApplicationId,
-  type DeviceId,
-  type ProductId,
-} from '../domain/ids.ts';
+import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../domain/ids.ts';
 import { permissions, type Credential, type Device } from '../domain/registry.ts';
 import { expelEverywhere, type ExpelHouse } from '../operations/expel-everywhere.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import { generateSecret } from '../store/generated-secrets.ts';
-import { writeEntry } from '../store/registry-entry.ts';
+import type { EntryRules } from '../store/entry-reader.ts';
+import { parseEntry, writeEntry } from '../store/registry-entry.ts';
 import type { MissingEntry, RegistryWriter } from '../store/registry-write.ts';
 import type { Outcome } from '../base/outcome.ts';
 import { checkedRoute, missingEntry } from './checked-route.ts';
 
 export interface AdminHouse extends ExpelHouse {
   readonly writer: RegistryWriter;
+  readonly rules: EntryRules;
   /** After every change of a credential: what was derived from it is dropped. */
   forgetDerivedKeys(): void;
   /** After every change of a device: what it may not have any more ends. */
@@ -77,14 +73,9 @@ const rotateBody = z.strictObject({
 });
 
 async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): Promise<AdminReply> {
-  const device: Device = {
-    deviceId: body.device_id,
-    productId: body.product_id as ProductId,
-    secret: body.secret ?? generateSecret(),
-    expiresAt: body.expires_at,
-    disabled: body.disabled,
-  };
-  const added = await house.writer.putDevice(device);
+  const device = parseEntry('device', { ...body, secret: body.secret ?? generateSecret() }, house.rules);
+  if (!device.ok) return { status: 400, body: { error: `${device.error.field} ${device.error.reason}` } };
+  const added = await house.writer.putDevice(device.value);
   house.changed();
   return deviceReply(added);
 }

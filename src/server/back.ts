@@ -60,6 +60,7 @@ export class Back {
     this.refresh = new RegistryRefresh({
       directory,
       mode: tables.environment.mode,
+      allowShortSecrets: settings.registry.allow_short_secrets,
       registry,
       signingKeys,
       log,
@@ -140,6 +141,7 @@ export class Back {
     const house = {
       ...this.#house,
       writer: this.writer,
+      rules: { allowShortSecrets: settings.registry.allow_short_secrets },
       changed: () => this.#changed(),
       forgetDerivedKeys: () => {
         signingKeys.purgeAll();

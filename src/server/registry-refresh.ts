@@ -14,6 +14,7 @@ export interface RefreshHouse {
   readonly directory: string;
   /** In which this process has the store open. */
   readonly mode: EnvironmentMode;
+  readonly allowShortSecrets: boolean;
   readonly registry: RegistryStore;
   readonly signingKeys: SigningKeyCache;
   readonly log: Log;
@@ -24,6 +25,7 @@ export interface RefreshHouse {
 export class RegistryRefresh {
   readonly #directory: string;
   readonly #mode: EnvironmentMode;
+  readonly #allowShortSecrets: boolean;
   readonly #registry: RegistryStore;
   readonly #signingKeys: SigningKeyCache;
   readonly #log: Log;
@@ -33,6 +35,7 @@ export class RegistryRefresh {
   constructor(house: RefreshHouse) {
     this.#directory = house.directory;
     this.#mode = house.mode;
+    this.#allowShortSecrets = house.allowShortSecrets;
     this.#registry = house.registry;
     this.#signingKeys = house.signingKeys;
     this.#log = house.log;
@@ -40,8 +43,12 @@ export class RegistryRefresh {
   }
 
   /** Never rejects: the outcome is in the result, and in the log. */
-  async import(request: ImportRequest, onProgress?: (entries: number) => void): Promise<ImportResult> {
-    const result = await importInWorker(this.#directory, request, onProgress, this.#mode);
+  async import(
+    request: Omit<ImportRequest, 'allowShortSecrets'>,
+    onProgress?: (entries: number) => void,
+  ): Promise<ImportResult> {
+    const ruled = { ...request, allowShortSecrets: this.#allowShortSecrets };
+    const result = await importInWorker(this.#directory, ruled, onProgress, this.#mode);
     this.#registry.purge();
     this.#signingKeys.purgeAll();
     this.#changed();

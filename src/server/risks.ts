@@ -7,7 +7,7 @@ import { formatListenAddress, isLoopback } from './settings-values.ts';
 const anyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** Said once, at the start. */
-export function reportRisks({ sleep, signal, media, ops, webhooks }: Settings, log: Log): void {
+export function reportRisks({ sleep, signal, media, ops, registry, webhooks }: Settings, log: Log): void {
   if (!isLoopback(signal.listen) && signal.tls_cert_file === null)
     log.warn({ listener: 'signal' }, 'controllers connect from beyond this machine without TLS');
   if (!isLoopback(media.listen) && media.tls_cert_file === null)
@@ -24,6 +24,8 @@ export function reportRisks({ sleep, signal, media, ops, webhooks }: Settings, l
     );
   if (!isLoopback(ops.listen))
     log.warn({ listener: 'ops' }, 'probes and metrics are open to more than this machine');
+  if (registry.allow_short_secrets)
+    log.warn({}, 'secrets may be short enough to be guessed: registry.allow_short_secrets');
   if (webhooks.allow_local)
     log.warn({}, 'webhooks may go to loopback and private addresses: webhooks.allow_local');
 }

@@ -10,6 +10,7 @@ import { openStore, type Store } from '../store/open-store.ts';
 import type { ApiCalls } from './api.ts';
 import { Back } from './back.ts';
 import type { DemoRegistry } from './demo-seed.ts';
+import { reportExposedFiles } from './exposed-files.ts';
 import { Front } from './front.ts';
 import { composeHouse, nodeName, type House } from './house.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from './live-token-keys.ts';
@@ -182,6 +183,7 @@ class Server implements RunningServer {
   }
 
   async reload(): Promise<void> {
+    if (this.#back !== null) reportExposedFiles(this.#settings, this.#house.log);
     await this.#back?.reload();
     this.#front?.reloadTls();
     await this.#house.tokenKeys.reload();
@@ -230,6 +232,7 @@ class Server implements RunningServer {
   /** Probes can see a start. */
   async #openBack(back: Back): Promise<void> {
     reportRisks(this.#settings, this.#house.log);
+    reportExposedFiles(this.#settings, this.#house.log);
     this.#listeners = { ...this.#listeners, ops: await back.listen() };
     await this.#membership.nodes?.prepare(this.#house, back);
     this.#demo = await fillRegistry(this.#settings, this.#house, back);

@@ -81,6 +81,11 @@ const registry = section({
     null,
     'Registry file, imported at start and on SIGHUP.',
   ),
+  allow_short_secrets: setting(
+    onOff,
+    false,
+    'Whether an entry may have a secret of fewer than 16 characters; for tests.',
+  ),
 });
 
 const auth = section({
@@ -170,7 +175,7 @@ const webhooks = section({
   allow_local: setting(
     onOff,
     false,
-    'Whether webhooks may go to loopback, private and other special addresses.',
+    'Whether webhooks may go to loopback, private and other special addresses; never to the metadata of a cloud.',
   ),
 });
 

@@ -4,7 +4,7 @@
  * field that is wrong yields a placeholder, so that reading stays one expression, and the entry is not used.
  */
 import { utf8Length } from '../base/utf8.ts';
-import { registryListItemsMax, registrySecretBytesMax } from './store-limits.ts';
+import { registryListItemsMax, registrySecretBytesMax, registrySecretCharactersMin } from './store-limits.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -16,13 +16,29 @@ export interface FieldError {
 /** What an export shows in place of a secret; never taken for one. */
 export const maskedSecret = '***';
 
+/** What is asked of an entry beyond its form. */
+export interface EntryRules {
+  readonly allowShortSecrets: boolean;
+}
+
+const shortSecret =
+  `is shorter than ${registrySecretCharactersMin} characters and can be guessed: ` +
+  'make a longer one, or let it in with registry.allow_short_secrets';
+
 export class EntryReader {
   readonly #entry: JsonObject;
+  readonly #rules: EntryRules;
   #error: FieldError | null = null;
 
   /** `keys`: what the entry may hold; beside them only its `kind`, if it is `kind`. */
-  constructor(entry: JsonObject, kind: string, keys: ReadonlySet<string>) {
+  constructor(
+    entry: JsonObject,
+    kind: string,
+    keys: ReadonlySet<string>,
+    rules: EntryRules = { allowShortSecrets: false },
+  ) {
     this.#entry = entry;
+    this.#rules = rules;
     for (const key in entry) {
       if (keys.has(key) || (key === 'kind' && entry[key] === kind)) continue;
       this.#refuse(key, `is not a field of a ${kind}`);
@@ -56,9 +72,12 @@ export class EntryReader {
     return value;
   }
 
-  secret(field: string): string {
+  /** `prefix`: what may stand before the secret and is none of it. */
+  secret(field: string, prefix = ''): string {
     const value = this.text(field, registrySecretBytesMax);
     if (value === maskedSecret) this.#refuse(field, 'is masked: export with --with-secrets');
+    const itself = value.startsWith(prefix) ? value.slice(prefix.length) : value;
+    if (!this.#rules.allowShortSecrets && isShort(itself)) this.#refuse(field, shortSecret);
     return value;
   }
 
@@ -106,4 +125,10 @@ export class EntryReader {
   #refuse(field: string, reason: string): void {
     this.#error ??= { field, reason };
   }
+}
+
+/** A code point is one or two units of the string. */
+function isShort(secret: string): boolean {
+  if (secret.length >= 2 * registrySecretCharactersMin) return false;
+  return Array.from(secret).length < registrySecretCharactersMin;
 }

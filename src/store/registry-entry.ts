@@ -12,7 +12,7 @@ import {
   parseProductId,
 } from '../domain/ids.ts';
 import { permissions, type Grant } from '../domain/registry.ts';
-import { EntryReader, type FieldError, type JsonObject } from './entry-reader.ts';
+import { EntryReader, type EntryRules, type FieldError, type JsonObject } from './entry-reader.ts';
 import type { EntryOf, KindName } from './registry-kinds.ts';
 import { registryNameBytesMax, webhookTypeBytesMax, webhookUrlBytesMax } from './store-limits.ts';
 
@@ -27,6 +27,7 @@ const registryIdForm = '1-255 bytes of UTF-8 without control characters';
 const grants: ReadonlySet<string> = new Set(['*', ...permissions]);
 const grantForm = ['*', ...permissions].join(', ');
 const keySha256Form = /^[0-9a-f]{64}$/i;
+const webhookSecretPrefix = 'whsec_';
 const typeForm = /^(\*|[a-z][a-z0-9_.]*)$/;
 
 const forms: { readonly [Kind in KindName]: EntryForm<EntryOf[Kind]> } = {
@@ -105,7 +106,7 @@ const forms: { readonly [Kind in KindName]: EntryForm<EntryOf[Kind]> } = {
         parseWebhookUrl,
         `an http or https URL of at most ${webhookUrlBytesMax} characters`,
       ),
-      secret: fields.secret('secret'),
+      secret: fields.secret('secret', webhookSecretPrefix),
       types: fields.has('types') ? fields.list('types', parseEventType, 'event types or *') : ['*'],
     }),
     write: ({ appId, url, secret, types }) => ({ app_id: appId, url, secret, types }),
@@ -128,12 +129,13 @@ const forms: { readonly [Kind in KindName]: EntryForm<EntryOf[Kind]> } = {
   },
 };
 
-/** The entry, or the first field that is wrong. Reasons quote no values. */
+/** The entry, or the first field that is wrong. Reasons quote no values. Without `rules` a secret has to be long. */
 export function parseEntry<Kind extends KindName>(
   kind: Kind,
   json: JsonObject,
+  rules?: EntryRules,
 ): Outcome<EntryOf[Kind], FieldError> {
-  const fields = new EntryReader(json, kind, forms[kind].keys);
+  const fields = new EntryReader(json, kind, forms[kind].keys, rules);
   const entry = forms[kind].read(fields);
   return fields.error === null ? succeed(entry) : fail(fields.error);
 }

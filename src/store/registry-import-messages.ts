@@ -9,6 +9,8 @@ export interface ImportRequest {
   readonly replace: boolean;
   /** True: a file imported before under this path, whose content is the same, is left alone. Not with `replace`. */
   readonly skipUnchanged: boolean;
+  /** Left out: secrets have to be long. */
+  readonly allowShortSecrets?: boolean;
 }
 
 export interface ImportReport {

@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { ABORT } from 'lmdb';
 import { fail, succeed } from '../base/outcome.ts';
 import { ByteWindow, fileSha256 } from './byte-window.ts';
-import type { JsonObject } from './entry-reader.ts';
+import type { EntryRules, JsonObject } from './entry-reader.ts';
 import { ImportReferences } from './import-references.ts';
 import { readDocument } from './registry-document.ts';
 import { parseEntry } from './registry-entry.ts';
@@ -61,11 +61,12 @@ function importWindow(
   const form = detectForm(window, request.file);
   if (typeof form === 'object') return form;
   const items = form === 'ndjson' ? readLines(window) : readDocument(window);
+  const rules = { allowShortSecrets: request.allowShortSecrets === true };
   const counts = noCounts();
   let fault: Fault | null = null;
   tables.environment.transactionSync(() => {
     const seen = request.replace ? beginReplacing(tables) : null;
-    fault = putItems(tables, items, { counts, seen, onProgress });
+    fault = putItems(tables, items, { counts, seen, rules, onProgress });
     if (fault !== null) return ABORT;
     seen?.removeOthers();
     rememberFile(tables, request.file, window.sha256());
@@ -85,18 +86,19 @@ interface ImportRun {
   readonly counts: Counts;
   /** Null: what is there stays. */
   readonly seen: SeenEntries | null;
+  readonly rules: EntryRules;
   readonly onProgress: (entries: number) => void;
 }
 
 function putItems(
   tables: RegistryTables,
   items: Iterable<RegistryItem>,
-  { counts, seen, onProgress }: ImportRun,
+  { counts, seen, rules, onProgress }: ImportRun,
 ): Fault | null {
   const references = new ImportReferences((kind, id) => (seen ?? tables).has(kind, id));
   let entries = 0;
   for (const item of items) {
-    const fault = item.ok ? putItem(tables, references, item, seen) : item;
+    const fault = item.ok ? putItem(tables, references, item, { seen, rules }) : item;
     if (fault !== null) return fault;
     if (item.ok) counts[item.kind] += 1;
     entries += 1;
@@ -112,9 +114,9 @@ function putItem(
   tables: RegistryTables,
   references: ImportReferences,
   { where, kind, json }: Item,
-  seen: SeenEntries | null,
+  { seen, rules }: Pick<ImportRun, 'seen' | 'rules'>,
 ): Fault | null {
-  const entry = parseEntry(kind, json);
+  const entry = parseEntry(kind, json, rules);
   if (!entry.ok) return { ...entry.error, where: describePlace(where), kind, id: idInFile(kind, json) };
   const id = tables.put(kind, entry.value);
   seen?.add(kind, id);

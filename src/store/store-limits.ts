@@ -7,6 +7,8 @@ export const registryWindowBytes = 1024 * 1024;
 /** Text fields of an entry, in bytes of UTF-8. */
 export const registryNameBytesMax = 255;
 export const registrySecretBytesMax = 1024;
+/** Characters, that is Unicode code points, of a secret; fewer only by a setting. Of a webhook's: behind `whsec_`. */
+export const registrySecretCharactersMin = 16;
 /** Part of a key, and a key of the store ends at 1978 bytes. */
 export const webhookUrlBytesMax = 1024;
 export const webhookTypeBytesMax = 64;

@@ -54,7 +54,7 @@ describe('several processes', { timeout: 120_000 }, () => {
     const [sample] = registry.devices;
     const ask = (api: ApiClient): Promise<ApiAnswer> => api.connectivity('NEWDEVICE');
     for (const api of apis) assert.equal((await ask(api)).json.code, 40403);
-    const other = { appId: siteAppId, accessKeyId: 'AKOTHER', secretKey: 'another-secret' };
+    const other = { appId: siteAppId, accessKeyId: 'AKOTHER', secretKey: 'another-secret-of-a-backend' };
     const [own] = registry.credentials;
     registry.credentials.push({ ...own, access_key_id: other.accessKeyId, secret_key: other.secretKey });
     registry.devices.push({ ...sample, device_id: 'NEWDEVICE' });

@@ -36,6 +36,8 @@ function writeJson(t: Ending, name: string, value: unknown): string {
   return path;
 }
 
+const allowShort = ['--set', 'registry.allow_short_secrets=true'];
+
 test('help exits 0, a usage that cannot be exits 2, a failure exits 1; none shows a stack', async (t) => {
   const dataDir = ['--data-dir', join(temporaryDirectory(t), 'none')];
   const cases = [
@@ -100,11 +102,17 @@ test('a registry goes into a store at rest and comes out the same; what is wrong
   const masked = await cli('registry', 'export');
   assert.doesNotMatch(masked.stdout, /secret-1|secret-of-the-credential|whsec_/);
 
-  const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 's' }] };
+  const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 'the secret of NEW' }] };
   const refused = await cli('registry', 'import', writeJson(t, 'wrong.json', wrong), '--replace');
   assert.equal(refused.exitCode, 1);
   assert.match(refused.stderr, /devices\[0\].*"NEW".*"none"/);
   assert.deepEqual(json(await cli('registry', 'export', '--with-secrets')), sampleRegistry);
+
+  const short = writeJson(t, 'short.json', {
+    devices: [{ ...sampleRegistry.devices[0], secret: 'guess me' }],
+  });
+  assert.match((await cli('registry', 'import', short)).stderr, /"TESTDEVICE01": secret .*16 characters/);
+  assert.equal((await cli('registry', 'import', short, ...allowShort)).exitCode, 0);
 });
 
 test('devices and credentials change in a store at rest', async (t) => {
@@ -117,6 +125,9 @@ test('devices and credentials change in a store at rest', async (t) => {
   assert.match(device.secret, /^[\w-]{43}$/);
   assert.match((await cli('device', 'add', 'NEW', '--product', 'doorbell')).stderr, /already.*--replace/);
   assert.match((await cli('device', 'add', 'OTHER', '--product', 'none')).stderr, /no product/);
+  const withShort = ['device', 'add', 'SHORT', '--product', 'doorbell', '--secret', 'guess me'];
+  assert.match((await cli(...withShort)).stderr, /secret .*16 characters.*registry\.allow_short_secrets/);
+  assert.equal((await cli(...withShort, ...allowShort)).exitCode, 0);
   json(await cli('device', 'disable', 'NEW'));
   const shown = json(await cli('device', 'show', 'NEW')) as { device: { disabled: boolean; secret: string } };
   assert.deepEqual([shown.device.disabled, shown.device.secret], [true, '***']);
@@ -183,10 +194,15 @@ test('a registry goes into a running server, and one bad entry is named', async 
   const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
   await server.line((line) => line.includes('"msg":"ready"'));
   json(await cli('registry', 'import', writeJson(t, 'registry.json', sampleRegistry), '--replace', '--json'));
-  const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 's' }] };
+  const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 'the secret of NEW' }] };
   const refused = await cli('registry', 'import', writeJson(t, 'wrong.json', wrong));
   assert.equal(refused.exitCode, 1);
   assert.match(refused.stderr, /wrong\.json: devices\[0\].*"NEW".*"none"/);
+  const short = { devices: [{ ...sampleRegistry.devices[0], secret: 'guess me' }] };
+  const guessable = await cli('registry', 'import', writeJson(t, 'short.json', short));
+  assert.match(guessable.stderr, /short\.json: devices\[0\].*"TESTDEVICE01": secret .*16 characters/);
+  const added = await cli('device', 'add', 'SHORT', '--product', 'doorbell', '--secret', 'guess me');
+  assert.match(added.stderr, /secret .*16 characters.*registry\.allow_short_secrets/);
   assert.deepEqual(
     json(await cli('registry', 'export', '--with-secrets')),
     sampleRegistry,

@@ -15,7 +15,7 @@ import { startServerProcess, type ServerProcess } from '../support/server-proces
 
 const goodSessions = 10_000;
 const atOnce = 250;
-const credential = { accessKeyId: 'AKhostile', secretKey: 'secret', appId: '1' };
+const credential = { accessKeyId: 'AKhostile', secretKey: 'the secret of a backend', appId: '1' };
 
 /** Of the kinds that must be closed; each kind comes from an address of its own. */
 const silent = 300;
@@ -43,7 +43,13 @@ async function writeRegistry(directory: string): Promise<string> {
     { product_id: 'p', app_ids: [app_id] },
   ];
   for (let i = 0; i < goodSessions + flooding + notReading; i++)
-    entries.push({ device_id: `D${i}`, product_id: 'p', secret: `s${i}`, expires_at: null, disabled: false });
+    entries.push({
+      device_id: `D${i}`,
+      product_id: 'p',
+      secret: `the secret of D${i}`,
+      expires_at: null,
+      disabled: false,
+    });
   await writeFile(file, entries.map((entry) => JSON.stringify(entry)).join('\n'));
   return file;
 }
@@ -52,7 +58,7 @@ function logIn(port: number, i: number): Promise<SleepingModule> {
   const localAddress = `127.0.1.${1 + (i % 100)}`;
   return SleepingModule.connect(port, {
     deviceId: `D${i}`,
-    secret: `s${i}`,
+    secret: `the secret of D${i}`,
     heartbeatSeconds: 5,
     localAddress,
   });

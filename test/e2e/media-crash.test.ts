@@ -31,7 +31,7 @@ const calls = 20;
 const sleepers = 5000;
 const atOnce = 250;
 const wokenEvery = 250;
-const credential = { accessKeyId: 'AKmedia', secretKey: 'secret', appId: '1' };
+const credential = { accessKeyId: 'AKmedia', secretKey: 'the secret of a backend', appId: '1' };
 const bridgeKey = 'key-of-a-development-bridge';
 const frameMs = 200;
 
@@ -42,7 +42,7 @@ function writeRegistry(directory: string): string {
     return {
       device_id,
       product_id: 'p',
-      secret: `secret of ${device_id}`,
+      secret: `the long secret of ${device_id}`,
       expires_at: null,
       disabled: false,
     };
@@ -67,7 +67,7 @@ async function fallAsleep({ ports }: ServerProcess): Promise<SleepingModule[]> {
       const localAddress = `127.0.1.${1 + (i % 100)}`;
       return SleepingModule.connect(ports.sleep, {
         deviceId,
-        secret: `secret of ${deviceId}`,
+        secret: `the long secret of ${deviceId}`,
         heartbeatSeconds: 50,
         localAddress,
       });

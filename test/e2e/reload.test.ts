@@ -1,6 +1,6 @@
 /** SIGHUP: the registry file again, in a running process, without a session feeling it. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -17,7 +17,10 @@ interface RegistryFile {
 test('after SIGHUP a revoked key is refused and a new device known; a broken file changes nothing', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'reveille-reload-'));
   const file = await writeTestRegistry(directory);
-  const server = await startServerProcess(t, [`data.dir=${directory}`, `registry.file=${file}`]);
+  const server = await startServerProcess(t, [
+    `data.dir=${join(directory, 'data')}`,
+    `registry.file=${file}`,
+  ]);
   const api = new ApiClient(server.ports.api, testCredentials.all);
   const second = new ApiClient(server.ports.api, testCredentials.second);
   const options = { deviceId: 'SLEEPING01', secret: 'secret of SLEEPING01' };
@@ -32,7 +35,13 @@ test('after SIGHUP a revoked key is refused and a new device known; a broken fil
     if (credential.access_key_id === testCredentials.second.accessKeyId) credential.revoked = true;
   await writeFile(file, JSON.stringify(registry));
   const pid = server.command.pid ?? 0;
+  // Not where a temporary directory is its owner's alone.
+  const canBeOpen = process.platform === 'linux';
+  await chmod(directory, 0o755);
+  await chmod(file, 0o666);
   process.kill(pid, 'SIGHUP');
+  if (canBeOpen)
+    await server.command.line((line) => line.includes('registry.file can be written by other users'));
   await server.command.line(
     (line) => line.includes('"msg":"registry imported"') && line.includes('"device":10'),
   );

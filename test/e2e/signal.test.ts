@@ -29,7 +29,7 @@ import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
 let server: DrivenServer;
 before(async () => {
-  server = await startDrivenServer();
+  server = await startDrivenServer({ overrides: ['registry.allow_short_secrets=true'] });
 });
 afterEach(() => clearDevices(server, ['TESTDEVICE01', 'SLEEPING01', 'SLEEPING02']));
 after(async () => {

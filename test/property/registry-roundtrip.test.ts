@@ -85,7 +85,12 @@ const copy = closedAfter({ after }, openStore(join(directory, 'copy')));
 function importText(store: Store, content: string): void {
   const file = join(directory, 'registry');
   writeFileSync(file, content);
-  const result = importRegistry(store.registry, { file, replace: true, skipUnchanged: false });
+  const result = importRegistry(store.registry, {
+    file,
+    replace: true,
+    skipUnchanged: false,
+    allowShortSecrets: true,
+  });
   assert.ok(result.ok, result.ok ? '' : result.error.message);
 }
 

@@ -99,7 +99,7 @@ function registry(calls: number): object {
     devices: Array.from({ length: calls }, (_, index) => ({
       device_id: deviceIdOf(index),
       product_id: 'doorbell',
-      secret: `secret ${index}`,
+      secret: `the long secret of ${index}`,
     })),
   };
 }

@@ -16,7 +16,11 @@ import { chanceFrom, type Chance } from './seeded-random.ts';
 import { serveArguments, startServerProcess, type ServerProcess } from './server-process.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
 
-const credential: SigningCredential = { accessKeyId: 'AKcrash', secretKey: 'crash secret', appId: '2818153' };
+const credential: SigningCredential = {
+  accessKeyId: 'AKcrash',
+  secretKey: 'the secret of crashes',
+  appId: '2818153',
+};
 const deviceIds = Array.from({ length: 36 }, (_, i) => `CRASH${i}`);
 const secretOf = (deviceId: string): string => `secret of ${deviceId}`;
 /** What happened this long before a kill is in the store, whoever waited for it. Source: running.md, Data. */

@@ -17,14 +17,14 @@ export const sampleRegistry = {
     {
       device_id: 'TESTDEVICE01',
       product_id: 'doorbell',
-      secret: 'secret-1',
+      secret: 'secret-1-of-a-device',
       expires_at: null,
       disabled: false,
     },
     {
       device_id: 'TESTDEVICE02',
       product_id: 'doorbell',
-      secret: 'secret-2',
+      secret: 'secret-2-of-a-device',
       expires_at: 1_900_000_000,
       disabled: true,
     },
@@ -33,7 +33,7 @@ export const sampleRegistry = {
     {
       app_id: '2818153',
       url: 'https://backend.example/hook',
-      secret: 'whsec_c2VjcmV0',
+      secret: 'whsec_dGhlIHNlY3JldCBvZiB0aGUgd2ViaG9vaw==',
       types: ['device.wakeup.accepted'],
     },
   ],

@@ -20,7 +20,7 @@ const appId = '2818153';
 const otherAppId = '9999999';
 
 function credential(name: string, app = appId): SigningCredential {
-  return { accessKeyId: `AKtest-${name}`, secretKey: `secret of ${name}`, appId: app };
+  return { accessKeyId: `AKtest-${name}`, secretKey: `the secret of ${name}`, appId: app };
 }
 
 export const testCredentials = {

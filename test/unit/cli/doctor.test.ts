@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { CommandContext } from '../../../src/cli/command-context.ts';
+import { checkFiles } from '../../../src/cli/doctor-files.ts';
 import { checkNode, checkOpenFiles } from '../../../src/cli/doctor-machine.ts';
 import { judgeRegistry } from '../../../src/cli/doctor-registry.ts';
 import type { AccessKeyId, ApplicationId } from '../../../src/domain/ids.ts';
 import type { Credential } from '../../../src/domain/registry.ts';
+import { temporaryDirectory } from '../../support/temporary-store.ts';
 
 test('Node 20 and 22 are well, others are said, older ones fail', () => {
   const states = ['20.20.2', '22.0.0', '21.1.0', '24.0.0', '20.11.9', '18.20.0'].map(
@@ -63,6 +68,34 @@ test('a registry without a valid credential fails, one that ends within a week i
     'registry warn',
     'credential ok',
   ]);
+});
+
+test('a registry file that others can write is a warning that says what to do', (t) => {
+  const directory = temporaryDirectory(t);
+  const file = join(directory, 'registry.json');
+  writeFileSync(file, '{}');
+  const findings = (): ReturnType<typeof checkFiles> =>
+    checkFiles(new CommandContext({ set: [`registry.file=${file}`] }, {}));
+  chmodSync(file, 0o600);
+  assert.deepEqual(
+    findings().map(({ state, found }) => `${state} ${found}`),
+    ['ok registry.file: closed to other users'],
+  );
+  if (process.platform !== 'linux') return;
+  chmodSync(directory, 0o755);
+  chmodSync(file, 0o666);
+  assert.deepEqual(findings(), [
+    {
+      check: 'secret files',
+      state: 'warn',
+      found: `registry.file: ${file} can be written by other users (mode 0666)`,
+      advice: `chmod go-w ${file}`,
+    },
+  ]);
+});
+
+test('where no setting names a file there is nothing to find', () => {
+  assert.deepEqual(checkFiles(new CommandContext({}, {})), []);
 });
 
 test('no finding shows a secret', () => {

@@ -36,6 +36,11 @@ test('a sleep server that controllers are told and cannot reach is told', () => 
   assert.deepEqual(risksOf('sleep.listen=0.0.0.0:8081', 'sleep.advertise=sleep.example:8081'), []);
 });
 
+test('secrets that may be short are told', () => {
+  const [told = ''] = risksOf('registry.allow_short_secrets=true');
+  assert.match(told, /registry\.allow_short_secrets/);
+});
+
 test('an open ops listener and webhooks to private addresses are told', () => {
   assert.equal(risksOf('ops.listen=0.0.0.0:8090').length, 1);
   assert.equal(risksOf('webhooks.allow_local=true').length, 1);

@@ -50,7 +50,7 @@ const deviceId = 'TESTDEVICE01' as DeviceId;
 const sample: Device = {
   deviceId,
   productId: 'doorbell' as ProductId,
-  secret: 'secret-1',
+  secret: 'secret-1-of-a-device',
   expiresAt: null,
   disabled: false,
 };
@@ -61,6 +61,13 @@ const rowOf = (device: Device): RegistryChange => ({
 });
 const gone = (kind: string, id: string): RegistryChange => ({ kind, id, row: null });
 const named = ({ kind, id }: RegistryChange): string => `${kind} ${id}`;
+
+test('a short secret is taken from another node, where it was let in', async (t) => {
+  const { mirror, registry } = await sampleNode(t);
+  await mirror.apply([rowOf({ ...sample, secret: 's' })], 41);
+  registry.purge();
+  assert.equal(registry.findDevice(deviceId)?.secret, 's');
+});
 
 test('what others changed is here, and told: devices that may not be here, credentials that are other', async (t) => {
   const { mirror, registry, applied } = await sampleNode(t);
@@ -76,7 +83,7 @@ test('what others changed is here, and told: devices that may not be here, crede
   );
   registry.purge();
   assert.equal(registry.findDevice(deviceId)?.disabled, true);
-  assert.equal(registry.findDevice('NEW' as DeviceId)?.secret, 'secret-1');
+  assert.equal(registry.findDevice('NEW' as DeviceId)?.secret, 'secret-1-of-a-device');
   assert.equal(registry.findCredential('AKTEST' as AccessKeyId), null);
   assert.equal(mirror.position, 41);
   assert.deepEqual(
@@ -131,7 +138,7 @@ test('an entry that is none is refused with a sentence, and the rest goes on', a
     '"planet" is no kind of entry',
     'device "ANOTHER": its row has not the form of this release',
   ]);
-  assert.ok(faults().every((fault) => typeof fault === 'string' && !fault.includes('secret-1')));
+  assert.ok(faults().every((fault) => typeof fault === 'string' && !fault.includes('secret-1-of-a-device')));
   assert.equal(text(), before);
   await mirror.apply(
     [{ kind: 'planet', id: 'x', row }, rowOf({ ...sample, deviceId: 'GOOD' as DeviceId })],
@@ -248,7 +255,11 @@ test('an import on its thread notes what it has really changed', async (t) => {
 test('an import that replaces notes what is other and what is gone, and leaves what the file has', async (t) => {
   const { store, mirror, text } = await sampleNode(t);
   const [first] = sampleRegistry.devices;
-  const smaller = { ...sampleRegistry, devices: [{ ...first, secret: 'other' }], webhooks: [] };
+  const smaller = {
+    ...sampleRegistry,
+    devices: [{ ...first, secret: 'another secret of it' }],
+    webhooks: [],
+  };
   const file = writeBeside(store, 'smaller.json', JSON.stringify(smaller));
   assert.ok((await importInWorker(store.directory, { file, replace: true, skipUnchanged: false })).ok);
   store.registry.environment.refresh();

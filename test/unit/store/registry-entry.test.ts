@@ -79,6 +79,23 @@ for (const [kind, field, value, reason] of wrong)
     assert.match(entry.error.reason, reason);
   });
 
+const shortSecrets: readonly [KindName, string, string, string][] = [
+  ['device', 'secret', 'fifteen letters', 'sixteen letters!'],
+  ['device', 'secret', '😀'.repeat(15), '😀'.repeat(16)],
+  ['credential', 'secret_key', 'x'.repeat(15), 'x'.repeat(16)],
+  ['webhook', 'secret', `whsec_${'x'.repeat(15)}`, `whsec_${'x'.repeat(16)}`],
+  ['webhook', 'secret', 'x'.repeat(15), 'x'.repeat(16)],
+];
+for (const [kind, field, short, enough] of shortSecrets)
+  test(`a ${kind} whose ${field} is ${short} is refused, with one character more it is not`, () => {
+    const entry = parseEntry(kind, { ...samples[kind], [field]: short });
+    assert.ok(!entry.ok);
+    assert.equal(entry.error.field, field);
+    assert.match(entry.error.reason, /16 characters.*registry\.allow_short_secrets/);
+    assert.ok(parseEntry(kind, { ...samples[kind], [field]: short }, { allowShortSecrets: true }).ok);
+    assert.ok(parseEntry(kind, { ...samples[kind], [field]: enough }).ok);
+  });
+
 test('no reason quotes a secret', () => {
   const entry = parseEntry('device', { ...samples.device, secret: `the-secret${'x'.repeat(2000)}` });
   assert.ok(!entry.ok);

@@ -50,6 +50,26 @@ test('lines in any order import the same store as the document', (t) => {
   assert.deepEqual(JSON.parse(content(store)), sampleRegistry);
 });
 
+test('an import with a short secret changes nothing and names the entry, the field and the setting', (t) => {
+  const store = temporaryStore(t);
+  const before = content(store);
+  const short = {
+    ...sampleRegistry,
+    devices: [device, { ...device, device_id: 'SHORT', secret: 'hunter2' }],
+  };
+  const lines = [...sampleLines({ tagged: true }), JSON.stringify({ ...device, secret: 'hunter2' })];
+  const told =
+    'secret is shorter than 16 characters and can be guessed: ' +
+    'make a longer one, or let it in with registry.allow_short_secrets';
+  const refused = importText(store, JSON.stringify(short));
+  assert.equal(messageOf(refused), `registry.json: devices[1]: device "SHORT": ${told}`);
+  const line = importText(store, lines.join('\n'), {}, 'registry.ndjson');
+  assert.equal(messageOf(line), `registry.ndjson: line ${lines.length}: device "TESTDEVICE01": ${told}`);
+  assert.equal(content(store), before);
+  assert.ok(importText(store, JSON.stringify(short), { allowShortSecrets: true }).ok);
+  assert.equal(new RegistryStore(store.registry).findDevice('SHORT' as DeviceId)?.secret, 'hunter2');
+});
+
 test('an import adds and replaces by id and deletes none', (t) => {
   const store = temporaryStore(t);
   assert.ok(importText(store, sampleText).ok);
@@ -133,15 +153,18 @@ test('an entry may refer to what an earlier import brought, unless that is repla
 
 test('of an id given twice the last counts', (t) => {
   const store = temporaryStore(t);
-  const devices = [device, { ...device, secret: 'the last' }];
+  const devices = [device, { ...device, secret: 'the last of both secrets' }];
   assert.ok(importText(store, JSON.stringify({ ...sampleRegistry, devices })).ok);
-  assert.equal(new RegistryStore(store.registry).findDevice('TESTDEVICE01' as DeviceId)?.secret, 'the last');
+  assert.equal(
+    new RegistryStore(store.registry).findDevice('TESTDEVICE01' as DeviceId)?.secret,
+    'the last of both secrets',
+  );
 });
 
 test('device ids with NUL, line feeds and characters beyond the first plane are kept byte for byte', (t) => {
   const store = temporaryStore(t);
   const ids = ['\0', 'a\0', 'a\0b', 'a', '\n', '\u007f', 'é', '\uffff', '😀', 'x'.repeat(255)];
-  const devices = ids.map((id) => ({ ...device, device_id: id, secret: `secret of ${id.length}` }));
+  const devices = ids.map((id) => ({ ...device, device_id: id, secret: `the long secret of ${id.length}` }));
   assert.ok(importText(store, JSON.stringify({ ...sampleRegistry, devices })).ok);
   const registry = new RegistryStore(store.registry);
   for (const id of ids) assert.equal(registry.findDevice(id as DeviceId)?.deviceId, id);

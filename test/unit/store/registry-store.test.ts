@@ -24,7 +24,7 @@ test('credentials, products and devices are found by their ids, and what is not 
   assert.deepEqual(registry.findDevice('TESTDEVICE02' as DeviceId), {
     deviceId: 'TESTDEVICE02',
     productId: 'doorbell',
-    secret: 'secret-2',
+    secret: 'secret-2-of-a-device',
     expiresAt: 1_900_000_000,
     disabled: true,
   });

@@ -1,0 +1,283 @@
+/**
+ * Raw bytes at every listener of a running server. Whatever comes, and however its peer goes, the listener lets go of it and
+ * does its work for others; no session is lost, nothing is thrown, no descriptor stays. The canaries are listeners with a
+ * fault a person might make; a fuzzer that lets one of them through is not looking.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { connectPsk, listenPsk } from '../../src/media-link/psk-transport.ts';
+import { encodeLoginLine } from '../../src/sleep-wire/login-line.ts';
+import { bridgePath, devicePath, downlinkPath } from '../support/media-peer.ts';
+import { fuzzListeners, type RawFuzz, type RawTarget } from '../support/raw-bytes.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { chanceFrom } from '../support/seeded-random.ts';
+import { encodeFrame, loginText, opcodes, upgradeRequest } from '../support/signal-peer.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
+
+const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_122);
+const exchanges = Number(process.env['FUZZ_ROUNDS'] ?? 900);
+
+function fuzzOf(more: Partial<RawFuzz> = {}): RawFuzz {
+  return { chance: chanceFrom(seed), exchanges, width: 50, patienceMs: 15_000, ...more };
+}
+
+const host = 'Host: 127.0.0.1\r\n';
+const json = 'Content-Type: application/json\r\n';
+const wakeBody = '{"device_id":"SLEEPING01"}';
+const signed =
+  'Authorization: TGV1-HMAC-SHA256 Credential=AKtest-all/20261122/device/tgv1_request, SignedHeaders=host;x-tg-date, ' +
+  `Signature=${'0'.repeat(64)}\r\nX-Tg-Date: 20261122T000000Z\r\n`;
+const login = encodeLoginLine(
+  {
+    deviceId: 'SLEEPING01',
+    secret: 'not the secret',
+    wakeMode: 'custom',
+    heartbeatSeconds: 50,
+    wantsReply: true,
+  },
+  'k'.repeat(32),
+);
+/** PROXY protocol v2: a TCP connection over IPv4, and one of the proxy's own. */
+const proxySignature = '0d0a0d0a000d0a515549540a';
+const proxied = Buffer.from(`${proxySignature}2111000c7f0000017f0000011f901f91`, 'hex');
+const ownOfProxy = Buffer.from(`${proxySignature}20000000`, 'hex');
+
+function bytesOf(...parts: readonly (string | Buffer)[]): Buffer {
+  return Buffer.concat(parts.map((part) => Buffer.from(part)));
+}
+
+const openings: Readonly<
+  Record<'api' | 'sleep' | 'proxied' | 'signal' | 'media' | 'link' | 'ops', readonly Buffer[]>
+> = {
+  api: [
+    bytesOf(`GET /v1/device/connectivity?device_id=SLEEPING01 HTTP/1.1\r\n${host}${signed}\r\n`),
+    bytesOf(
+      `POST /v1/device/wakeup HTTP/1.1\r\n${host}${json}${signed}Content-Length: ${wakeBody.length}\r\n\r\n${wakeBody}`,
+    ),
+    bytesOf(
+      `POST /v1/device/wakeup HTTP/1.1\r\n${host}${json}Transfer-Encoding: chunked\r\n\r\n5\r\n{"a":\r\n2\r\n1}\r\n0\r\n\r\n`,
+    ),
+  ],
+  sleep: [bytesOf(login), bytesOf(login, 'heartbeat'.repeat(3))],
+  proxied: [bytesOf(proxied, login), bytesOf(ownOfProxy, login)],
+  signal: [
+    bytesOf(upgradeRequest(), encodeFrame(loginText('k'.repeat(32), 'SLEEPING01'))),
+    bytesOf(upgradeRequest(), encodeFrame('', { opcode: opcodes.ping }), encodeFrame('{', { fin: false })),
+    bytesOf(upgradeRequest(), encodeFrame('\u0003\u00e8', { opcode: opcodes.close }), encodeFrame('x')),
+  ],
+  media: [
+    bytesOf(
+      upgradeRequest({ Authorization: 'Bearer a.b.c' }, `GET ${devicePath}`),
+      encodeFrame('{"type":"accept"}'),
+    ),
+    bytesOf(
+      upgradeRequest({ Authorization: 'Bearer key' }, `GET ${bridgePath}`),
+      encodeFrame('x', { opcode: opcodes.binary }),
+    ),
+    bytesOf(`GET ${downlinkPath}?ticket=none HTTP/1.1\r\n${host}\r\n`),
+  ],
+  // A hello of TLS 1.2 with the one cipher of the link, and one without any.
+  link: [
+    Buffer.from(
+      `16030100430100003f0303${'5a'.repeat(32)}000004ccac00ff01000012000a00080006001d00170018000b00020100`,
+      'hex',
+    ),
+    Buffer.from('1603010007010000030303ff', 'hex'),
+  ],
+  ops: [
+    bytesOf(`GET /readyz HTTP/1.1\r\n${host}\r\n`),
+    bytesOf(
+      `POST /v1/device/kick HTTP/1.1\r\n${host}Authorization: Bearer none\r\n${json}Content-Length: 2\r\n\r\n{}`,
+    ),
+    bytesOf(
+      `POST /v1/registry/import HTTP/1.1\r\n${host}Authorization: Bearer none\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    ),
+  ],
+};
+
+async function statusAt(port: number, path: string): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+function targetsOf(server: TestServer): RawTarget[] {
+  const { ports, api } = server;
+  return [
+    {
+      name: 'api',
+      port: ports.api,
+      openings: openings.api,
+      works: async () => assert.equal((await api.connectivity('TESTDEVICE01')).json.code, 0),
+    },
+    {
+      name: 'sleep',
+      port: ports.sleep,
+      openings: openings.sleep,
+      works: async () => (await server.module('SLEEPING01')).close(),
+    },
+    {
+      name: 'signal',
+      port: ports.signal,
+      openings: openings.signal,
+      works: async () => {
+        const signedIn = await server.controller('SLEEPING01');
+        signedIn.close();
+        await signedIn.closed;
+      },
+    },
+    {
+      name: 'media',
+      port: ports.media,
+      openings: openings.media,
+      works: async () => assert.equal(await statusAt(ports.media, downlinkPath), 401),
+    },
+    {
+      name: 'ops',
+      port: ports.ops,
+      openings: openings.ops,
+      works: async () => assert.equal(await statusAt(ports.ops, '/readyz'), 200),
+    },
+  ];
+}
+
+/** A sleep port behind a proxy. */
+function proxiedTarget({ ports }: TestServer): RawTarget {
+  const works = async (): Promise<void> => {
+    const peer = await RawPeer.connect(ports.sleep);
+    peer.send(proxied);
+    assert.equal((await peer.read(32)).length, 32);
+    peer.socket.destroy();
+  };
+  return { name: 'sleep behind a proxy', port: ports.sleep, openings: openings.proxied, works };
+}
+
+/** The gate of a media process elsewhere: whoever shows the key is let in, and sent away. */
+async function linkTarget(t: TestContext): Promise<RawTarget> {
+  const address = { host: '127.0.0.1', key: randomBytes(32) };
+  const gate = await listenPsk(
+    { ...address, port: 0 },
+    (link) => link.end('away'),
+    () => undefined,
+  );
+  t.after(() => gate.close());
+  const clock = new SystemClock();
+  const works = async (): Promise<void> => {
+    const link = await connectPsk({ ...address, port: gate.port }, clock);
+    assert.equal((await link.setEncoding('utf8').toArray()).join(''), 'away');
+  };
+  return { name: 'media link', port: gate.port, openings: openings.link, works };
+}
+
+/** Of this process, which has both ends; 0 where nobody tells. */
+function openDescriptors(): number {
+  return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0;
+}
+
+test(
+  'raw bytes cost no listener its work, no session its life and no descriptor',
+  { timeout: 120_000 },
+  async (t) => {
+    t.diagnostic(`FUZZ_SEED=${seed}`);
+    const server = await startTestServer();
+    t.after(() => server.stop());
+    const behindProxy = await startTestServer({
+      overrides: ['sleep.proxy_protocol=true', 'media.process=none'],
+    });
+    t.after(() => behindProxy.stop());
+    const targets = [...targetsOf(server), proxiedTarget(behindProxy), await linkTarget(t)];
+    const sleeping = await server.module('TESTDEVICE01');
+    const signedIn = await server.controller('TESTDEVICE01');
+    const ends: string[] = [];
+    void sleeping.closed.then(() => ends.push('sleep'));
+    void signedIn.closed.then(() => ends.push('signal'));
+    for (const { works } of targets) await works();
+    const before = openDescriptors();
+
+    assert.equal(await fuzzListeners(targets, fuzzOf()), null);
+
+    assert.deepEqual(ends, []);
+    assert.equal((await server.api.wake({ device_id: 'TESTDEVICE01' })).status, 202);
+    await sleeping.nextPacket();
+    // Kept connections of the two clients here may be one more or less.
+    for (const most = before + 2; openDescriptors() > most;) await turn();
+    const faults = [...server.log.lines, ...behindProxy.log.lines].filter(({ level }) => level === 'error');
+    assert.deepEqual(faults, []);
+  },
+);
+
+/** What a listener with a fault does once it shows: nothing for anybody, or nothing for this peer. */
+type Shown = 'dies' | 'holds' | null;
+
+/** Answers every peer's FIN, until its fault shows in what a peer has sent. */
+async function canary(t: TestContext, fault: (seen: Buffer) => Shown): Promise<RawTarget> {
+  const sockets = new Set<Socket>();
+  const listener = createServer({ allowHalfOpen: true }, (socket) => {
+    let seen = Buffer.alloc(0);
+    let holds = false;
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    socket.on('data', (bytes: Buffer) => {
+      seen = Buffer.concat([seen, bytes]);
+      const shown = fault(seen);
+      holds ||= shown === 'holds';
+      if (shown === 'dies') stop();
+    });
+    socket.on('end', () => {
+      if (!holds) socket.end('bye');
+    });
+  });
+  const stop = (): void => {
+    listener.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  t.after(stop);
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  const works = async (): Promise<void> => {
+    const peer = await RawPeer.connect(port);
+    peer.socket.end();
+    assert.equal(await peer.readAll(), 'bye');
+  };
+  return { name: 'canary', port, openings: [...openings.sleep, ...openings.api, ...openings.signal], works };
+}
+
+const faults: readonly [string, RegExp, (seen: Buffer) => Shown][] = [
+  [
+    'dies of a byte that is NUL',
+    /does not work|takes no connection/,
+    (seen) => (seen.includes(0) ? 'dies' : null),
+  ],
+  [
+    'holds a peer that says its line twice',
+    /does not let go/,
+    (seen) => (seen.indexOf('RVL1', 4) === -1 ? null : 'holds'),
+  ],
+  [
+    'dies of a frame longer than can be counted',
+    /does not work|takes no connection/,
+    (seen) => (seen.includes(Buffer.alloc(8, 0xff)) ? 'dies' : null),
+  ],
+  [
+    'holds a peer whose head ends in bare line feeds',
+    /does not let go/,
+    (seen) => (/HTTP\/1\.1\n[^\r]*\n\n/.test(seen.toString('latin1')) ? 'holds' : null),
+  ],
+];
+for (const [what, told, fault] of faults)
+  test(`the fuzzer finds a listener that ${what}`, async (t) => {
+    const found = await fuzzListeners([await canary(t, fault)], fuzzOf({ exchanges: 900, patienceMs: 500 }));
+    assert.match(found ?? 'nothing', told);
+  });
+
+test('the fuzzer finds nothing at a listener without fault', async (t) => {
+  const found = await fuzzListeners([await canary(t, () => null)], fuzzOf({ exchanges: 500 }));
+  assert.equal(found, null);
+});
