@@ -1,10 +1,16 @@
 /** From the settings as they are written to those that the rooms below take: units, pairs, and what follows from two of them. */
 import { availableParallelism } from 'node:os';
+import type { ListeningSettings } from '../base/listening-apps.ts';
+import type { TlsFiles } from '../base/tls-files.ts';
 import type { MediaProcessSettings } from '../link-wire/media-facts.ts';
 import type { WakeupLimitSettings } from '../operations/wakeup-limits.ts';
 import type { SignalGatewaySettings } from '../signal-gateway/settings.ts';
 import type { SleepGatewaySettings } from '../sleep-gateway/settings.ts';
 import type { Settings } from './settings-schema.ts';
+
+export function apiListenerSettings({ api }: Settings): ListeningSettings {
+  return { host: api.listen.host, port: api.listen.port, tls: tlsFiles(api) };
+}
 
 export function sleepGatewaySettings({ sleep }: Settings): SleepGatewaySettings {
   const sharesAddress = sleep.behind_balancer && !sleep.proxy_protocol;
@@ -64,10 +70,7 @@ interface TlsSettings {
 }
 
 /** Both or neither: the schema sees to it. */
-function tlsFiles({
-  tls_cert_file: certFile,
-  tls_key_file: keyFile,
-}: TlsSettings): { readonly certFile: string; readonly keyFile: string } | null {
+function tlsFiles({ tls_cert_file: certFile, tls_key_file: keyFile }: TlsSettings): TlsFiles | null {
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 

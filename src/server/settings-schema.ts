@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../domain/limits.ts';
 import { clusterSection } from './cluster-section.ts';
+import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';
 import {
   listenAddress,
   numberBetween,
@@ -27,7 +28,8 @@ const optionalBurst = wholeNumber(1, 1_000_000).nullable();
 
 const api = section({
   listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
-});
+  ...tlsSettings,
+}).superRefine(pairedTlsFiles);
 
 const ops = section({
   listen: setting(

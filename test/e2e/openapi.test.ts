@@ -290,8 +290,11 @@ async function openBreakableHouse() {
     callCredentialsRoute(calls),
   ]);
   const authenticator = new Authenticator(house, { windowMs: 300_000, explainMismatch: true });
-  const listener = new ApiListener(new Pipeline({ ...house, routes, authenticator }));
-  const api = new ApiClient(await listener.listen('127.0.0.1', 0), all, () => clock.wallMs());
+  const listener = new ApiListener(
+    { host: '127.0.0.1', port: 0, tls: null },
+    new Pipeline({ ...house, routes, authenticator }),
+  );
+  const api = new ApiClient(await listener.listen(), all, () => clock.wallMs());
   const close = (): void => {
     api.close();
     listener.close();
