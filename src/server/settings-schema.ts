@@ -7,13 +7,16 @@
 import { z } from 'zod';
 import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../domain/limits.ts';
 import { clusterSection } from './cluster-section.ts';
+import { limitsSection } from './limits-section.ts';
 import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';
 import {
+  burst,
   listenAddress,
   numberBetween,
   onOff,
   oneOf,
   optionalText,
+  rate,
   text,
   textList,
   wholeNumber,
@@ -22,9 +25,6 @@ import { section, setting } from './settings-section.ts';
 import { mediaSection } from './media-section.ts';
 import { signalSection } from './signal-section.ts';
 import { sleepSection } from './sleep-section.ts';
-
-const rate = numberBetween(0.001, 1_000_000);
-const optionalBurst = wholeNumber(1, 1_000_000).nullable();
 
 const api = section({
   listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
@@ -93,13 +93,13 @@ const auth = section({
 const wakeup = section({
   device_per_second: setting(rate, 1, 'Wakeups per second of one device.'),
   device_burst: setting(
-    optionalBurst,
+    burst.nullable(),
     null,
     'Wakeups of one device at once after a quiet time; nothing: 3 seconds of its rate.',
   ),
   application_per_second: setting(rate, 200, 'Wakeups per second of one application.'),
   application_burst: setting(
-    optionalBurst,
+    burst.nullable(),
     null,
     'Wakeups of one application at once after a quiet time; nothing: 2 seconds of its rate.',
   ),
@@ -171,6 +171,7 @@ export const settingsSchema = z
     registry,
     auth,
     wakeup,
+    limits: limitsSection,
     events,
     webhooks,
     cluster: clusterSection,
