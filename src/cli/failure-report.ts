@@ -31,10 +31,7 @@ function describe(error: unknown): FailureReport {
   if (error instanceof ReveilleUnreachableError)
     return {
       exitCode: 1,
-      lines: [
-        error.message,
-        '  start the server, or name another with --url http://host:port or https://name:port',
-      ],
+      lines: [error.message, '  start the server, or name another with --url http://host:port'],
     };
   if (error instanceof ReveilleProtocolError) return { exitCode: 1, lines: [error.message] };
   if (error instanceof StoreOpenError || isSystemError(error)) return { exitCode: 1, lines: [error.message] };
