@@ -14,6 +14,8 @@ import type {
   WebSocketBehavior,
 } from 'uWebSockets.js';
 
+import type { TlsFiles } from './tls-files.ts';
+
 export type {
   HttpRequest,
   HttpResponse,
@@ -43,8 +45,11 @@ const uws = await load();
 // No header that names the library in answers. Its types leave this switch out.
 (uws as unknown as { _cfg?(name: string): void })._cfg?.('silent');
 
-export const createApp = uws.App;
-export const createTlsApp = uws.SSLApp;
+/** Throws when the certificate's files are not in order. */
+export function createApp(tls: TlsFiles | null = null): TemplatedApp {
+  return tls === null ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+}
+
 export const closeListenSocket = uws.us_listen_socket_close;
 const localPort = uws.us_socket_local_port;
 
@@ -67,13 +72,8 @@ export function listenExclusively(app: TemplatedApp, host: string, port: number)
   return new Promise((resolve) => resolve(listenAtOnce(app, host, port)));
 }
 
-/** The same beside other processes of this server, which listen there in the same way. */
-export function listenShared(app: TemplatedApp, host: string, port: number): Promise<ListenSocket> {
-  return new Promise((resolve) => resolve(listenAtOnce(app, host, port, true)));
-}
-
 /**
- * The same as either before it returns, for who closed another listen socket on the port in this turn. Throws when the address
+ * The same before it returns, for who closed another listen socket on the port in this turn. Throws when the address
  * cannot be had. A port that is to be listened on again must not have been got by asking for port 0: the library
  * marks only a port it was given as one that may be taken while connections to it live on. `isShared`: with whoever
  * else asks for the port in this way; that nobody does by mistake has been seen to before.

@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import type { RawAnswer } from '../client/reveille-client.ts';
 import type { HeaderSet } from '../tgv1/signed-headers.ts';
-import { openApi, parseOriginOption } from './api-access.ts';
+import { findApi, openApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
 import {
@@ -12,7 +12,6 @@ import {
   readRequestBody,
   type RequestTarget,
 } from './request-target.ts';
-import { listenerAddress } from './running-server.ts';
 
 interface CallOptions extends CredentialOptions {
   readonly body?: string;
@@ -61,8 +60,7 @@ async function call(
   const body = readRequestBody(method, options.body);
   const need = { permission: permissionFor(target.path), deviceId: null };
   const credential = await findCredential(context, options, need);
-  const origin = options.url ?? `http://${listenerAddress(context, 'api')}`;
-  const api = openApi(origin, credential, context.clock);
+  const api = openApi(findApi(context, options.url), credential, context.clock);
   const headers: Record<string, string> = requestId === undefined ? {} : { 'X-Request-ID': requestId };
   const answer = await api
     .request({ method, ...target, body, headerSet, headers })

@@ -1,13 +1,17 @@
 /** A signed request as a curl line for a POSIX shell: sent as signed, with nothing tidied up on the way. */
+import { createHash, type X509Certificate } from 'node:crypto';
 
-/** `body`: the text, or `@FILE`, as the option had it; null for none. */
+/** `body`: the text, or `@FILE`, as the option had it; null for none. `certificate`: the one to be met there, whatever its name. */
 export function curlLine(
   method: string,
   url: string,
   headers: Readonly<Record<string, string>>,
   body: string | null,
+  certificate: X509Certificate | null = null,
 ): string {
   const parts = [`curl -sS --globoff --path-as-is -X ${method} ${quote(url)}`];
+  // Insecure of its name and signer only: curl wants the pinned key all the same.
+  if (certificate !== null) parts.push(`--insecure --pinnedpubkey ${quote(keyPin(certificate))}`);
   // Curl counts the body itself, and by that name only.
   for (const [name, value] of Object.entries(headers))
     if (name !== 'Content-Length') parts.push(`-H ${quote(`${name}: ${value}`)}`);
@@ -18,6 +22,11 @@ export function curlLine(
 /** What starts with @ names a file to both of us. */
 function bodyPart(body: string): string {
   return `--data-binary ${quote(body)}`;
+}
+
+function keyPin({ publicKey }: X509Certificate): string {
+  const key = publicKey.export({ type: 'spki', format: 'der' });
+  return `sha256//${createHash('sha256').update(key).digest('base64')}`;
 }
 
 function quote(text: string): string {

@@ -14,7 +14,7 @@ import { readRuntimeFile, type Runtime } from '../server/runtime-file.ts';
 import { loadSettings } from '../server/settings.ts';
 import type { RegistryStore } from '../store/registry-store.ts';
 import type { SigningCredential } from '../tgv1/sign-request.ts';
-import { openApi } from './api-access.ts';
+import { apiBeside, openApi } from './api-access.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { inviteGuests, type DemoGuests } from './demo-guests.ts';
@@ -141,7 +141,7 @@ async function setStage(
   timeline.tell('server', `API on ${api}, sleep server on ${sleep}`);
   timeline.tell('server', `signal listener on ${signal}, media listener on ${media}`);
   const guests = await inviteGuests(ops, { productId, appId: credential.appId }, timeline);
-  const client = openApi(`http://${reachableAddress(api)}`, credential, clock);
+  const client = openApi(apiBeside(reachableAddress(api), running.apiCertFile ?? null), credential, clock);
   return {
     ...guests,
     clock,

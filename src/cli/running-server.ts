@@ -17,6 +17,13 @@ export function findRunningServer(dataDirectory: string): Runtime | null {
   );
 }
 
+/** Where the API is reached from here, `host:port`, and the path of its certificate; null: it has none. */
+export function apiListener(context: CommandContext): { address: string; certFile: string | null } {
+  const running = readRuntimeFile(context.dataDirectory);
+  const certFile = running === null ? context.settings.api.tls_cert_file : (running.apiCertFile ?? null);
+  return { address: listenerAddress(context, 'api'), certFile };
+}
+
 /** `host:port` of a listener: of the running server, else as the settings have it. */
 export function listenerAddress(context: CommandContext, name: 'api' | 'sleep'): string {
   const running = readRuntimeFile(context.dataDirectory)?.listeners[name];

@@ -12,6 +12,7 @@ import { forkProcess } from '../server/process-forks.ts';
 import { settlePorts } from '../server/process-ports.ts';
 import { makeSocketDirectory, removeSocketDirectory } from '../server/process-sockets.ts';
 import { removeRuntimeFile, writeRuntimeFile } from '../server/runtime-file.ts';
+import type { Settings } from '../server/settings-schema.ts';
 import { Supervisor } from '../server/supervisor.ts';
 import { SupervisorSleepPort } from '../server/supervisor-sleep-port.ts';
 import { prepareDataDirectory } from '../store/data-directory.ts';
@@ -36,7 +37,7 @@ export async function serveProcesses(context: CommandContext, workers: number): 
   const starting = supervisor.start();
   const asked = await Promise.race([stopping, starting.then(() => null)]).catch(refuseStart);
   starting.catch(() => undefined);
-  if (asked === null) announceReady(supervisor, logging, { directory, workers });
+  if (asked === null) announceReady(supervisor, logging, { directory, workers, settings: context.settings });
   const signal = await stopping;
   logging.log.info({ signal }, 'stopping');
   await supervisor.stop();
@@ -76,7 +77,7 @@ async function composeSupervisor(
 function announceReady(
   supervisor: Supervisor,
   { log, announce }: Logging,
-  { directory, workers }: { readonly directory: string; readonly workers: number },
+  { directory, workers, settings }: { directory: string; workers: number; settings: Settings },
 ): void {
   const { listeners } = supervisor;
   const ofOne = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
@@ -84,7 +85,7 @@ function announceReady(
     { workers, sockets_max: ofOne * workers, of_each: ofOne },
     'the open files limit is that of each process',
   );
-  writeRuntimeFile(directory, listeners);
+  writeRuntimeFile(directory, listeners, settings);
   announce({ listeners }, 'ready');
   process.on('SIGHUP', () => supervisor.reload());
   process.on('SIGUSR2', () => void supervisor.restartWorkers());

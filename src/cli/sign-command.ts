@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { explainSigning, type SigningSteps } from '../tgv1/sign-request.ts';
 import type { HeaderSet } from '../tgv1/signed-headers.ts';
 import { parseSigningDate } from '../tgv1/signing-date.ts';
-import { parseOriginOption } from './api-access.ts';
+import { findApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
 import { curlLine } from './curl-line.ts';
@@ -15,7 +15,6 @@ import {
   readRequestBody,
   type RequestTarget,
 } from './request-target.ts';
-import { listenerAddress } from './running-server.ts';
 
 interface SignOptions extends CredentialOptions {
   readonly body?: string;
@@ -70,8 +69,8 @@ async function sign(
   const text = (): string => {
     if (options.explain === true) return explanation(steps);
     if (options.curl !== true) return headerLines(steps.headers);
-    const origin = options.url ?? `http://${listenerAddress(context, 'api')}`;
-    return curlLine(method, origin + formatTarget(target), steps.headers, options.body ?? null);
+    const { origin, certificate } = findApi(context, options.url);
+    return curlLine(method, origin + formatTarget(target), steps.headers, options.body ?? null, certificate);
   };
   context.output.answer(signingJson(method, target, steps, options), text());
 }

@@ -1,7 +1,7 @@
 /** Whole devices, controllers and modules: they come online, sleep, are woken and come online again. */
 import type { Clock } from '../base/clock.ts';
 import type { ReveilleClient } from '../client/reveille-client.ts';
-import { openApi } from './api-access.ts';
+import { findApi, openApi } from './api-access.ts';
 import type { CommandContext } from './command-context.ts';
 import { findCredential } from './credential-source.ts';
 import { openDoors, type DeviceDoorsOptions } from './device-doors.ts';
@@ -9,7 +9,6 @@ import { DeviceFleet } from './device-fleet.ts';
 import { DeviceReport } from './device-report.ts';
 import { LiveTable } from './live-table.ts';
 import { RandomWaker } from './random-waker.ts';
-import { listenerAddress } from './running-server.ts';
 import type { SimulatedDevice } from './simulated-devices.ts';
 import type { SimulateOptions, Simulation } from './simulation.ts';
 import { wakeAndWait } from './wakeup-outcome.ts';
@@ -71,8 +70,7 @@ async function openApiOf(
 ): Promise<ReveilleClient> {
   const need = { permission: 'wakeup:write', deviceId: devices[0]?.deviceId ?? null } as const;
   const credential = await findCredential(context, options, need);
-  const origin = options.url ?? `http://${listenerAddress(context, 'api')}`;
-  return openApi(origin, credential, context.clock);
+  return openApi(findApi(context, options.url), credential, context.clock);
 }
 
 function newWaker(api: ReveilleClient, clock: Clock, fleet: DeviceFleet, report: DeviceReport): RandomWaker {

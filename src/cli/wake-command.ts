@@ -3,10 +3,9 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { ApiResult, ReveilleClient, WakeupData } from '../client/reveille-client.ts';
 import type { WakeupCode } from '../domain/codes.ts';
 import { parseRequestId } from '../domain/ids.ts';
-import { envelopeOf, openApi, parseOriginOption } from './api-access.ts';
+import { envelopeOf, findApi, openApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
-import { listenerAddress } from './running-server.ts';
 import { describeWakeup } from './wakeup-hints.ts';
 import { awaitOutcome, describeOutcome } from './wakeup-outcome.ts';
 
@@ -49,8 +48,7 @@ type Wakeup = ApiResult<WakeupData, WakeupCode>;
 async function wake(context: CommandContext, deviceId: string, options: WakeOptions): Promise<void> {
   const { customData, requestId } = options;
   const credential = await findCredential(context, options, { permission: 'wakeup:write', deviceId });
-  const origin = options.url ?? `http://${listenerAddress(context, 'api')}`;
-  const api = openApi(origin, credential, context.clock);
+  const api = openApi(findApi(context, options.url), credential, context.clock);
   try {
     const wakeup = await api.wake(deviceId, { customData, requestId });
     context.output.answer(envelopeOf(wakeup), describeAnswer(deviceId, wakeup));

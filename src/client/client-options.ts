@@ -1,4 +1,5 @@
 /** What a client is told when it is made, and with each call. */
+import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import type { SigningCredential } from '../tgv1/sign-request.ts';
 import type { RetrySettings } from './retry-policy.ts';
@@ -8,6 +9,8 @@ export interface ReveilleClientOptions {
   /** Scheme, host and port of the API, like `https://reveille.example`. */
   readonly origin: string;
   readonly credential: SigningCredential;
+  /** Of Node's TLS connections, for an origin with `https:`: `ca` for an API whose certificate no public authority signed. */
+  readonly tls?: ConnectionOptions | undefined;
   /** How long one attempt may take, beside what it asks the server to wait. Default 10 000. */
   readonly timeoutMs?: number | undefined;
   /** Connections at once, and as many again for calls that wait. Default 50. */

@@ -10,6 +10,7 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { eventsPageCharactersMax } from '../domain/limits.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
@@ -32,13 +33,14 @@ export class HttpTransport implements Transport {
   #underWay = 0;
 
   /** `origin`: scheme, host and port. `socketsMax`: for brief requests, and as many again for long polls. */
-  constructor(origin: string, socketsMax: number, clock: Clock) {
+  constructor(origin: string, socketsMax: number, clock: Clock, tls: ConnectionOptions = {}) {
     this.#origin = origin;
     this.#clock = clock;
     this.#isSecure = origin.startsWith('https:');
-    const Agent = this.#isSecure ? HttpsAgent : HttpAgent;
     const options = { keepAlive: true, timeout: idleConnectionMs, maxSockets: socketsMax };
-    this.#agents = { brief: new Agent(options), longPoll: new Agent(options) };
+    const newAgent = (): HttpAgent =>
+      this.#isSecure ? new HttpsAgent({ ...tls, ...options }) : new HttpAgent(options);
+    this.#agents = { brief: newAgent(), longPoll: newAgent() };
   }
 
   async send(request: WireRequest): Promise<WireReply> {

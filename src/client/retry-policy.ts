@@ -38,13 +38,15 @@ interface RetryRule {
   readonly repeatsUnanswered: boolean;
   /** Answers after which the same may succeed. */
   readonly codes: readonly FailureCode[];
+  /** The same, where the server says when to come again. */
+  readonly codesWithTime?: readonly FailureCode[];
 }
 
 const rules: Record<RequestKind, RetryRule> = {
   query: { repeatsUnanswered: true, codes: [42901, 50301] },
   wakeup: { repeatsUnanswered: true, codes: [42901, 50301, 50402] },
-  // 42901 says that the device has as many calls as it may: asking again does not end one.
-  'call-credentials': { repeatsUnanswered: true, codes: [50301] },
+  // 42901 without a time says that the device has as many calls as it may: asking again does not end one.
+  'call-credentials': { repeatsUnanswered: true, codes: [50301], codesWithTime: [42901] },
   message: { repeatsUnanswered: false, codes: [] },
 };
 
@@ -77,8 +79,14 @@ export function backoffMs(failures: number, minMs: number, maxMs: number, random
   return wholeMs * (1 - random / 2);
 }
 
-function mayRepeat({ repeatsUnanswered, codes }: RetryRule, attempt: Attempt): boolean {
-  if (attempt.kind === 'answered') return !attempt.result.ok && codes.includes(attempt.result.code);
+function mayRepeat({ repeatsUnanswered, codes, codesWithTime = [] }: RetryRule, attempt: Attempt): boolean {
+  if (attempt.kind === 'answered') {
+    const { result } = attempt;
+    if (result.ok) return false;
+    return (
+      codes.includes(result.code) || (result.retryAfterS !== null && codesWithTime.includes(result.code))
+    );
+  }
   return repeatsUnanswered || ('mayHaveArrived' in attempt.error && !attempt.error.mayHaveArrived);
 }
 

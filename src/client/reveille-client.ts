@@ -81,7 +81,7 @@ export class ReveilleClient {
     const origin = parseOrigin(options.origin);
     if (origin === null)
       throw new TypeError('an origin is scheme, host and port, like https://reveille.example');
-    const transport = options.transport ?? new HttpTransport(origin, socketsMax, clock);
+    const transport = options.transport ?? new HttpTransport(origin, socketsMax, clock, options.tls);
     this.#clock = clock;
     this.#random = random;
     this.#timeoutMs = timeoutMs;

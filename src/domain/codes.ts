@@ -41,12 +41,12 @@ export type AccessCode = 40403 | 40302 | 40304;
 
 /** What each operation may answer beside success, in the order of the source's tables. */
 export const endpointCodes = {
-  connectivity: [40003, 40301, 40302, 40304, 40403, 50000, 50301, 50401],
+  connectivity: [40003, 40301, 40302, 40304, 40403, 42901, 50000, 50301, 50401],
   wakeup: [40003, 40301, 40302, 40304, 40403, 40412, 40902, 42901, 50000, 50204, 50301, 50402],
   'wakeup-outcome': [40003, 40301, 40413, 42901, 50000, 50301],
   message: [40003, 40301, 40302, 40304, 40403, 40412, 42901, 50000, 50301, 50402],
   events: [40003, 40301, 42901, 50000, 50301],
-  'call-status': [40003, 40301, 40302, 40304, 40403, 50000],
+  'call-status': [40003, 40301, 40302, 40304, 40403, 42901, 50000],
   'call-credentials': [40003, 40301, 40302, 40304, 40403, 40903, 42901, 50000, 50301],
 } as const satisfies Record<string, readonly FailureCode[]>;
 
@@ -67,4 +67,9 @@ export interface Refusal<C extends FailureCode = FailureCode> {
 
 export function refusal<C extends FailureCode>(code: C, message: string = codeTexts[code]): Refusal<C> {
   return { code, message };
+}
+
+/** `waitMs`: after which the caller may come again. */
+export function overload(waitMs: number): Refusal<42901> {
+  return { ...refusal(42901), retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)) };
 }

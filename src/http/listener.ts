@@ -1,43 +1,36 @@
-/** The API's front end: a uWebSockets.js app whose every request goes through the pipeline. */
+/** The API's front end: uWebSockets.js, every request of which goes through the pipeline. */
 import type { HttpConnections } from '../base/http-connections.ts';
-import {
-  closeListenSocket,
-  createApp,
-  listenExclusively,
-  listenShared,
-  type ListenSocket,
-} from '../base/uws.ts';
+import { ListeningApps, type ListeningSettings } from '../base/listening-apps.ts';
 import type { Pipeline } from './pipeline.ts';
 
 export class ApiListener {
-  readonly #app;
-  #listening: ListenSocket | null = null;
+  readonly #apps: ListeningApps;
 
-  constructor(pipeline: Pipeline, connections: HttpConnections) {
-    this.#app = connections
-      .watch(createApp())
-      .any('/*', (response, request) => pipeline.handle(response, request));
+  /** Throws when TLS is asked for and its files are not in order. */
+  constructor(settings: ListeningSettings, pipeline: Pipeline, connections: HttpConnections) {
+    this.#apps = new ListeningApps(settings, (app) => {
+      connections.watch(app).any('/*', (response, request) => pipeline.handle(response, request));
+    });
   }
 
-  /**
-   * Resolves to the real port. Rejects when the address cannot be had, or is another server's. `isShared`: other processes of this
-   * server listen there, too.
-   */
-  async listen(host: string, port: number, isShared = false): Promise<number> {
-    const listen = isShared ? listenShared : listenExclusively;
-    this.#listening = await listen(this.#app, host, port);
-    return this.#listening.port;
+  /** Resolves to the real port. Rejects when the address cannot be had, or is another server's. */
+  async listen(): Promise<number> {
+    await this.#apps.listen();
+    return this.#apps.port;
+  }
+
+  /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
+  reloadTls(): void {
+    this.#apps.reloadTls();
   }
 
   /** Takes no more connections; those there go on. */
   stopListening(): void {
-    if (this.#listening !== null) closeListenSocket(this.#listening.socket);
-    this.#listening = null;
+    this.#apps.stopListening();
   }
 
   /** Ends every connection, answered or not. */
   close(): void {
-    this.#app.close();
-    this.#listening = null;
+    this.#apps.close();
   }
 }

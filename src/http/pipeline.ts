@@ -1,13 +1,13 @@
 /**
  * What happens to every request, in the order that is contract: path, method, body size, signature, Content-Type,
- * permission, then the endpoint's own. Stays in one turn when nothing has to be waited for.
+ * permission, how often the application may ask, then the endpoint's own. Stays in one turn when nothing has to be waited for.
  * Source: decisions.md, HTTP and Order of checks.
  */
 import type { Clock } from '../base/clock.ts';
 import type { HttpConnections } from '../base/http-connections.ts';
 import { TurnBudget } from '../base/turn-budget.ts';
 import type { HttpRequest, HttpResponse } from '../base/uws.ts';
-import { refusal, type Code, type TransportCode } from '../domain/codes.ts';
+import { overload, refusal, type Code, type TransportCode } from '../domain/codes.ts';
 import { generateRequestId, parseRequestId } from '../domain/ids.ts';
 import { answersPerTurnMax } from '../domain/limits.ts';
 import { holdsPermission } from '../domain/registry.ts';
@@ -119,6 +119,8 @@ export class Pipeline {
       return this.#refuseTransport(passage, route, 41500);
     if (!holdsPermission(authentication.credential, route.permission))
       return this.#reply(passage, route, refuse(refusal(40301)));
+    const waitMs = route.limit?.take(authentication.credential.appId) ?? 0;
+    if (waitMs > 0) return this.#refuseOverload(passage, route, waitMs);
     const { exchange, incoming, requestId } = passage;
     this.#call(passage, route, new AdmittedCall(authentication, incoming.query, body, requestId, exchange));
   }
@@ -145,6 +147,13 @@ export class Pipeline {
   #reply(passage: Passage, route: Route, reply: Reply): void {
     const status = statusOf(route, reply.code);
     const retryAfterS = route.statusFromCode ? reply.retryAfterS : undefined;
+    this.#send(passage, route.name, route.envelope, status, reply, { retryAfterS });
+  }
+
+  /** An application that asks too often is told when to come again, whatever the HTTP status. */
+  #refuseOverload(passage: Passage, route: Route, waitMs: number): void {
+    const { retryAfterS, ...reply } = refuse(overload(waitMs));
+    const status = statusOf(route, reply.code);
     this.#send(passage, route.name, route.envelope, status, reply, { retryAfterS });
   }
 

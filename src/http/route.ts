@@ -2,6 +2,7 @@
 import type { Code } from '../domain/codes.ts';
 import type { RequestId } from '../domain/ids.ts';
 import type { Credential, Permission } from '../domain/registry.ts';
+import type { ApplicationLimit } from '../operations/application-limit.ts';
 import type { EnvelopeShape } from '../rest/envelope.ts';
 
 /** A call that is authentic and permitted; its parameters are not yet read. */
@@ -48,6 +49,8 @@ export interface Route {
   readonly statusFromCode: boolean;
   /** What is answered while no signature can be verified, where the endpoint has no 50301. */
   readonly unverifiedCode?: 50000;
+  /** How often an application may ask this; null or left out: as often as it likes. */
+  readonly limit?: ApplicationLimit | null;
   /** True: X-Request-ID is the caller's to choose. */
   readonly takesRequestId: boolean;
   handle(call: Call): Reply | Promise<Reply>;

@@ -7,6 +7,7 @@ import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
+import { readCertificate } from '../base/tls-files.ts';
 import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../domain/limits.ts';
 import type { CarriageRefusal } from '../domain/picture.ts';
 import type { CallDesk } from '../ports/call-desk.ts';
@@ -17,7 +18,6 @@ import type { LegHall, LegRelay } from './leg-hall.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
 import { NewConnections } from '../base/new-connections.ts';
 import type { MediaLegsSettings } from './settings.ts';
-import { readCertificate } from './tls-files.ts';
 
 /** A leg is asked at one beat, and has to have answered at the next. */
 const beatMs = legSilenceMsMax / 2;

@@ -9,9 +9,9 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Certificate } from '../base/tls-files.ts';
 import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../domain/limits.ts';
 import { answerOf, methodNotAllowed, noRequest, requestTooLarge, type HttpRefusal } from './refusal.ts';
-import type { Certificate } from './tls-files.ts';
 import { Visit } from './visit.ts';
 
 export type MediaServer = Server | TlsServer;

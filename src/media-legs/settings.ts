@@ -1,4 +1,5 @@
 /** What a deployment may set of the media listener. Its file of settings is read elsewhere. */
+import type { TlsFiles } from '../base/tls-files.ts';
 
 export interface MediaLegsSettings {
   readonly host: string;
@@ -11,7 +12,7 @@ export interface MediaLegsSettings {
   /** Those of one address; 0: off, as it must be behind a proxy. */
   readonly handshakesPerAddressMax: number;
   /** Paths of PEM files; null: plain WebSockets and HTTP. */
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly tls: TlsFiles | null;
 }
 
 /** Source: running.md; what it leaves open is chosen here. */

@@ -8,7 +8,7 @@ import { succeed } from '../base/outcome.ts';
 import type { DeviceActor } from '../actor/device-actor.ts';
 import type { DeviceDirectory } from '../actor/device-directory.ts';
 import type { WakeupWatch } from '../actor/wakeup-watch.ts';
-import { refusal, type Refusal, type WakeupCode } from '../domain/codes.ts';
+import { overload, refusal, type Refusal, type WakeupCode } from '../domain/codes.ts';
 import type { WakeupReceipt, WakeupRequest } from '../domain/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
@@ -18,7 +18,7 @@ import type { ClusterHouse, DeviceLocation } from './locate-device.ts';
 import { wakeableConnection } from './wakeable-connection.ts';
 import type { WakeupLimits } from './wakeup-limits.ts';
 import type { WakeupAnswer, WakeupMemory } from './wakeup-memory.ts';
-import { refuseWakeup, wakeupOverload, wakeupUnavailable } from './wakeup-refusals.ts';
+import { refuseWakeup, wakeupUnavailable } from './wakeup-refusals.ts';
 import { writeEverywhere, type SeatWrite } from './write-everywhere.ts';
 
 export interface WakeupHouse {
@@ -63,13 +63,13 @@ function begin(
   const actor = house.directory.find(request.deviceId);
   if (actor === null) return refuseKnown(house, request, refusal(40412));
   const connection = wakeableConnection(actor, request.customData);
-  if (connection === 42901) return refuseKnown(house, request, wakeupOverload(mailboxFullRetryMs));
+  if (connection === 42901) return refuseKnown(house, request, overload(mailboxFullRetryMs));
   const isHeardElsewhere = connection === 40902 && elsewhere.others.length > 0;
   if (typeof connection === 'number' && !isHeardElsewhere)
     return refuseKnown(house, request, refusal(connection));
   const isFull = house.memory.isFull || house.watch.isFull;
   const waitMs = isFull ? memoryFullRetryMs : house.limits.take(request.appId, actor);
-  if (waitMs > 0) return refuseKnown(house, request, wakeupOverload(waitMs));
+  if (waitMs > 0) return refuseKnown(house, request, overload(waitMs));
   const answer = write(house, request, actor, typeof connection === 'number' ? null : connection, elsewhere);
   house.memory.begin(request, answer);
   return answer;
@@ -121,7 +121,7 @@ function writeAll(
 const refusals: Record<Exclude<SeatWrite, 'written'>, Refusal<WakeupCode>> = {
   refused: refusal(50204),
   unknown: refusal(50402),
-  busy: wakeupOverload(1000),
+  busy: overload(1000),
   deaf: refusal(40902),
   absent: refusal(40412),
 };

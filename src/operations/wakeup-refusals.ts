@@ -4,11 +4,6 @@ import { refusal, type Refusal, type WakeupCode } from '../domain/codes.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { WakeupAnswer } from './wakeup-memory.ts';
 
-/** `waitMs`: after which the caller may come again. */
-export function wakeupOverload(waitMs: number): Refusal<WakeupCode> {
-  return { ...refusal(42901), retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)) };
-}
-
 export function wakeupUnavailable(message: string): Refusal<WakeupCode> {
   return { ...refusal(50301, message), retryAfterS: 1 };
 }

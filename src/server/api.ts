@@ -1,4 +1,5 @@
 /** The REST door and what stands behind it: verification, endpoints, one pipeline. */
+import type { Rate } from '../base/token-bucket.ts';
 import { readersMax, readersPerApplicationMax } from '../domain/limits.ts';
 import { Authenticator } from '../http/authenticator.ts';
 import { callCredentialsRoute } from '../http/call-credentials-route.ts';
@@ -11,6 +12,7 @@ import type { Route } from '../http/route.ts';
 import { RouteTable } from '../http/route-table.ts';
 import { wakeupOutcomeRoute } from '../http/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../http/wakeup-route.ts';
+import { ApplicationLimit } from '../operations/application-limit.ts';
 import { EventArrivals } from '../operations/event-arrivals.ts';
 import { EventTurns } from '../operations/event-turns.ts';
 import type { CallCredentialsHouse } from '../operations/issue-call-credentials.ts';
@@ -22,7 +24,7 @@ import type { SignatureVerifier } from '../ports/signature-verifier.ts';
 import { HmacPool } from '../workers/hmac-pool.ts';
 import { InlineVerifier } from '../workers/inline-verifier.ts';
 import type { House } from './house.ts';
-import { verifierThreads } from './room-settings.ts';
+import { callRates, verifierThreads, type CallRates } from './room-settings.ts';
 import type { Settings } from './settings-schema.ts';
 
 /** Who issues calls. `homes` where other members do. */
@@ -82,15 +84,37 @@ function composeRoutes(
     arrivals: new EventArrivals({ registry, events, log: house.log }),
   };
   const calling = { ...house, ...calls, records: callRecords };
+  const { queries, issuances, messages: sendings, eventReads } = applicationLimits(settings, house);
   return [
-    connectivityRoute(house),
+    { ...connectivityRoute(house), limit: queries },
+    // Wakeups have limits of their own, behind their other checks.
     wakeupRoute(house),
-    wakeupOutcomeRoute({ ...house, wakeupRecords, readers: outcomeReaders, arrivals }),
-    messageRoute({ ...house, memory: messages }),
-    eventsRoute(reading),
-    callStatusRoute(calling),
-    callCredentialsRoute({ ...calling, requireBridge: settings.calls.require_bridge }),
+    {
+      ...wakeupOutcomeRoute({ ...house, wakeupRecords, readers: outcomeReaders, arrivals }),
+      limit: queries,
+    },
+    { ...messageRoute({ ...house, memory: messages }), limit: sendings },
+    { ...eventsRoute(reading), limit: eventReads },
+    { ...callStatusRoute(calling), limit: queries },
+    {
+      ...callCredentialsRoute({ ...calling, requireBridge: settings.calls.require_bridge }),
+      limit: issuances,
+    },
   ];
+}
+
+type ApplicationLimits = Readonly<Record<keyof CallRates, ApplicationLimit | null>>;
+
+function applicationLimits(settings: Settings, { clock, sharers }: ApiHouse): ApplicationLimits {
+  const rates = callRates(settings);
+  const limit = (rate: Rate | null): ApplicationLimit | null =>
+    rate === null ? null : new ApplicationLimit(clock, rate, sharers);
+  return {
+    queries: limit(rates.queries),
+    issuances: limit(rates.issuances),
+    messages: limit(rates.messages),
+    eventReads: limit(rates.eventReads),
+  };
 }
 
 async function startVerifier(settings: Settings, log: Log): Promise<SignatureVerifier> {

@@ -10,6 +10,7 @@ import { composeApi, type Api, type ApiCalls } from './api.ts';
 import { composeDeviceDoors, type DeviceDoors } from './doors.ts';
 import type { House } from './house.ts';
 import type { ProcessPlace } from './process-company.ts';
+import { apiListenerSettings } from './room-settings.ts';
 import { formatListenAddress } from './settings-values.ts';
 
 export interface FrontParts {
@@ -41,15 +42,15 @@ export class Front {
     const { settings, clock } = this.#house;
     const { calls, place } = this.#parts;
     this.#api = await composeApi(settings, { ...this.#house, calls: calls() });
+    const apiSettings = { ...apiListenerSettings(settings), sharesPort: place !== null };
+    this.#apiListener = new ApiListener(apiSettings, this.#api.pipeline, this.#house.connections.api);
     await this.doors.sleep.listen();
     await this.doors.signal.listen();
     await others;
     this.#stopSaving = this.#saver.start(clock);
-    this.#apiListener = new ApiListener(this.#api.pipeline, this.#house.connections.api);
-    const { host, port } = settings.api.listen;
-    const apiPort = await this.#apiListener.listen(host, port, place !== null);
+    const apiPort = await this.#apiListener.listen();
     return {
-      api: formatListenAddress({ host, port: apiPort }),
+      api: formatListenAddress({ host: settings.api.listen.host, port: apiPort }),
       sleep: formatListenAddress(this.doors.sleep.address),
       signal: formatListenAddress(this.doors.signal.address),
     };
@@ -57,9 +58,9 @@ export class Front {
 
   /** Failures are logged and change nothing. */
   reloadTls(): void {
-    for (const [name, door] of Object.entries(this.doors))
+    for (const [name, door] of Object.entries({ ...this.doors, api: this.#apiListener }))
       try {
-        door.reloadTls();
+        door?.reloadTls();
       } catch (error) {
         this.#house.log.error(
           { err: error, listener: name },

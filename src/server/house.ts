@@ -51,6 +51,8 @@ export interface House {
   readonly limits: WakeupLimits;
   readonly messages: MessageMemory;
   readonly connections: ListenerConnections;
+  /** Members that share what an application may do; at least 1. */
+  readonly sharers: () => number;
   /** Null: alone. */
   readonly cluster: ClusterHouse | null;
   /** True while it is being stopped: nothing new is begun. */
@@ -112,6 +114,7 @@ export function composeHouse(settings: Settings, store: Store, frame: HouseFrame
     joined === null
       ? null
       : { ...joined, peers: new MeasuredPeers(joined.peers, { clock, telemetry: metrics }) };
+  const sharers = (): number => frame.sharers(cluster);
   const sleepRecords = frame.claimed(records.sleep, 'sleep');
   const signalRecords = frame.claimed(records.signal, 'signal');
   const directory: DeviceDirectory = new DeviceDirectory({ sleepRecords, signalRecords, node });
@@ -128,7 +131,8 @@ export function composeHouse(settings: Settings, store: Store, frame: HouseFrame
     metrics,
     telemetry: metrics,
     memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
-    limits: new WakeupLimits(clock, wakeupLimitSettings(settings), () => frame.sharers(cluster)),
+    limits: new WakeupLimits(clock, wakeupLimitSettings(settings), sharers),
+    sharers,
     messages: new MessageMemory(clock),
     connections: new ListenerConnections(settings),
     cluster,

@@ -1,5 +1,5 @@
 /** The settings of the media process and its listener. Source: calls-and-media.md; what it leaves open is chosen here. */
-import { deviceListenerSettings, pairedTlsFiles } from './device-listener-settings.ts';
+import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';
 import { section, setting } from './settings-section.ts';
 import type { z } from 'zod';
 import { sourceSideMax } from '../domain/limits.ts';
@@ -14,8 +14,6 @@ import {
   wholeNumber,
   type ListenAddress,
 } from './settings-values.ts';
-
-const { tls_cert_file, tls_key_file } = deviceListenerSettings;
 
 export const mediaSection = section({
   listen: setting(listenAddress, '127.0.0.1:8083', 'Where device and bridge legs of calls connect.'),
@@ -87,8 +85,7 @@ export const mediaSection = section({
     'Pixels of the long side of a source frame; a larger one is dropped before it is decoded.',
   ),
   frame_height_max: setting(wholeNumber(16, sourceSideMax), 1080, 'The same of its short side.'),
-  tls_cert_file,
-  tls_key_file,
+  ...tlsSettings,
 })
   .superRefine(pairedTlsFiles)
   .superRefine(linkedElsewhere);

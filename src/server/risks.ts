@@ -7,7 +7,12 @@ import { formatListenAddress, isLoopback } from './settings-values.ts';
 const anyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** Said once, at the start. */
-export function reportRisks({ sleep, signal, media, ops, registry, webhooks }: Settings, log: Log): void {
+export function reportRisks(
+  { api, sleep, signal, media, ops, registry, webhooks }: Settings,
+  log: Log,
+): void {
+  if (!isLoopback(api.listen) && api.tls_cert_file === null)
+    log.warn({ listener: 'api' }, 'signed calls come from beyond this machine without TLS');
   if (!isLoopback(signal.listen) && signal.tls_cert_file === null)
     log.warn({ listener: 'signal' }, 'controllers connect from beyond this machine without TLS');
   if (!isLoopback(media.listen) && media.tls_cert_file === null)

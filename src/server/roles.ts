@@ -24,7 +24,9 @@ export function hasBack(role: ServerRole): boolean {
  */
 export function settingsOfProcess(settings: Settings, { listeners, workers }: ProcessTask): Settings {
   const share = (whole: number): number => Math.ceil(whole / workers);
-  const { api, sleep, signal, media, ops, wakeup, auth } = settings;
+  const { api, sleep, signal, media, ops, wakeup, limits, auth } = settings;
+  const rateShare = (whole: number | null): number | null => (whole === null ? null : whole / workers);
+  const burstShare = (whole: number | null): number | null => (whole === null ? null : share(whole));
   return {
     ...settings,
     api: { ...api, listen: listeners.api, connections_max: share(api.connections_max) },
@@ -47,8 +49,18 @@ export function settingsOfProcess(settings: Settings, { listeners, workers }: Pr
     wakeup: {
       ...wakeup,
       application_per_second: wakeup.application_per_second / workers,
-      application_burst: wakeup.application_burst === null ? null : share(wakeup.application_burst),
+      application_burst: burstShare(wakeup.application_burst),
       in_flight_max: share(wakeup.in_flight_max),
+    },
+    limits: {
+      queries_per_second: rateShare(limits.queries_per_second),
+      queries_burst: burstShare(limits.queries_burst),
+      issuances_per_second: rateShare(limits.issuances_per_second),
+      issuances_burst: burstShare(limits.issuances_burst),
+      messages_per_second: rateShare(limits.messages_per_second),
+      messages_burst: burstShare(limits.messages_burst),
+      event_reads_per_second: rateShare(limits.event_reads_per_second),
+      event_reads_burst: burstShare(limits.event_reads_burst),
     },
     auth: {
       ...auth,

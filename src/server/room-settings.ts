@@ -1,10 +1,17 @@
 /** From the settings as they are written to those that the rooms below take: units, pairs, and what follows from two of them. */
 import { availableParallelism } from 'node:os';
+import type { ListeningSettings } from '../base/listening-apps.ts';
+import type { TlsFiles } from '../base/tls-files.ts';
+import type { Rate } from '../base/token-bucket.ts';
 import type { MediaProcessSettings } from '../link-wire/media-facts.ts';
 import type { WakeupLimitSettings } from '../operations/wakeup-limits.ts';
 import type { SignalGatewaySettings } from '../signal-gateway/settings.ts';
 import type { SleepGatewaySettings } from '../sleep-gateway/settings.ts';
 import type { Settings } from './settings-schema.ts';
+
+export function apiListenerSettings({ api }: Settings): ListeningSettings {
+  return { host: api.listen.host, port: api.listen.port, tls: tlsFiles(api) };
+}
 
 export function sleepGatewaySettings({ sleep }: Settings): SleepGatewaySettings {
   const sharesAddress = sleep.behind_balancer && !sleep.proxy_protocol;
@@ -65,10 +72,7 @@ interface TlsSettings {
 }
 
 /** Both or neither: the schema sees to it. */
-function tlsFiles({
-  tls_cert_file: certFile,
-  tls_key_file: keyFile,
-}: TlsSettings): { readonly certFile: string; readonly keyFile: string } | null {
+function tlsFiles({ tls_cert_file: certFile, tls_key_file: keyFile }: TlsSettings): TlsFiles | null {
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
@@ -80,12 +84,32 @@ export function wakeupLimitSettings({ wakeup }: Settings): WakeupLimitSettings {
   const { device_per_second: device, application_per_second: application } = wakeup;
   return {
     device: { perSecond: device, burst: wakeup.device_burst ?? burstOf(device, deviceBurstSeconds) },
-    application: {
-      perSecond: application,
-      burst: wakeup.application_burst ?? burstOf(application, applicationBurstSeconds),
-    },
+    application: applicationRate(application, wakeup.application_burst),
     inFlightMax: wakeup.in_flight_max,
   };
+}
+
+/** How often one application may call, by what it asks for; null: as often as it likes. */
+export interface CallRates {
+  readonly queries: Rate | null;
+  readonly issuances: Rate | null;
+  readonly messages: Rate | null;
+  readonly eventReads: Rate | null;
+}
+
+export function callRates({ limits }: Settings): CallRates {
+  const rate = (perSecond: number | null, burst: number | null): Rate | null =>
+    perSecond === null ? null : applicationRate(perSecond, burst);
+  return {
+    queries: rate(limits.queries_per_second, limits.queries_burst),
+    issuances: rate(limits.issuances_per_second, limits.issuances_burst),
+    messages: rate(limits.messages_per_second, limits.messages_burst),
+    eventReads: rate(limits.event_reads_per_second, limits.event_reads_burst),
+  };
+}
+
+function applicationRate(perSecond: number, burst: number | null): Rate {
+  return { perSecond, burst: burst ?? burstOf(perSecond, applicationBurstSeconds) };
 }
 
 /** Never below one: a bucket that holds less than a token never gives one. */

@@ -3,19 +3,27 @@
  * when it is ready, removed when it stops; one that was left behind by a crash is told by its process being gone.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { livingPid } from '../store/server-lock.ts';
+import type { Settings } from './settings-schema.ts';
 
 export interface Runtime {
   readonly pid: number;
   /** By name, as `host:port`. */
   readonly listeners: Readonly<Record<string, string>>;
+  /** Of the API: the absolute path of its certificate; null or left out: it has none. */
+  readonly apiCertFile?: string | null;
 }
 
 const fileName = 'runtime.json';
 
-export function writeRuntimeFile(dataDirectory: string, listeners: Runtime['listeners']): void {
-  const runtime: Runtime = { pid: process.pid, listeners };
+export function writeRuntimeFile(
+  dataDirectory: string,
+  listeners: Runtime['listeners'],
+  { api: { tls_cert_file: certFile } }: Pick<Settings, 'api'>,
+): void {
+  const apiCertFile = certFile === null ? null : resolve(certFile);
+  const runtime: Runtime = { pid: process.pid, listeners, apiCertFile };
   writeFileSync(join(dataDirectory, fileName), `${JSON.stringify(runtime)}\n`, { mode: 0o600 });
 }
 

@@ -178,7 +178,7 @@ class Server implements RunningServer {
     media.catch(() => undefined);
     const doors = await this.#front?.listen(media);
     this.#listeners = { ...this.#listeners, ...doors, media: await media };
-    if (this.#membership.role === 'alone') writeRuntimeFile(directory, this.#listeners);
+    if (this.#membership.role === 'alone') writeRuntimeFile(directory, this.#listeners, this.#settings);
     readiness.clear('starting');
   }
 

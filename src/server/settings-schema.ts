@@ -12,12 +12,16 @@ import {
   signingKeysMax,
 } from '../domain/limits.ts';
 import { clusterSection } from './cluster-section.ts';
+import { limitsSection } from './limits-section.ts';
+import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';
 import {
+  burst,
   listenAddress,
   numberBetween,
   onOff,
   oneOf,
   optionalText,
+  rate,
   text,
   textList,
   wholeNumber,
@@ -26,9 +30,6 @@ import { section, setting } from './settings-section.ts';
 import { mediaSection } from './media-section.ts';
 import { signalSection } from './signal-section.ts';
 import { sleepSection } from './sleep-section.ts';
-
-const rate = numberBetween(0.001, 1_000_000);
-const optionalBurst = wholeNumber(1, 1_000_000).nullable();
 
 const api = section({
   listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
@@ -42,7 +43,8 @@ const api = section({
     1000,
     'Once half of the connections are taken: those of one address (IPv6: one /64) that came in the last 12 s and have shown no valid signature; 0, as it must be behind a proxy: no such bound.',
   ),
-});
+  ...tlsSettings,
+}).superRefine(pairedTlsFiles);
 
 const ops = section({
   listen: setting(
@@ -121,13 +123,13 @@ const auth = section({
 const wakeup = section({
   device_per_second: setting(rate, 1, 'Wakeups per second of one device.'),
   device_burst: setting(
-    optionalBurst,
+    burst.nullable(),
     null,
     'Wakeups of one device at once after a quiet time; nothing: 3 seconds of its rate.',
   ),
   application_per_second: setting(rate, 200, 'Wakeups per second of one application.'),
   application_burst: setting(
-    optionalBurst,
+    burst.nullable(),
     null,
     'Wakeups of one application at once after a quiet time; nothing: 2 seconds of its rate.',
   ),
@@ -199,6 +201,7 @@ export const settingsSchema = z
     registry,
     auth,
     wakeup,
+    limits: limitsSection,
     events,
     webhooks,
     cluster: clusterSection,

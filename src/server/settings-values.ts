@@ -60,6 +60,10 @@ export function numberBetween(min: number, max: number) {
   return z.number(expected).min(min, expected).max(max, expected);
 }
 
+/** Of a token bucket: how fast it fills, and what it holds. */
+export const rate = numberBetween(0.001, 1_000_000);
+export const burst = wholeNumber(1, 1_000_000);
+
 export const onOff = z.boolean('true or false');
 
 export function oneOf<const Choice extends string>(...choices: Choice[]) {

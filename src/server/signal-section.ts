@@ -1,5 +1,5 @@
 /** The settings of the signal listener. Source: signal-wire.md; what it leaves open is chosen here. */
-import { deviceListenerSettings, pairedTlsFiles } from './device-listener-settings.ts';
+import { deviceListenerSettings, pairedTlsFiles } from './listener-settings.ts';
 import { section, setting } from './settings-section.ts';
 import { listenAddress, wholeNumber } from './settings-values.ts';
 

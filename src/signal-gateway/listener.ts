@@ -7,6 +7,7 @@ import type { Cancel, Clock } from '../base/clock.ts';
 import { DeadlineWheel } from '../base/deadline-wheel.ts';
 import { drain } from '../base/drain.ts';
 import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
+import { ListeningApps } from '../base/listening-apps.ts';
 import type { HttpResponse } from '../base/uws.ts';
 import { descriptorsReserved, handshakeSocketsReserved } from '../domain/limits.ts';
 import type { Log } from '../ports/log.ts';
@@ -15,10 +16,10 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import { Doorway } from './doorway.ts';
 import type { Arrival, Attendee, Gatehouse } from './gatehouse.ts';
 import { Handshake } from './handshake.ts';
-import { ListeningApps } from './listening-apps.ts';
 import type { SignalGatewaySettings } from './settings.ts';
 import { sleepAdvice } from './sleep-advice.ts';
 import { SocketCensus } from './socket-census.ts';
+import { furnishWebSocketApp, type WebSocketAppHouse } from './web-socket-app.ts';
 
 /** Half a second: a deadline is noticed within two ticks. */
 const tickMs = 500;
@@ -60,7 +61,7 @@ export class SignalListener {
       sleepAdvice: () => sleepAdvice(house.sleepServers()),
       reportFailure: (error) => this.#reportFailure(error),
     };
-    this.#apps = new ListeningApps(settings, {
+    const appHouse: WebSocketAppHouse = {
       doorway: new Doorway({
         addressOf: (response) => this.#addressOf(response),
         admitsHandshake: (address) => this.#admitsHandshake(address),
@@ -69,7 +70,8 @@ export class SignalListener {
       connected: (response) => this.#mayStay(response),
       disconnected: () => this.#gatehouse.census.disconnected(),
       opened: (socket, tag) => new Handshake(socket, tag, this.#gatehouse).start(),
-    });
+    };
+    this.#apps = new ListeningApps(settings, (app) => furnishWebSocketApp(app, appHouse));
   }
 
   /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */

@@ -1,11 +1,7 @@
-/** What a deployment may set of the signal listener. Its file of settings is read elsewhere; `tls` are paths. */
+/** What a deployment may set of the signal listener. Its file of settings is read elsewhere. */
+import type { ListeningSettings } from '../base/listening-apps.ts';
 
-export interface SignalGatewaySettings {
-  readonly host: string;
-  /** 0: a free one. */
-  readonly port: number;
-  /** Other processes of this server listen there, too. */
-  readonly sharesPort?: boolean;
+export interface SignalGatewaySettings extends ListeningSettings {
   /** Sessions at once; the process's limit of open files may lower it. */
   readonly maxSessions: number;
   /** Connections not yet logged in. As many again may not have asked for the upgrade yet. */
@@ -14,8 +10,6 @@ export interface SignalGatewaySettings {
   readonly handshakesPerAddressMax: number;
   /** From the challenge to the login. */
   readonly loginDeadlineMs: number;
-  /** Paths of PEM files; null: plain WebSockets. */
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
 }
 
 /** Source: signal-wire.md and running.md; what they leave open is chosen here. */

@@ -1,13 +1,11 @@
 /**
- * The library's app with our handlers in it: one for plain WebSockets, one for every certificate there has been.
+ * Our handlers in an app of the library.
  * Everything that the library would do by itself beside frames is off: timeouts, pings, compression.
  */
-import { createApp, createTlsApp, type HttpResponse, type TemplatedApp } from '../base/uws.ts';
-import type { WebSocket, WebSocketBehavior } from '../base/uws.ts';
+import type { HttpResponse, TemplatedApp, WebSocket, WebSocketBehavior } from '../base/uws.ts';
 import { signalBackpressureBytesMax, signalFrameBytesMax } from '../domain/limits.ts';
 import type { Doorway } from './doorway.ts';
 import { socketEnd, type FrameSocket, type SocketTag } from './frame-socket.ts';
-import type { SignalGatewaySettings } from './settings.ts';
 
 export interface WebSocketAppHouse {
   readonly doorway: Doorway;
@@ -18,15 +16,9 @@ export interface WebSocketAppHouse {
   opened(socket: FrameSocket, tag: SocketTag): void;
 }
 
-/** Throws when the certificate's files are not in order. */
-export function createWebSocketApp(
-  tls: SignalGatewaySettings['tls'],
-  house: WebSocketAppHouse,
-): TemplatedApp {
+export function furnishWebSocketApp(app: TemplatedApp, house: WebSocketAppHouse): void {
   const { doorway } = house;
-  const app =
-    tls === null ? createApp() : createTlsApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
-  return app
+  app
     .filter((response, change) => {
       if (change < 0) house.disconnected();
       else if (!house.connected(response)) response.close();

@@ -15,8 +15,8 @@ import { drain } from '../base/drain.ts';
 import type { Arrival, Gatehouse, Sleeper } from './gatehouse.ts';
 import { Handshake } from './handshake.ts';
 import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
+import { readCertificate } from '../base/tls-files.ts';
 import type { SleepGatewaySettings } from './settings.ts';
-import { readSecureContext } from './tls-files.ts';
 
 /** Half a second: a deadline is noticed within two ticks, so within the 2 s it may be late, with room to spare. */
 const tickMs = 500;
@@ -62,7 +62,7 @@ export class SleepListener {
       admission: new Admission(settings, clock),
       arrivals: new DeadlineWheel<Arrival>(tickMs, nowMs, (arrival) => arrival.expire()),
       sleepers: new DeadlineWheel<Sleeper>(tickMs, nowMs, (sleeper) => sleeper.expire()),
-      secureContext: readSecureContext(settings.tls),
+      secureContext: readCertificate(settings.tls)?.secureContext ?? null,
       reportAdmitFailure: (error) => this.#reportAdmitFailure(error),
     };
     this.#server = house.isHanded === true ? null : this.#createServer();
@@ -132,7 +132,8 @@ export class SleepListener {
 
   /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
   reloadTls(): void {
-    this.#gatehouse.secureContext = readSecureContext(this.#gatehouse.settings.tls);
+    const certificate = readCertificate(this.#gatehouse.settings.tls);
+    this.#gatehouse.secureContext = certificate?.secureContext ?? null;
   }
 
   /**

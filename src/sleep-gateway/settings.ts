@@ -1,4 +1,5 @@
 /** What a deployment may move about the sleep port. Read and checked by the server's settings. */
+import type { TlsFiles } from '../base/tls-files.ts';
 
 export interface SleepGatewaySettings {
   readonly host: string;
@@ -26,7 +27,7 @@ export interface SleepGatewaySettings {
   /** Every connection begins with a PROXY protocol v2 header. */
   readonly proxyProtocol: boolean;
   /** Paths of PEM files; null: plain TCP. */
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly tls: TlsFiles | null;
 }
 
 /** Source: sleep-wire.md and running.md; what they leave open is chosen here. */

@@ -84,32 +84,42 @@ describe('several processes', { timeout: 120_000 }, () => {
     for (const _ of range(8)) await assert.rejects(site.module(1), /refused/);
   });
 
-  test('show the new certificate of the sleep port after a reload', { skip: noOpenssl }, async (t) => {
-    const certificate = new TestCertificate(temporaryDirectory(t));
-    certificate.use('first');
-    const { certFile, keyFile } = certificate;
-    const overrides = [`sleep.tls_cert_file=${certFile}`, `sleep.tls_key_file=${keyFile}`];
-    const site = await ProcessSite.start(t, 2, { overrides });
-    const names = async (): Promise<string[]> => {
-      const shown = await Promise.all(range(8).map(() => nameShownAt(site.server.ports.sleep)));
-      return Array.from(new Set(shown));
-    };
-    assert.deepEqual(await names(), ['first']);
-    certificate.use('second');
-    process.kill(site.server.command.pid ?? 0, 'SIGHUP');
-    const startedMs = performance.now();
-    while ((await names()).join() !== 'second')
-      assert.ok(performance.now() - startedMs < 2000, 'the old certificate is still shown');
-  });
+  test(
+    'show the new certificate of the sleep port and the API after a reload',
+    { skip: noOpenssl },
+    async (t) => {
+      const certificate = new TestCertificate(temporaryDirectory(t));
+      certificate.use('first');
+      const { certFile, keyFile } = certificate;
+      const overrides = ['sleep', 'api'].flatMap((listener) => [
+        `${listener}.tls_cert_file=${certFile}`,
+        `${listener}.tls_key_file=${keyFile}`,
+      ]);
+      const site = await ProcessSite.start(t, 2, { overrides });
+      const names = async (): Promise<string[]> => {
+        const { sleep, api } = site.server.ports;
+        const shown = await Promise.all(
+          range(16).map((number) => nameShownAt(number % 2 === 0 ? sleep : api)),
+        );
+        return Array.from(new Set(shown));
+      };
+      assert.deepEqual(await names(), ['first']);
+      certificate.use('second');
+      process.kill(site.server.command.pid ?? 0, 'SIGHUP');
+      const startedMs = performance.now();
+      while ((await names()).join() !== 'second')
+        assert.ok(performance.now() - startedMs < 2000, 'the old certificate is still shown');
+    },
+  );
 });
 
-/** The common name in the certificate that a connection is shown. */
+/** The common name in the certificate that a connection is shown; empty: the port changed hands before it was accepted. */
 function nameShownAt(port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
       resolve(socket.getPeerCertificate().subject.CN);
       socket.destroy();
     });
-    socket.on('error', reject);
+    socket.on('error', () => resolve(''));
   });
 }

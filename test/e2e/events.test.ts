@@ -244,8 +244,8 @@ test('a caller that hangs up frees its seat, though nothing happens and no time 
     connections,
     isDraining: () => false,
   });
-  const listener = new ApiListener(pipeline, connections);
-  const caller = connect(await listener.listen('127.0.0.1', 0), '127.0.0.1');
+  const listener = new ApiListener({ host: '127.0.0.1', port: 0, tls: null }, pipeline, connections);
+  const caller = connect(await listener.listen(), '127.0.0.1');
   const headers = signRequest({
     credential: demoCredential,
     method: 'GET',

@@ -22,6 +22,7 @@ import { Pipeline } from '../../src/http/pipeline.ts';
 import { RouteTable } from '../../src/http/route-table.ts';
 import { wakeupOutcomeRoute } from '../../src/http/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../../src/http/wakeup-route.ts';
+import { ApplicationLimit } from '../../src/operations/application-limit.ts';
 import { EventArrivals } from '../../src/operations/event-arrivals.ts';
 import { EventTurns } from '../../src/operations/event-turns.ts';
 import { MessageMemory } from '../../src/operations/message-memory.ts';
@@ -297,20 +298,21 @@ async function openBreakableHouse() {
   };
   const arrivals = new EventArrivals({ registry, events: eventLog, log });
   const readers = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
+  const queries = new ApplicationLimit(clock, rate);
   const routes = new RouteTable([
-    connectivityRoute(house),
+    { ...connectivityRoute(house), limit: queries },
     wakeupRoute(house),
     wakeupOutcomeRoute({ ...house, readers }),
     messageRoute({ ...house, memory: new MessageMemory(clock) }),
     eventsRoute({ ...house, events: eventLog, readers, turns: new EventTurns(), arrivals }),
-    callStatusRoute(calls),
+    { ...callStatusRoute(calls), limit: queries },
     callCredentialsRoute(calls),
   ]);
   const authenticator = new Authenticator(house, { windowMs: 300_000, explainMismatch: true });
   const connections = anyConnections();
   const pipeline = new Pipeline({ ...house, routes, authenticator, connections });
-  const listener = new ApiListener(pipeline, connections);
-  const api = new ApiClient(await listener.listen('127.0.0.1', 0), all, () => clock.wallMs());
+  const listener = new ApiListener({ host: '127.0.0.1', port: 0, tls: null }, pipeline, connections);
+  const api = new ApiClient(await listener.listen(), all, () => clock.wallMs());
   const close = (): void => {
     api.close();
     listener.close();
@@ -321,6 +323,7 @@ async function openBreakableHouse() {
     records,
     wakeupRecords,
     readers,
+    queries,
     eventLog,
     callRecords,
     signal,
@@ -391,6 +394,14 @@ const faults: readonly {
     call: ask(testDevice),
     answer: [200, 50401],
   },
+  ...[ask(testDevice), statusOf(testDevice)].map((call) => ({
+    name: 'an application that asks too often',
+    breakIt: ({ queries }: BreakableHouse): void => {
+      queries.take(testApp);
+    },
+    call,
+    answer: [200, 42901] as const,
+  })),
   {
     name: 'a refusal that cannot be counted',
     breakIt: ({ telemetry, directory }) => {

@@ -1,8 +1,10 @@
 /** Before the tests of pictures: every tool they need is here, and so are the photographs. Says what to install. */
-import { debianTools, missingTool } from '../support/debian-tools.ts';
+import { missingTool } from '../support/debian-tools.ts';
 import { photographs } from '../support/photographs.ts';
 
-const missing = debianTools.map(missingTool).filter((what) => what !== null);
+const tools = ['ffmpeg', 'ffprobe', 'djpeg', 'cjpeg', 'chromium'] as const;
+
+const missing = tools.map(missingTool).filter((what) => what !== null);
 for (const what of missing) console.error(`test:pictures: ${what}`);
 if (missing.length === 0) {
   try {

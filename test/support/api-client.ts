@@ -1,5 +1,13 @@
 /** Signed requests over real HTTP, with every chance to spoil them on the way. */
-import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import {
+  Agent,
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
 import { signRequest, type SigningCredential } from '../../src/tgv1/sign-request.ts';
 
 export interface ApiCall {
@@ -32,12 +40,19 @@ export class ApiClient {
   readonly #port: number;
   readonly #credential: SigningCredential;
   readonly #nowMs: () => number;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly #agent: Agent;
+  readonly #sockets = new Set<Socket>();
 
-  constructor(port: number, credential: SigningCredential, nowMs: () => number = Date.now) {
+  /** `ca`: PEM of whom to trust, over TLS; left out: a plain connection. */
+  constructor(port: number, credential: SigningCredential, nowMs: () => number = Date.now, ca?: Buffer) {
+    this.#agent = ca === undefined ? new Agent({ keepAlive: true }) : new TlsAgent({ keepAlive: true, ca });
     this.#port = port;
     this.#credential = credential;
     this.#nowMs = nowMs;
+  }
+
+  get connectionsMade(): number {
+    return this.#sockets.size;
   }
 
   connectivity(deviceId: string, call: ApiCall = {}): Promise<ApiAnswer> {
@@ -82,17 +97,17 @@ export class ApiClient {
     body: Uint8Array | null,
   ): Promise<ApiAnswer> {
     return new Promise((resolve, reject) => {
-      const sent = httpRequest(
-        { host: '127.0.0.1', port: this.#port, method, path: target, headers, agent: this.#agent },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('end', () => {
-            const text = Buffer.concat(chunks).toString();
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parse(text) });
-          });
-        },
-      );
+      const options = { host: '127.0.0.1', port: this.#port, method, path: target, headers };
+      const sent = this.#begin({ ...options, agent: this.#agent });
+      sent.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parse(text) });
+        });
+      });
+      sent.on('socket', (socket) => this.#sockets.add(socket));
       sent.on('error', reject);
       sent.end(body ?? undefined);
     });
@@ -100,6 +115,10 @@ export class ApiClient {
 
   close(): void {
     this.#agent.destroy();
+  }
+
+  #begin(options: RequestOptions): ClientRequest {
+    return this.#agent instanceof TlsAgent ? httpsRequest(options) : httpRequest(options);
   }
 }
 

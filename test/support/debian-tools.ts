@@ -7,14 +7,18 @@ const packages = {
   djpeg: 'libjpeg-turbo-progs',
   cjpeg: 'libjpeg-turbo-progs',
   chromium: 'chromium',
+  nginx: 'nginx libnginx-mod-stream',
+  haproxy: 'haproxy',
 } as const;
 export type DebianTool = keyof typeof packages;
 
-export const debianTools = Object.keys(packages) as DebianTool[];
+/** What a person's shell may leave out. */
+export const toolPath = `${process.env['PATH'] ?? ''}:/usr/sbin`;
 
 /** What to install before this tool can be used; null: it is here. */
 export function missingTool(tool: DebianTool): string | null {
-  if (spawnSync('sh', ['-c', 'command -v "$0"', tool]).status === 0) return null;
+  const env = { ...process.env, PATH: toolPath };
+  if (spawnSync('sh', ['-c', 'command -v "$0"', tool], { env }).status === 0) return null;
   return `no ${tool} on this machine: apt-get install ${packages[tool]}`;
 }
 

@@ -4,6 +4,7 @@
  */
 import { EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { get as getByTls } from 'node:https';
 import { downlinkPath } from './media-peer.ts';
 
 export interface PictureRequest {
@@ -11,6 +12,8 @@ export interface PictureRequest {
   readonly query?: string;
   readonly bearer?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
+  /** PEM: whom to trust; it goes by TLS. */
+  readonly ca?: Buffer;
 }
 
 export class PictureStream {
@@ -41,9 +44,10 @@ export class PictureStream {
 
   /** Rejects where the answer is no stream of pictures. */
   static async open(port: number, request: PictureRequest = {}): Promise<PictureStream> {
-    const { query = '', bearer = 'good-token', headers = {} } = request;
+    const { query = '', bearer = 'good-token', headers = {}, ca } = request;
     const authorization = bearer === null ? {} : { Authorization: `Bearer ${bearer}` };
-    const asking = get({ port, path: `${downlinkPath}${query}`, headers: { ...authorization, ...headers } });
+    const options = { port, path: `${downlinkPath}${query}`, headers: { ...authorization, ...headers } };
+    const asking = ca === undefined ? get(options) : getByTls({ ...options, host: '127.0.0.1', ca });
     const [answer] = (await once(asking, 'response')) as [IncomingMessage];
     return new PictureStream(answer);
   }

@@ -22,7 +22,7 @@ export class TestCertificate {
     return this.#path('current.key');
   }
 
-  /** Puts the certificate of this name, made when it is first asked for, into the files. It is for 127.0.0.1. */
+  /** Puts the certificate of this name, made when it is first asked for, into the files. It is for 127.0.0.1, or for a name with a dot. */
   use(name: string): void {
     this.#make(name);
     copyFileSync(this.#path(`${name}.crt`), this.certFile);
@@ -43,7 +43,8 @@ export class TestCertificate {
   #make(name: string): void {
     if (existsSync(this.#path(`${name}.crt`))) return;
     const files = ['-keyout', this.#path(`${name}.key`), '-out', this.#path(`${name}.crt`)];
-    const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
+    const host = name.includes('.') ? `DNS:${name}` : 'IP:127.0.0.1';
+    const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${host}`, '-days', '2'];
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
     execFileSync('openssl', ['req', '-x509', ...key, ...files, ...subject], { stdio: 'ignore' });
   }

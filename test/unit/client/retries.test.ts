@@ -66,6 +66,11 @@ const endings: readonly (readonly [
   ['answered by a gateway', () => reply(502, '<html>'), [...queries, 'wakeup', 'call credentials']],
   ['answered by something else', () => reply(500, '<html>'), []],
   ['answered 42901', () => refused(42901), [...queries, 'wakeup']],
+  [
+    'answered 42901 with a time',
+    () => refused(42901, { 'retry-after': '1' }),
+    [...queries, 'wakeup', 'call credentials'],
+  ],
   ['answered 50301', () => refused(50301), [...queries, 'wakeup', 'call credentials']],
   ['answered 50402', () => refused(50402), ['wakeup']],
   ['answered 50204', () => refused(50204), []],

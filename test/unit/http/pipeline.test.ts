@@ -5,6 +5,7 @@ import { Authenticator } from '../../../src/http/authenticator.ts';
 import { Pipeline } from '../../../src/http/pipeline.ts';
 import { RouteTable } from '../../../src/http/route-table.ts';
 import { refuse, type Call, type Reply, type Route } from '../../../src/http/route.ts';
+import { ApplicationLimit } from '../../../src/operations/application-limit.ts';
 import { SigningKeyCache } from '../../../src/tgv1/signing-key.ts';
 import { signRequest } from '../../../src/tgv1/sign-request.ts';
 import { InlineVerifier } from '../../../src/workers/inline-verifier.ts';
@@ -166,3 +167,33 @@ for (const statusFromCode of [true, false]) {
     assert.equal(response.headers.get('retry-after'), statusFromCode ? '7' : undefined);
   });
 }
+
+/** One call a second, and the calls that came through. */
+function limited(overrides: Partial<Route>): { scene: Scene; handled: () => number } {
+  let count = 0;
+  const handle = (): Reply => {
+    count += 1;
+    return refuse(refusal(40003));
+  };
+  const limit = new ApplicationLimit(new DrivenClock(), { perSecond: 0.4, burst: 1 });
+  return { scene: new Scene(route({ handle, limit, ...overrides })), handled: () => count };
+}
+
+for (const statusFromCode of [true, false])
+  test(`an application over its limit is told when to come again, ${statusFromCode ? 'by a 429' : 'in a 200'}`, () => {
+    const { scene, handled } = limited({ statusFromCode });
+    scene.send('GET');
+    const { status, json, headers } = scene.send('GET');
+    assert.deepEqual([status, json['code']], [statusFromCode ? '429 Too Many Requests' : '200 OK', 42901]);
+    assert.equal(headers.get('retry-after'), '3');
+    assert.equal(handled(), 1, 'parameters are not looked at');
+  });
+
+test('a call without permission uses nothing of the limit', () => {
+  const { scene, handled } = limited({});
+  scene.registry.credentials.set(demoCredential.accessKeyId, { ...demoCredential, grants: [] });
+  assert.equal(scene.send('GET').json['code'], 40301);
+  scene.registry.credentials.set(demoCredential.accessKeyId, demoCredential);
+  scene.send('GET');
+  assert.equal(handled(), 1);
+});

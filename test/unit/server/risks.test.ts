@@ -21,6 +21,14 @@ test('a signal listener beyond loopback without TLS is told, and with it is not'
   assert.deepEqual(risksOf('signal.listen=0.0.0.0:8082', ...tls), []);
 });
 
+test('an API beyond loopback without TLS is told, and with it is not', () => {
+  assert.deepEqual(risksOf('api.listen=0.0.0.0:8080'), [
+    'signed calls come from beyond this machine without TLS',
+  ]);
+  const tls = ['api.tls_cert_file=/c.pem', 'api.tls_key_file=/k.pem'];
+  assert.deepEqual(risksOf('api.listen=0.0.0.0:8080', ...tls), []);
+});
+
 test('a media listener beyond loopback without TLS, and development keys, are told', () => {
   const told = 'tokens and bridge keys come from beyond this machine without TLS';
   assert.deepEqual(risksOf('media.listen=0.0.0.0:8083'), [told]);

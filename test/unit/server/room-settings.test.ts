@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  callRates,
   sleepGatewaySettings,
   verifierThreads,
   wakeupLimitSettings,
@@ -43,6 +44,24 @@ test('wake limits are those of the specification, and a burst follows its rate u
   );
   assert.deepEqual([raised.device.burst, raised.application.burst], [300, 7]);
   assert.equal(wakeupLimitSettings(overridden('wakeup.device_per_second=0.01')).device.burst, 1);
+});
+
+test('calls of an application are limited only where it is set', () => {
+  assert.deepEqual(callRates(overridden()), {
+    queries: null,
+    issuances: null,
+    messages: null,
+    eventReads: null,
+  });
+  const { queries, eventReads } = callRates(
+    overridden(
+      'limits.queries_per_second=50',
+      'limits.event_reads_per_second=0.1',
+      'limits.event_reads_burst=9',
+    ),
+  );
+  assert.deepEqual(queries, { perSecond: 50, burst: 100 });
+  assert.deepEqual(eventReads, { perSecond: 0.1, burst: 9 });
 });
 
 test('verification takes the threads it is given, else all processors but one, 1 to 4', () => {

@@ -174,6 +174,15 @@ test('a certificate without its key is refused', () => {
   assert.deepEqual(problemsOf({ env: { REVEILLE_SLEEP_TLS_CERT_FILE: 'cert.pem' } }), [
     'sleep.tls_key_file: expected a path: a certificate and its key are given together; got null',
   ]);
+  assert.deepEqual(problemsOf({ env: { REVEILLE_API_TLS_KEY_FILE: 'key.pem' } }), [
+    'api.tls_cert_file: expected a path: a certificate and its key are given together; got null',
+  ]);
+});
+
+test('a burst of calls without its rate is refused', () => {
+  assert.deepEqual(problemsOf({ env: { REVEILLE_LIMITS_QUERIES_BURST: '5' } }), [
+    'limits.queries_per_second: expected a number, since limits.queries_burst is given; got null',
+  ]);
 });
 
 test('secrets are shown neither in problems nor in what is in force', () => {

@@ -1,29 +1,36 @@
 /**
- * The library's apps of one listener, and the port they listen on. An app cannot change its certificate: a reload
- * makes another on the same port, and the connections of the one before live on in it. Source: signal-wire.md.
+ * The library's apps of one listener, and the port they listen on: one where TLS is off, else one for every
+ * certificate there has been. An app cannot change its certificate: a reload makes another on the same port, and the
+ * connections of the one before live on in it.
  */
-import { findFreePort } from '../base/free-port.ts';
-import { closeListenSocket, listenAtOnce, type ListenSocket, type TemplatedApp } from '../base/uws.ts';
-import type { SignalGatewaySettings } from './settings.ts';
-import { readTlsFiles } from './tls-files.ts';
-import { createWebSocketApp, type WebSocketAppHouse } from './web-socket-app.ts';
+import { findFreePort } from './free-port.ts';
+import { readCertificate, type Certificate, type TlsFiles } from './tls-files.ts';
+import { closeListenSocket, createApp, listenAtOnce, type ListenSocket, type TemplatedApp } from './uws.ts';
 
-export type ListeningSettings = Pick<SignalGatewaySettings, 'host' | 'port' | 'sharesPort' | 'tls'>;
+export interface ListeningSettings {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** Other processes of this server listen there, too. */
+  readonly sharesPort?: boolean;
+  /** Null: no TLS. */
+  readonly tls: TlsFiles | null;
+}
 
 export class ListeningApps {
   readonly #settings: ListeningSettings;
-  readonly #house: WebSocketAppHouse;
+  readonly #furnish: (app: TemplatedApp) => void;
   readonly #replaced: TemplatedApp[] = [];
   #app: TemplatedApp;
-  #tlsFiles: string | null;
+  #certificate: Certificate | null;
   #listening: ListenSocket | null = null;
 
-  /** Throws when TLS is asked for and its files are not in order. */
-  constructor(settings: ListeningSettings, house: WebSocketAppHouse) {
+  /** `furnish` puts the handlers into each app. Throws when TLS is asked for and its files are not in order. */
+  constructor(settings: ListeningSettings, furnish: (app: TemplatedApp) => void) {
     this.#settings = settings;
-    this.#house = house;
-    this.#tlsFiles = readTlsFiles(settings.tls);
-    this.#app = createWebSocketApp(settings.tls, house);
+    this.#furnish = furnish;
+    this.#certificate = readCertificate(settings.tls);
+    this.#app = this.#createApp();
   }
 
   /** The real one; 0 while it does not listen. */
@@ -44,11 +51,12 @@ export class ListeningApps {
    * replaced costs its memory until the process ends, so files that have not changed are left alone.
    */
   reloadTls(): void {
-    const files = readTlsFiles(this.#settings.tls);
-    if (files === this.#tlsFiles) return;
-    const next = createWebSocketApp(this.#settings.tls, this.#house);
+    // The library, which reads them again, would only say that it cannot.
+    const certificate = readCertificate(this.#settings.tls);
+    if (certificate === null || this.#isInForce(certificate)) return;
+    const next = this.#createApp();
     if (this.#listening !== null) this.#moveListening(this.#listening, next);
-    this.#tlsFiles = files;
+    this.#certificate = certificate;
     this.#replaced.push(this.#app);
     this.#app = next;
   }
@@ -63,6 +71,16 @@ export class ListeningApps {
   close(): void {
     this.stopListening();
     for (const app of [...this.#replaced, this.#app]) app.close();
+  }
+
+  #createApp(): TemplatedApp {
+    const app = createApp(this.#settings.tls);
+    this.#furnish(app);
+    return app;
+  }
+
+  #isInForce({ cert, key }: Certificate): boolean {
+    return cert === this.#certificate?.cert && key === this.#certificate.key;
   }
 
   /** All in one turn: the port is nobody's for no longer than it takes. */

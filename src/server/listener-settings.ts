@@ -1,8 +1,15 @@
-/** What both listeners for devices, sleep and signal, can be set to alike. */
+/** What listeners can be set to alike. */
 import type { z } from 'zod';
 import { setting } from './settings-section.ts';
 import { optionalText, wholeNumber } from './settings-values.ts';
 
+/** Of every listener that can have a certificate. */
+export const tlsSettings = {
+  tls_cert_file: setting(optionalText('the path of a PEM file'), null, 'Certificate chain; nothing: no TLS.'),
+  tls_key_file: setting(optionalText('the path of a PEM file'), null, 'Private key of the certificate.'),
+};
+
+/** Both listeners for devices, sleep and signal. */
 export const deviceListenerSettings = {
   drain_per_second: setting(
     wholeNumber(1, 1_000_000),
@@ -14,8 +21,7 @@ export const deviceListenerSettings = {
     30_000,
     'Sessions still open this long after the stop began are left to the kernel.',
   ),
-  tls_cert_file: setting(optionalText('the path of a PEM file'), null, 'Certificate chain; nothing: no TLS.'),
-  tls_key_file: setting(optionalText('the path of a PEM file'), null, 'Private key of the certificate.'),
+  ...tlsSettings,
 };
 
 /** A certificate and its key are given together or not at all. */

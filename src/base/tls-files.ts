@@ -1,0 +1,24 @@
+/** A listener's certificate, read from its files. */
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContext } from 'node:tls';
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export interface Certificate {
+  /** What the files hold. */
+  readonly cert: string;
+  readonly key: string;
+  readonly secureContext: SecureContext;
+}
+
+/** Null where TLS is off. Throws when a file cannot be read or the two do not belong together. */
+export function readCertificate(tls: TlsFiles | null): Certificate | null {
+  if (tls === null) return null;
+  const cert = readFileSync(tls.certFile, 'utf8');
+  const key = readFileSync(tls.keyFile, 'utf8');
+  return { cert, key, secureContext: createSecureContext({ cert, key, minVersion: 'TLSv1.2' }) };
+}

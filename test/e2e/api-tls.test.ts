@@ -1,0 +1,159 @@
+/** The API with a certificate, and with another one later. Source: running.md, Settings; issue 14. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import { ReveilleClient } from '../../src/client/reveille-client.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { runCli } from '../support/cli-process.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import {
+  startTestServer,
+  testCredentials,
+  writeTestRegistry,
+  type TestServer,
+} from '../support/test-server.ts';
+
+const skip = noOpenssl;
+
+let directory: string;
+let certificate: TestCertificate;
+let running: TestServer;
+const clients: { close(): void }[] = [];
+
+before(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'reveille-api-tls-'));
+  certificate = new TestCertificate(directory);
+  if (skip) return;
+  certificate.use('first');
+  running = await startTestServer({ overrides: tlsSettings() });
+});
+after(async () => {
+  if (!skip) await running.stop();
+  rmSync(directory, { recursive: true });
+});
+
+beforeEach(async () => {
+  if (skip) return;
+  certificate.use('first');
+  await running.server.reload();
+});
+
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close();
+});
+
+function tlsSettings(): string[] {
+  const { certFile, keyFile } = certificate;
+  return [`api.tls_cert_file=${certFile}`, `api.tls_key_file=${keyFile}`];
+}
+
+/** Who trusts the certificate of this name alone. */
+function client(trusted: string): ApiClient {
+  const ca = certificate.certificateOf(trusted);
+  const made = new ApiClient(running.ports.api, testCredentials.all, Date.now, ca);
+  clients.push(made);
+  return made;
+}
+
+/** The name in the certificate that a newcomer is shown. */
+async function certificateShown(): Promise<string> {
+  const socket: TLSSocket = connect({ port: running.ports.api, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { CN } = socket.getPeerCertificate().subject;
+  socket.destroy();
+  return CN;
+}
+
+test('signed calls are answered over TLS, one behind the other on one connection', { skip }, async () => {
+  const api = client('first');
+  const module = await running.module('SLEEPING01');
+  assert.equal((await api.connectivity('SLEEPING01')).json.code, 0);
+  assert.equal((await api.wake({ device_id: 'SLEEPING01' })).status, 202);
+  await module.nextPacket();
+  assert.equal(api.connectionsMade, 1);
+});
+
+test('the client for backends calls an API whose authority it is told', { skip }, async () => {
+  const trusting = new ReveilleClient({
+    origin: `https://127.0.0.1:${running.ports.api}`,
+    credential: testCredentials.all,
+    tls: { ca: certificate.certificateOf('first') },
+  });
+  clients.push(trusting);
+  assert.equal((await trusting.connectivity('SLEEPING01')).ok, true);
+});
+
+test('a caller without TLS gets no answer', { skip }, async () => {
+  const plain = new ApiClient(running.ports.api, testCredentials.all);
+  clients.push(plain);
+  await assert.rejects(plain.connectivity('SLEEPING01'));
+});
+
+test('a reload shows newcomers the new certificate, and an older connection goes on', { skip }, async () => {
+  const older = client('first');
+  assert.equal((await older.connectivity('SLEEPING01')).json.code, 0);
+  certificate.use('second');
+  await running.server.reload();
+  assert.equal(await certificateShown(), 'second');
+  assert.equal((await older.connectivity('SLEEPING01')).json.code, 0);
+  assert.equal(older.connectionsMade, 1);
+  assert.equal((await client('second').connectivity('SLEEPING01')).json.code, 0);
+});
+
+test(
+  'a pair that is not in order leaves the one in force, says so, and lets no start',
+  { skip },
+  async () => {
+    certificate.spoil();
+    await running.server.reload();
+    assert.equal(await certificateShown(), 'first');
+    assert.ok(running.log.lines.some(({ message }) => message.startsWith('certificate not reloaded')));
+    await assert.rejects(startTestServer({ overrides: tlsSettings() }));
+    certificate.use('second');
+    await running.server.reload();
+    assert.equal(await certificateShown(), 'second');
+  },
+);
+
+test(
+  'the command line beside a server meets its certificate, whatever name that has',
+  { skip },
+  async (t) => {
+    certificate.use('api.example');
+    const data = temporaryDirectory(t);
+    const registry = `registry.file=${await writeTestRegistry(data)}`;
+    await startServerProcess(t, [...tlsSettings(), registry, `data.dir=${data}`]);
+    const target = '/v1/device/connectivity?device_id=SLEEPING01';
+    const called = await runCli(['call', 'GET', target, '--data-dir', data, '--json']);
+    assert.equal(called.exitCode, 0, called.stderr);
+    const { stdout: line } = await runCli(['sign', 'GET', target, '--data-dir', data, '--curl']);
+    assert.match(line, /'https:\/\/127\.0\.0\.1:/);
+    assert.match(execFileSync('sh', ['-c', line], { encoding: 'utf8' }), /"code":0/);
+    certificate.use('other.example');
+    const refused = await runCli(['call', 'GET', target, '--data-dir', data]);
+    assert.equal(refused.exitCode, 1, 'a certificate that is not the one in the file');
+  },
+);
+
+test('a stop answers who waits on connections of both certificates, and closes them', { skip }, async () => {
+  const older = client('first');
+  await older.connectivity('SLEEPING01');
+  certificate.use('second');
+  await running.server.reload();
+  const newer = client('second');
+  const waits = [older, newer].map((api) => api.call({ path: '/v1/events', query: 'after=latest&wait=30' }));
+  // Asked later on another connection: by its answer the first ones are waiting.
+  await newer.call({ path: '/v1/events', query: 'after=latest' });
+  await running.server.stop();
+  for (const { json, headers } of await Promise.all(waits)) {
+    assert.equal(json.code, 0);
+    assert.equal(headers.connection, 'close');
+  }
+});

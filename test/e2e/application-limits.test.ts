@@ -1,0 +1,61 @@
+/** How often an application may call, by what it asks for: over real HTTP. Source: issue 14. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
+import { callBody, callStatus, issuance } from '../support/call-hands.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
+
+const burst = 3;
+let server: TestServer;
+before(async () => {
+  const kinds = ['queries', 'issuances', 'messages', 'event_reads'];
+  const overrides = kinds.flatMap((kind) => [
+    `limits.${kind}_per_second=0.01`,
+    `limits.${kind}_burst=${burst}`,
+  ]);
+  server = await startTestServer({ overrides });
+});
+after(() => server.stop());
+
+const device = 'TESTDEVICE01';
+const connectivity: ApiCall = { query: `device_id=${device}` };
+const status: ApiCall = { ...callStatus, query: `device_id=${device}` };
+const outcome: ApiCall = { path: '/v1/device/wakeup-request', query: 'request_id=x' };
+const events: ApiCall = { path: '/v1/events' };
+const issue: ApiCall = { ...issuance, body: JSON.stringify(callBody()) };
+const send: ApiCall = {
+  method: 'POST',
+  path: '/v1/device/message',
+  body: JSON.stringify({ device_id: device, name: 'ping', payload: {} }),
+};
+
+function isLimited({ status: httpStatus, json, headers }: ApiAnswer, answeredWith: number): void {
+  assert.deepEqual([httpStatus, json.code], [answeredWith, 42901]);
+  const seconds = Number(headers['retry-after']);
+  assert.ok(Number.isInteger(seconds) && seconds > 90 && seconds <= 100, `Retry-After ${seconds}`);
+}
+
+const kinds: readonly (readonly [name: string, calls: readonly ApiCall[], over: number])[] = [
+  ['queries of three kinds', [connectivity, status, outcome], 200],
+  ['issuances', [issue, issue, issue], 200],
+  ['messages', [send, send, send], 429],
+  ['reads of events', [events, events, events], 200],
+];
+for (const [name, calls, over] of kinds)
+  test(`${name} are limited together, whatever is asked; another application is not slowed`, async () => {
+    const [first = {}] = calls;
+    // What is refused before is not counted, what is wrong with its parameters is.
+    const forged = { ...server.credentials.all, secretKey: 'wrong' };
+    assert.equal((await server.api.call({ ...first, credential: forged })).status, 401);
+    const waker = await server.api.call({ ...first, credential: server.credentials.waker });
+    assert.equal(waker.json.code, 40301);
+    for (const call of calls) assert.notEqual((await server.api.call(call)).json.code, 42901);
+    isLimited(await server.api.call(first), over);
+    isLimited(await server.api.call(first.method === 'POST' ? { ...first, body: '{}' } : first), over);
+    const others = await server.api.call({ ...first, credential: server.credentials.other });
+    assert.notEqual(others.json.code, 42901);
+  });
+
+test('a wakeup has limits of its own', async () => {
+  assert.equal((await server.api.wake({ device_id: device })).json.code, 40412);
+});

@@ -1,0 +1,183 @@
+/** The recommended proxies before a whole server: what is signed arrives as it was sent. Source: docs/proxy.md. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { after, test } from 'node:test';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { SignalController } from '../../src/cli/signal-controller.ts';
+import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { signRequest } from '../../src/tgv1/sign-request.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { MediaPeer } from '../support/media-peer.ts';
+import { PictureStream } from '../support/picture-stream.ts';
+import { planarFrame } from '../support/coded-frames.ts';
+import { startHaproxy, startNginx } from '../support/proxies.ts';
+import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
+import { TestCertificate } from '../support/test-certificate.ts';
+import { startTestServer, testCredentials } from '../support/test-server.ts';
+import { developmentKey, placeWireCall, videoFormats, wireFrame } from '../support/wire-call.ts';
+import { WireTap } from '../support/wire-tap.ts';
+
+const certificate = new TestCertificate(temporaryDirectory({ after }));
+certificate.use('nginx');
+const ca = certificate.certificateOf('nginx');
+const server = await startTestServer({
+  media: 'child',
+  overrides: ['sleep.behind_balancer=true', `media.bridge_keys=${developmentKey}`],
+});
+after(() => server.stop());
+const tap = await WireTap.open({ after }, server.ports.api);
+const nginx = await startNginx({ after }, { ...server.ports, api: tap.port }, certificate);
+const api = new ApiClient(nginx.api, testCredentials.all, Date.now, ca);
+after(() => api.close());
+
+/** By nginx, not by the server itself. */
+function moduleByNginx(deviceId: string): Promise<SleepingModule> {
+  return SleepingModule.connect(nginx.sleep, { deviceId, secret: `secret of ${deviceId}` });
+}
+
+/** The head of the one request that has arrived at the server since. */
+function arrived(): string {
+  return tap.take().toString('latin1').split('\r\n\r\n')[0] ?? '';
+}
+
+test('a signed query is answered, with a connection that nginx keeps and the date of the server', async () => {
+  tap.take();
+  for (const _ of [1, 2]) {
+    const { status, json, headers } = await api.connectivity('TESTDEVICE01');
+    assert.deepEqual([status, json.code], [200, 0]);
+    assert.ok(headers['x-tg-request-id'] !== undefined && headers.date !== undefined);
+  }
+  assert.doesNotMatch(arrived(), /^connection: close/im);
+});
+
+const targets: readonly (readonly [name: string, path: string, query: string])[] = [
+  [
+    'odd escapes and repeated separators',
+    '/v1/device/connectivity',
+    'x=%7e%2F%2f&&=&y&device_id=a%20b+c%2B&z=*~',
+  ],
+  ['a trailing slash', '/v1/device/connectivity/', 'device_id=TESTDEVICE01'],
+];
+for (const [name, path, query] of targets)
+  test(`a target with ${name} arrives as it was signed`, async () => {
+    tap.take();
+    const { json } = await api.call({ path, query });
+    assert.equal(json.code, 0, JSON.stringify(json));
+    assert.ok(arrived().startsWith(`GET ${path}?${query} HTTP/1.1\r\n`));
+  });
+
+test('a path with slashes and escapes of its own is not tidied up, which would be another signature', async () => {
+  tap.take();
+  const path = '/v1//device/./%63onnectivity/';
+  const { status, json } = await api.call({ path, query: 'device_id=TESTDEVICE01' });
+  assert.deepEqual([status, json.code], [404, 40400]);
+  assert.ok(arrived().startsWith(`GET ${path}?`));
+});
+
+test('a module that came through nginx is woken through nginx, under the request id of the caller', async () => {
+  const module = await moduleByNginx('SLEEPING01');
+  const spoil = { 'X-Request-ID': 'ring-7' };
+  const { status, json } = await api.wake({ device_id: 'SLEEPING01', custom_data: '0x12ab' }, { spoil });
+  assert.deepEqual([status, json['request_id']], [202, 'ring-7']);
+  await module.nextPacket();
+  await module.close();
+});
+
+for (const headerSet of ['long', 'short'] as const)
+  test(`a body that was sent in chunks arrives with its length (${headerSet} header set)`, async () => {
+    const path = '/v1/device/wakeup-request';
+    const body = Buffer.from('{"device_id":"TESTDEVICE01"}');
+    const credential = testCredentials.all;
+    const signed = { credential, method: 'POST', path, rawQuery: '', body, headerSet, atMs: Date.now() };
+    const { 'Content-Length': _, ...headers } = signRequest(signed);
+    const options = { host: '127.0.0.1', port: nginx.api, method: 'POST', path, headers, ca };
+    const sent = request({ ...options, headers: { ...headers, 'Transfer-Encoding': 'chunked' } });
+    sent.flushHeaders();
+    // By this answer nginx has read the head of the other, and has no body to know the length of.
+    await once(sent, 'socket');
+    await api.connectivity('TESTDEVICE01');
+    tap.take();
+    sent.end(body);
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    assert.equal(answer.statusCode, 404, 'authentic, and nobody is connected');
+    const head = arrived();
+    assert.match(head, /^content-length: 28$/im);
+    assert.doesNotMatch(head, /^transfer-encoding/im);
+  });
+
+test('a body that is too large is refused in the words of the API', async () => {
+  const { status, json } = await api.wake({ device_id: 'x'.repeat(70_000) });
+  assert.deepEqual([status, json.code], [413, 41300]);
+});
+
+test('a long poll lasts as long as it was asked to', async () => {
+  const { status, json } = await api.call({ path: '/v1/events', query: 'after=latest&wait=1' });
+  assert.deepEqual([status, json.code], [200, 0]);
+});
+
+test('a controller logs in and is sent a message through nginx', async () => {
+  const controller = await SignalController.connect({
+    url: `wss://127.0.0.1:${nginx.signal}`,
+    deviceId: 'TESTDEVICE01',
+    secret: 'secret of TESTDEVICE01',
+    autoAcknowledge: true,
+    ca,
+    clock: new SystemClock(),
+  });
+  const body = JSON.stringify({ device_id: 'TESTDEVICE01', name: 'ping', payload: {} });
+  const { json } = await api.call({ method: 'POST', path: '/v1/device/message', body });
+  assert.equal(json.code, 0);
+  assert.deepEqual(await controller.bye('done'), { code: 1000, reason: 'bye' });
+});
+
+test('a device reads each picture at once, by WebSocket and by multipart', async (t) => {
+  const { token, bridge } = await placeWireCall(t, server);
+  const size = { width: 240, height: 320 };
+  const picture = (timestamp: number): Buffer =>
+    wireFrame({ format: videoFormats.i420, timestamp, ...size }, planarFrame(size).payload);
+  const device = await MediaPeer.connect(nginx.media, { bearer: token, ca });
+  bridge.send(picture(0));
+  await device.framesCome(1);
+  const stream = await PictureStream.open(nginx.media, { bearer: token, ca });
+  assert.equal(await device.closed, '4409 replaced');
+  for (const count of [1, 2]) {
+    bridge.send(picture(1000 * count));
+    await stream.picturesCome(count);
+  }
+  bridge.send('{"type":"state","state":"ended"}');
+  await stream.closed;
+  assert.equal(stream.isWhole, true);
+});
+
+test('behind HAProxy the sleep port knows each module by its own address', async (context) => {
+  const t = lastFirst(context);
+  const told = await startTestServer({
+    overrides: [
+      'sleep.proxy_protocol=true',
+      'sleep.handshakes_per_address_max=1',
+      'sleep.admission_wait_ms=100',
+    ],
+  });
+  t.after(() => told.stop());
+  const port = await startHaproxy(t, told.ports.sleep);
+  const from = async (localAddress: string): Promise<Socket> => {
+    const socket = connect({ host: '127.0.0.1', port, localAddress });
+    t.after(() => void socket.destroy());
+    await once(socket, 'connect');
+    return socket;
+  };
+  const first = await from('127.0.0.2');
+  await once(first, 'data');
+  const second = await from('127.0.0.2');
+  second.on('data', () => assert.fail('two of one address are greeted')).resume();
+  await once(second, 'close');
+  const options = { deviceId: 'SLEEPING01', secret: 'secret of SLEEPING01', localAddress: '127.0.0.3' };
+  const module = await SleepingModule.connect(port, options);
+  assert.equal((await told.api.wake({ device_id: 'SLEEPING01' })).status, 202);
+  await module.nextPacket();
+  await module.close();
+});
