@@ -102,6 +102,7 @@ test('the close codes of the page, and the words that go with them', () => {
       '4408 heartbeat_timeout',
       '4409 replaced',
       '4410 kicked',
+      '4429 flood',
       '4503 draining',
       '4503 busy',
     ],
