@@ -54,7 +54,7 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
 const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
 
 /** Whatever hangs, the benchmark ends, and its processes with it. */
-const minutesPerRunMax = 12;
+const minutesPerRunMax = 15;
 const smokeMinutesMax = 4;
 
 function readPlan(): { plan: Plan; names: string[]; jsonFile: string | undefined } {

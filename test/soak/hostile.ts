@@ -61,7 +61,7 @@ async function soak(): Promise<void> {
   const modules = await logIn(server.ports.sleep);
   let lost = 0;
   for (const module of modules.slice(1)) void module.closed.then(() => (lost += 1));
-  endings.push(() => modules.forEach((module) => module.close()));
+  endings.push(async () => void (await Promise.all(modules.map((module) => module.close()))));
   const stopBeating = beat(modules.slice(1));
   endings.push(stopBeating);
   const attack = startAttack({ ...server.ports, ...attacker });

@@ -101,7 +101,10 @@ export async function flood(
   }).then(() => (state.isOver = true));
   const stopped = (until ?? new Promise<never>(() => undefined)).then(() => (state.isStopped = true));
   while (!state.isOver && !state.isStopped && socket.bytesWritten < bytesMax)
-    await Promise.race([new Promise((taken) => socket.write(piece, taken)), gone, stopped]);
+    // A write that fails because the server has closed is told before the end of the connection is.
+    await Promise.race([new Promise((taken) => socket.write(piece, taken)), gone, stopped]).then(
+      (error) => (state.isOver ||= error instanceof Error),
+    );
   const bytesSent = socket.bytesWritten;
   socket.destroy();
   return { by: state.isOver ? 'server' : 'bytes', bytesSent, closeCode: closeCodeOf(state.heard) };
