@@ -215,10 +215,7 @@ test('one whose link falls silent is killed and replaced', async () => {
   await scene.pass(linkSilenceMsMax + 1000);
   assert.ok(carrier.asked.includes('killed'));
   const [death] = scene.logged(died);
-  assert.deepEqual(
-    [death?.['how'], death?.['why']],
-    ['SIGKILL', 'the media process was silent for 5000 ms'],
-  );
+  assert.deepEqual([death?.['how'], death?.['why']], ['SIGKILL', 'the media process was silent for 5000 ms']);
   assert.equal(scene.carriers.length, 2);
 });
 
