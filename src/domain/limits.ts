@@ -129,6 +129,8 @@ export const legSilenceMsMax = 16_000;
 export const legLingerMsMax = 5000;
 /** Of the head of a request: method, target and headers. */
 export const legRequestBytesMax = 4 * 1024;
+/** Of a body, which no request here needs and which is thrown away; beyond it the connection is cut. */
+export const legRequestBodyBytesMax = 16 * 1024;
 /** A connection has this long for its TLS handshake and its request together, however it sends them. */
 export const legRequestMsMax = 10_000;
 /** Who asks to be let in waits no longer than this for the answer; then 503. */

@@ -11,6 +11,7 @@ import { legRefusals } from '../../src/domain/call.ts';
 import {
   descriptorsReserved,
   legAdmissionMsMax,
+  legRequestBodyBytesMax,
   legRequestMsMax,
   mediaFragmentsMax,
 } from '../../src/domain/limits.ts';
@@ -823,4 +824,16 @@ test('who has asked in time stays, however long the house takes to answer', asyn
   await desk.leg();
   clock.advance(legRequestMsMax);
   assert.equal((await readHead(raw)).status, '101 Switching Protocols');
+});
+
+test('who takes pictures and brings along a body without end is cut', async () => {
+  await listen();
+  const chunked = { Authorization: 'Bearer good-token', 'Transfer-Encoding': 'chunked' };
+  const raw = await rawPeer(plainRequest(`GET ${downlinkPath}`, chunked));
+  await desk.leg();
+  const oneByteChunks = '1\r\nx\r\n'.repeat(legRequestBodyBytesMax + 1);
+  raw.send(oneByteChunks);
+  await raw.gone;
+  await until(() => listener.legCount === 0);
+  assert.equal((await desk.leg()).goneTimes, 1);
 });
