@@ -13,6 +13,8 @@ import { startMediaServer, type RunningMediaServer } from './media-server.ts';
 
 const linkDescriptor = 3;
 
+// Nobody reads it any more when the server has died first.
+process.stderr.on('error', () => undefined);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 const clock = new SystemClock();
