@@ -3,7 +3,7 @@
  * opens its files. Linux alone hands them down: on macOS the system closes them for every child of Node, and on Windows
  * a handle is inherited by name only. Source: docs/media.md, What the media process holds.
  */
-import { closeSync, fstatSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, readdirSync, readFileSync } from 'node:fs';
 import { messageOf } from '../base/error-message.ts';
 
 /** Standard input and outputs, and the link. */
@@ -38,25 +38,26 @@ function inheritedDescriptors(): number[] {
 }
 
 /**
- * What Node opens is closed on exec, and is no file: so what is left open over one has come from the server. A file is
- * closed whatever its flag says: Node sets that of the lowest descriptors when it starts.
+ * What Node opens closes on exec: what does not has come from the server. Node marks the lowest descriptors so as well
+ * when it starts; a file among them that is open both ways is the server's too, since Node itself only reads files by now.
  */
 function isInherited(descriptor: number): boolean {
   try {
-    const stats = fstatSync(descriptor);
-    return stats.isFile() || stats.isDirectory() || stats.isBlockDevice() || !closesOnExec(descriptor);
+    const flags = flagsOf(descriptor);
+    const isBothWays = (flags & constants.O_RDWR) !== 0 && fstatSync(descriptor).isFile();
+    return isBothWays || (flags & closeOnExec) === 0;
   } catch (error) {
-    // The list itself was read by one that is closed since.
+    // Closed since it was listed, as the list itself is.
     if (isBadDescriptor(error)) return false;
     throw error;
   }
 }
 
-function closesOnExec(descriptor: number): boolean {
+function flagsOf(descriptor: number): number {
   const text = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8');
   const flags = /^flags:\s*([0-7]+)$/m.exec(text)?.[1];
   if (flags === undefined) throw new Error(`/proc/self/fdinfo/${descriptor} tells no flags`);
-  return (Number.parseInt(flags, 8) & closeOnExec) !== 0;
+  return Number.parseInt(flags, 8);
 }
 
 function tryClose(descriptor: number): void {
