@@ -22,7 +22,7 @@ export function waitForToken(bucket: TokenBucket, rate: Rate, nowMs: number): nu
   return bucket.tokens >= 1 ? 0 : ((1 - bucket.tokens) / rate.perSecond) * 1000;
 }
 
-/** Only after `waitForToken` said 0 in the same turn. */
-export function takeToken(bucket: TokenBucket): void {
-  bucket.tokens -= 1;
+/** Only after `waitForToken` said 0 in the same turn. Of more than there are, the rest is owed. */
+export function takeToken(bucket: TokenBucket, tokens = 1): void {
+  bucket.tokens -= tokens;
 }

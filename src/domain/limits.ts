@@ -122,20 +122,36 @@ export const tokenKeysMax = 2;
 export const mediaMessageBytesMax = 1024 * 1024;
 /** A text message of a leg; beyond it, too, 1009. */
 export const mediaTextBytesMax = 16 * 1024;
-/** Fragments of one message, and pieces that one frame comes in off the wire; beyond it 1008. */
+/** Pieces that one frame comes in off the wire, and fragments that its sender makes of a message; beyond either 1008. */
 export const mediaPiecesMax = 16 * 1024;
+export const mediaFragmentsMax = 1024;
 export const mediaFrameHeaderBytes = 12;
 /** What may wait to be sent to one leg that does not read; beyond it the leg is cut. */
 export const legBacklogBytesMax = 256 * 1024;
 /** Messages of one leg that are not understood, each answered by what is wrong with it; with the last of them it is closed. */
 export const legFaultsMax = 100;
+/**
+ * What a leg may send, by rates with a burst; beyond any of them it is closed with 4429. Messages of every kind count,
+ * empty ones, pings and pongs too: 60 frames and 100 audio packets a second fit, and so does what 4 s of a network that
+ * stood still hand over at once. The burst is also the most that one leg has handled in one turn of the loop. A call
+ * takes ten texts in all; the bytes of texts are within the rates of texts and of bytes. Bytes are those off the wire:
+ * 15 of the largest frames a second are half of them.
+ */
+export const legMessagesPerSecondMax = 250;
+export const legMessagesBurstMax = 1000;
+export const legTextsPerSecondMax = 5;
+export const legTextsBurstMax = 150;
+export const legBytesPerSecondMax = 32 * 1024 * 1024;
+export const legBytesBurstMax = 64 * 1024 * 1024;
 /** A leg that sends nothing for so long, not even the pong that it is asked for, is gone. */
 export const legSilenceMsMax = 16_000;
 /** A leg that was told to go, and stays, is cut after it. */
 export const legLingerMsMax = 5000;
 /** Of the head of a request: method, target and headers. */
 export const legRequestBytesMax = 4 * 1024;
-/** A connection has this long for its TLS handshake, and then for its request. */
+/** Of a body, which no request here needs and which is thrown away; beyond it the connection is cut. */
+export const legRequestBodyBytesMax = 16 * 1024;
+/** A connection has this long for its TLS handshake and its request together, however it sends them. */
 export const legRequestMsMax = 10_000;
 /** Who asks to be let in waits no longer than this for the answer; then 503. */
 export const legAdmissionMsMax = 5000;
@@ -181,6 +197,15 @@ export const pictureShapesKeptMax = 4;
 /** The link between the server and its media process. A message of it, and what may wait to be sent; beyond it the link is cut. */
 export const linkMessageBytesMax = 256 * 1024;
 export const linkBacklogBytesMax = 8 * 1024 * 1024;
+/**
+ * Beyond so much of it the media process says nothing more for its legs: reports wait with their legs, nobody is let in
+ * (503), signs of life and lines of the log are left out. What still crosses, beats, counts, tallies and views, is less
+ * than 700 KiB a second (a tally is 10 KiB for 1024 frames), and a server that is silent for `linkSilenceMsMax` is given
+ * up anyway: 4 MiB and 5 times that are less than the 8 MiB, whatever legs do and however many there are.
+ */
+export const linkCongestedBytes = 4 * 1024 * 1024;
+/** Reports of one leg that wait for such a link; a call has five, and beyond it the oldest goes. */
+export const legReportsWaitingMax = 8;
 /** Each end shows so often that it lives, and is given up when nothing came for so long. */
 export const linkBeatMs = 1000;
 export const linkSilenceMsMax = 5000;
@@ -202,7 +227,7 @@ export const linkTallyItemsMax = 1024;
 /** Lines of the media process's log that cross in a second, and the text of one; beyond it they are lost, and counted. */
 export const linkLogLinesMax = 100;
 export const linkLogCharactersMax = 16 * 1024;
-/** Connections to the port of the link, the link included, and how long one has for its handshake. */
+/** Connections to the port of the link, the link included, and how long one has for its handshake, however it sends it. */
 export const linkConnectionsMax = 16;
 export const linkHandshakeMsMax = 10_000;
 /** A media process that was started has this long until it listens, and to end when it is told to. */

@@ -37,7 +37,7 @@ export class BridgeLeg implements CallLeg {
     const refusal = this.#hall.relay.refusalOf(message.sessionId, message.media, 'frames');
     if (refusal === null) return this.#leg.tell(message);
     this.#hall.reportDeclined(refusal);
-    queueMicrotask(() => this.#leg.received(refuse, false));
+    queueMicrotask(() => this.#leg.answer(refuse));
   }
 
   /** It hears of the start before anything that the relay has for it, and not at all where nobody can carry the call. */

@@ -6,6 +6,8 @@ export interface SocketOwner {
   received(bytes: Buffer, isBinary: boolean): void;
   /** It is answered already, as far as the peer reads. */
   pinged(): void;
+  /** Whether or not it was asked for one. */
+  ponged(): void;
   /** What came is no WebSocket's, or too large: the socket closes itself. */
   failed(): void;
   /** The socket is closed; of every socket, once. */
@@ -24,6 +26,8 @@ export interface FrameSocket {
   ping(): void;
   /** A close frame; the connection ends when the peer answers it, or has not for a while. */
   close(code: number, reason: string): void;
+  /** The same to a peer that sends too much: none of it is read any more, its answer included. */
+  closeDeaf(code: number, reason: string): void;
   /** The end without a close frame. */
   terminate(): void;
 }

@@ -23,4 +23,6 @@ export interface LegHall {
   readonly leaving: Set<Guest>;
   /** A call was not put to an idle bridge. */
   reportDeclined(refusal: CarriageRefusal): void;
+  /** A leg was closed for sending too much: of what, in a sentence. */
+  reportFlood(fault: string): void;
 }

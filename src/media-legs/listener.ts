@@ -48,7 +48,7 @@ export class MediaListener {
   #drained: () => void = () => undefined;
   #stopBeating: Cancel = () => undefined;
   #isBeatDue = false;
-  readonly #reportedMs = { silence: -Infinity, declined: -Infinity };
+  readonly #reportedMs = { silence: -Infinity, declined: -Infinity, flood: -Infinity };
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: MediaLegsSettings, house: MediaListenerHouse) {
@@ -61,6 +61,7 @@ export class MediaListener {
       guests: new Set(),
       leaving: new Set(),
       reportDeclined: (refusal) => this.#reportDeclined(refusal),
+      reportFlood: (fault) => this.#reportFlood(fault),
     };
     const doorway = new Doorway({
       ...house,
@@ -71,6 +72,7 @@ export class MediaListener {
       reportSilence: () => this.#reportSilence(),
     });
     this.#server = createMediaServer(readCertificate(settings.tls), {
+      clock: house.clock,
       connected: (socket) => this.#connected(socket),
       visited: (visit) => doorway.handle(visit),
     });
@@ -180,7 +182,11 @@ export class MediaListener {
     this.#house.log.warn({ refusal }, 'bridges are not offered calls whose pictures cannot be made');
   }
 
-  #mayReport(what: 'silence' | 'declined'): boolean {
+  #reportFlood(fault: string): void {
+    if (this.#mayReport('flood')) this.#house.log.warn({ fault }, 'a leg sent too much and was closed');
+  }
+
+  #mayReport(what: 'silence' | 'declined' | 'flood'): boolean {
     const nowMs = this.#house.clock.monotonicMs();
     if (nowMs - this.#reportedMs[what] < reportMsMin) return false;
     this.#reportedMs[what] = nowMs;

@@ -1,7 +1,7 @@
 /**
  * Node's HTTP server with our limits: every request becomes a visit, one a connection; what is no request is answered
  * as far as it can be, and every connection is closed behind its answer. What has no business with calls ends here.
- * All of these deadlines go by the system's clock, as Node's.
+ * Node's own deadlines go by the system's clock.
  */
 import { once } from 'node:events';
 import { createServer, STATUS_CODES } from 'node:http';
@@ -9,6 +9,8 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ArrivalDeadlines } from '../base/arrival-deadlines.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Certificate } from '../base/tls-files.ts';
 import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../domain/limits.ts';
 import { answerOf, methodNotAllowed, noRequest, requestTooLarge, type HttpRefusal } from './refusal.ts';
@@ -21,6 +23,7 @@ const checkMs = 1000;
 
 const limits: ServerOptions = {
   maxHeaderSize: legRequestBytesMax,
+  // Of bodies, which nobody reads; up to the end of the head a connection has a deadline of ours.
   headersTimeout: legRequestMsMax,
   requestTimeout: legRequestMsMax,
   connectionsCheckingInterval: checkMs,
@@ -30,6 +33,7 @@ const limits: ServerOptions = {
 };
 
 export interface MediaServerHouse {
+  readonly clock: Clock;
   /** A connection is there, and may be destroyed at once. */
   connected(socket: Socket): void;
   visited(visit: Visit): void;
@@ -38,11 +42,11 @@ export interface MediaServerHouse {
 /** `certificate`: null for plain connections. */
 export function createMediaServer(certificate: Certificate | null, house: MediaServerHouse): MediaServer {
   const server: Server =
-    certificate === null
-      ? createServer(limits)
-      : createTlsServer({ ...limits, ...certificate, handshakeTimeout: legRequestMsMax });
+    certificate === null ? createServer(limits) : createTlsServer({ ...limits, ...certificate });
+  const deadlines = new ArrivalDeadlines(house.clock, legRequestMsMax);
   const visitors = new WeakSet<Duplex>();
-  const receive = (socket: Duplex, visit: () => Visit): void => {
+  const receive = (socket: Socket, visit: () => Visit): void => {
+    deadlines.met(socket);
     if (visitors.has(socket)) socket.destroy();
     else house.visited(visit());
     visitors.add(socket);
@@ -52,13 +56,14 @@ export function createMediaServer(certificate: Certificate | null, house: MediaS
   return server
     .on('connection', (socket) => {
       socket.on('error', ignore);
+      deadlines.begin(socket);
       house.connected(socket);
     })
     .on('secureConnection', (socket: Socket) => socket.on('error', ignore))
     .on('request', receivePlain)
     .on('checkContinue', receivePlain)
     .on('checkExpectation', receivePlain)
-    .on('upgrade', (request, socket, head) => receive(socket, () => Visit.upgrading(request, head)))
+    .on('upgrade', (request, _socket, head) => receive(request.socket, () => Visit.upgrading(request, head)))
     .on('clientError', (error: NodeJS.ErrnoException, socket) => {
       const refusal = visitors.has(socket) ? null : refusalOfBroken(error.code);
       if (refusal === null || !socket.writable) socket.destroy();

@@ -14,6 +14,7 @@ import type { CallLeg } from '../ports/call-leg.ts';
 import type { JoinedLeg } from '../relay/output.ts';
 import { payloadOf } from './frame-payload.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';
+import { LegAllowance } from './leg-allowance.ts';
 import type { Guest, LegHall } from './leg-hall.ts';
 import { LegOutbox } from './leg-outbox.ts';
 import type { LegSide } from './leg-side.ts';
@@ -25,6 +26,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
   readonly #socket: FrameSocket;
   readonly #outbox: LegOutbox;
   readonly #hall: LegHall;
+  readonly #allowance: LegAllowance;
   #stage: Stage = 'opening';
   /** While it is open. */
   #side: LegSide | null = null;
@@ -40,6 +42,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     this.#socket = socket;
     this.#outbox = new LegOutbox(socket);
     this.#hall = hall;
+    this.#allowance = new LegAllowance(hall.clock.monotonicMs());
   }
 
   /**
@@ -72,7 +75,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
   }
 
   received(bytes: Buffer, isBinary: boolean): void {
-    const side = this.#side;
+    const side = this.#sideThatHears(!isBinary);
     if (side === null) return;
     if (!isBinary && bytes.length > mediaTextBytesMax) {
       this.#expel(side, faultCloses.tooLarge);
@@ -82,10 +85,20 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     if (fault !== null) this.#complain(side, fault);
   }
 
+  /** In the place of a bridge that cannot be asked. */
+  answer(text: Buffer): void {
+    this.#side?.hear(text);
+  }
+
   pinged(): void {
-    if (this.#side === null) return;
+    const side = this.#sideThatHears(false);
+    if (side === null) return;
     if (this.#outbox.isDeaf) this.#socket.terminate();
-    else this.#side.leg.alive('ping');
+    else side.leg.alive('ping');
+  }
+
+  ponged(): void {
+    this.#sideThatHears(false);
   }
 
   failed(): void {
@@ -125,6 +138,27 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
 
   drop(): void {
     if (this.#leave()) this.#socket.terminate();
+  }
+
+  /** One more message has come. Null: nobody hears it, since the leg is closed, or is so now for having sent too much. */
+  #sideThatHears(isText: boolean): LegSide | null {
+    const { clock } = this.#hall;
+    const fault = this.#allowance.take(isText, this.#socket.bytesRead, clock.monotonicMs());
+    if (fault !== null) this.#cutOff(fault);
+    return this.#side;
+  }
+
+  /** Also who was told to go already is not read any more. */
+  #cutOff(fault: string): void {
+    const side = this.#side;
+    const { code, reason } = faultCloses.tooMuch;
+    if (this.#leave()) {
+      this.#hall.reportFlood(fault);
+      this.#hall.leaving.add(this);
+      this.#outbox.say(encodeLegError(fault));
+    }
+    this.#socket.closeDeaf(code, reason);
+    side?.leg.gone();
   }
 
   /** Returns what is wrong with it; null: nothing. Where nobody carries it yet, it is a sign of life and no more. */

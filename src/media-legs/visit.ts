@@ -5,6 +5,7 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { assert } from '../base/assert.ts';
+import { legRequestBodyBytesMax } from '../domain/limits.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 import { answerOf, type HttpRefusal } from './refusal.ts';
 import { openWebSocket } from './web-socket.ts';
@@ -27,9 +28,16 @@ export class Visit {
     });
   }
 
-  /** Of somebody who asks for no upgrade. A body is thrown away, so that the end behind it is heard. */
+  /**
+   * Of somebody who asks for no upgrade. A body is thrown away, so that the end behind it is heard, and cut before it is
+   * a flood.
+   */
   static plain(request: IncomingMessage, response: ServerResponse): Visit {
-    request.resume();
+    let bodyBytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bodyBytes += chunk.length;
+      if (bodyBytes > legRequestBodyBytesMax) request.socket.destroy();
+    });
     return new Visit(request, response, null);
   }
 

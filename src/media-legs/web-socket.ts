@@ -4,17 +4,18 @@
  * WebSocket's: 1002, 1007, 1008, and 1009 for what is too large.
  */
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { legLingerMsMax, mediaMessageBytesMax, mediaPiecesMax } from '../domain/limits.ts';
+import { legLingerMsMax, mediaFragmentsMax, mediaMessageBytesMax, mediaPiecesMax } from '../domain/limits.ts';
 import { faultCloses } from '../peer-wire/close-code.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 
 class LegSocket extends WebSocket implements FrameSocket {
   /** The connection below, from the upgrade on. */
-  stream: { readonly bytesRead: number } = { bytesRead: 0 };
+  stream: Socket | null = null;
 
   get bytesRead(): number {
-    return this.stream.bytesRead;
+    return this.stream?.bytesRead ?? 0;
   }
 
   /** The library would make two frames of two pieces, and a simple client may not put them together. */
@@ -27,6 +28,13 @@ class LegSocket extends WebSocket implements FrameSocket {
     const { tooLarge } = faultCloses;
     super.close(code, reason ?? (code === tooLarge.code ? tooLarge.reason : undefined));
   }
+
+  /** The end behind the close frame lets a peer go that reads it; another is cut when the library's time is up. */
+  closeDeaf(code: number, reason: string): void {
+    this.close(code, reason);
+    this.pause();
+    this.stream?.end();
+  }
 }
 
 const behavior = {
@@ -34,9 +42,9 @@ const behavior = {
   clientTracking: false,
   perMessageDeflate: false,
   maxPayload: mediaMessageBytesMax,
-  maxFragments: mediaPiecesMax,
+  maxFragments: mediaFragmentsMax,
   maxBufferedChunks: mediaPiecesMax,
-  // No bound of their own: pongs are in that on all that waits to be sent to a leg.
+  // No bound of their own: pings are in that on messages, and pongs in that on all that waits to be sent to a leg.
   maxPendingAutoPongs: 0,
   // By the system's clock, as the library's.
   closeTimeout: legLingerMsMax,
@@ -61,6 +69,7 @@ export function openWebSocket(
     // One Buffer for each message, as long as nobody asks for another kind.
     socket.on('message', (message, isBinary) => owner.received(message as Buffer, isBinary));
     socket.on('ping', () => owner.pinged());
+    socket.on('pong', () => owner.ponged());
     socket.on('error', () => owner.failed());
     socket.on('close', () => owner.gone());
   });

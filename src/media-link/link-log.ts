@@ -1,6 +1,6 @@
 /**
- * The log of a media process, written by its server. So many lines cross between two beats; how many more there would
- * have been is a line itself. The fields go as the text of their JSON, which has no surprises.
+ * The log of a media process, written by its server. So many lines cross between two beats, and none while the link is
+ * congested; how many more there would have been is a line itself. The fields go as the text of their JSON, which has no surprises.
  */
 import { linkLogCharactersMax, linkLogLinesMax } from '../domain/limits.ts';
 import type { MediaMessage } from '../link-wire/link-message.ts';
@@ -13,11 +13,13 @@ const messageCharactersMax = 1024;
 
 export class LinkLog implements Log {
   readonly #send: (line: LogMessage) => void;
+  readonly #isCongested: () => boolean;
   #lines = 0;
   #lost = 0;
 
-  constructor(send: (line: LogMessage) => void) {
+  constructor(send: (line: LogMessage) => void, isCongested: () => boolean) {
     this.#send = send;
+    this.#isCongested = isCongested;
   }
 
   debug(fields: object, message: string): void {
@@ -45,7 +47,7 @@ export class LinkLog implements Log {
   }
 
   #write(level: Level, fields: object, message: string): void {
-    if (this.#lines >= linkLogLinesMax) {
+    if (this.#lines >= linkLogLinesMax || this.#isCongested()) {
       this.#lost += 1;
       return;
     }

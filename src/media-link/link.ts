@@ -6,7 +6,13 @@
 import { finished, type Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/outcome.ts';
-import { linkBacklogBytesMax, linkBeatMs, linkSilenceMsMax, mediaStartMsMax } from '../domain/limits.ts';
+import {
+  linkBacklogBytesMax,
+  linkBeatMs,
+  linkCongestedBytes,
+  linkSilenceMsMax,
+  mediaStartMsMax,
+} from '../domain/limits.ts';
 import { encodeLinkFrame } from '../link-wire/link-frame.ts';
 import { LinkReader } from '../link-wire/link-reader.ts';
 
@@ -21,6 +27,8 @@ export interface LinkOwner<Received> {
   received(message: Received): string | null;
   /** Each `linkBeatMs` while it is open. */
   beat(): void;
+  /** What waited to be sent has gone. */
+  drained?(): void;
   /** Once. `fault`: a sentence; null: one of the two hung up in order. */
   ended(fault: string | null): void;
 }
@@ -52,7 +60,13 @@ export class Link<Sent extends object, Received> {
       });
     });
     stream.on('data', (chunk: Buffer) => this.#receive(chunk));
+    stream.on('drain', () => owner.drained?.());
     stream.once('end', () => this.#hungUp());
+  }
+
+  /** So much waits to be sent that what can wait has to, until `drained`. */
+  get isCongested(): boolean {
+    return this.#stream.writableLength > linkCongestedBytes;
   }
 
   /** Nothing when the link is at its end. Never throws. */

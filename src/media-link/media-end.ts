@@ -68,9 +68,10 @@ export class MediaEnd {
     });
     this.#started.catch(() => undefined);
     const send = (message: MediaMessage): void => this.#link.send(message);
-    this.desk = this.#desk = new RemoteDesk({ clock, send, keys: () => this.#keys });
+    const isCongested = (): boolean => this.#link.isCongested;
+    this.desk = this.#desk = new RemoteDesk({ clock, send, isCongested, keys: () => this.#keys });
     this.telemetry = this.#batch = new TelemetryBatch((tally) => send({ kind: 'tally', tally }));
-    this.log = this.#log = new LinkLog(send);
+    this.log = this.#log = new LinkLog(send, isCongested);
     this.#link = new Link(stream, {
       clock,
       peer: 'the server',
@@ -78,6 +79,7 @@ export class MediaEnd {
       read: readServerMessage,
       received: (message) => this.#hear(message),
       beat: () => this.#beat(),
+      drained: () => this.#desk.linkDrained(),
       ended: (fault) => this.#ended(fault),
     });
     this.#stopTallies = clock.every(linkTallyMs, () => this.#batch.flush());

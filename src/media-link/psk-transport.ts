@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect, createServer, type TLSSocket } from 'node:tls';
+import { ArrivalDeadlines } from '../base/arrival-deadlines.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { linkConnectionsMax, linkHandshakeMsMax } from '../domain/limits.ts';
@@ -40,18 +41,21 @@ const cipher = {
  */
 export function listenPsk(
   { host, port, key }: PskAddress,
+  clock: Clock,
   onLink: (link: Duplex) => void,
   onRefused: (sentence: string) => void,
 ): Promise<PskListener> {
   const psk = pskOf(key);
   const server = createServer({
     ...cipher,
-    handshakeTimeout: linkHandshakeMsMax,
     pskIdentityHint: identity,
     pskCallback: (_socket, shown) => (shown === identity ? psk : null),
   });
   server.maxConnections = linkConnectionsMax;
+  const deadlines = new ArrivalDeadlines(clock, linkHandshakeMsMax);
+  server.on('connection', (socket) => deadlines.begin(socket));
   server.on('secureConnection', (socket) => {
+    deadlines.met(socket);
     if (!server.listening) socket.destroy();
     else onLink(made(socket));
   });

@@ -26,6 +26,8 @@ import { RemoteLeg, type RemoteLegHouse } from './remote-leg.ts';
 export interface RemoteDeskHouse {
   readonly clock: Clock;
   send(message: MediaMessage): void;
+  /** The server does not read as fast as it is told. */
+  isCongested(): boolean;
   /** Null: the server has not sent them yet. */
   keys(): TokenKeys | null;
 }
@@ -49,7 +51,7 @@ export class RemoteDesk implements CallDesk {
     const { clock } = house;
     this.#house = house;
     this.#questions = new OpenQuestions(clock, { max: linkQuestionsMax, waitMs: legAdmissionMsMax });
-    this.#legs = { clock, legs: new Map(), send: (message) => house.send(message) };
+    this.#legs = { ...house, legs: new Map(), waiting: new Set() };
   }
 
   async heard(): Promise<void> {
@@ -107,10 +109,19 @@ export class RemoteDesk implements CallDesk {
     }
   }
 
+  /** The server reads again: legs say what they had to keep, until it reads no more. */
+  linkDrained(): void {
+    for (const leg of this.#legs.waiting) {
+      if (!leg.catchUp()) return;
+      this.#legs.waiting.delete(leg);
+    }
+  }
+
   /** The server is gone: so are the legs, and nobody is let in any more. */
   linkEnded(): void {
     this.#isOver = true;
     this.#questions.giveUp();
+    this.#legs.waiting.clear();
     for (const [number, { leg }] of this.#legs.legs) {
       this.#legs.legs.delete(number);
       leg.close('drain');
@@ -121,7 +132,7 @@ export class RemoteDesk implements CallDesk {
     say: (question: number) => MediaMessage,
     admissionOf: (admitted: AdmittedLeg) => Admission | null,
   ): Promise<Outcome<Admission, LegRefusal>> {
-    if (this.#questions.isFull) return fail('busy');
+    if (this.#questions.isFull || this.#house.isCongested()) return fail('busy');
     if (this.#isOver) return fail('unavailable');
     const answer = await this.#questions.ask((question) => this.#house.send(say(question)));
     if (answer?.kind === 'refused') return fail(answer.refusal);

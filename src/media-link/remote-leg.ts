@@ -1,7 +1,10 @@
-/** An open leg in the media process: what its socket says crosses the link, at most once a second that it is alive. */
+/**
+ * An open leg in the media process: what its socket says crosses the link, at most once a second that it is alive. While
+ * the server does not read, its words wait here and not in the link, which carries those of all legs.
+ */
 import type { Clock } from '../base/clock.ts';
 import type { AliveSign, CallReport } from '../domain/call.ts';
-import { legAliveMsMin, legRequestBytesMax } from '../domain/limits.ts';
+import { legAliveMsMin, legReportsWaitingMax } from '../domain/limits.ts';
 import type { MediaMessage } from '../link-wire/link-message.ts';
 import type { OpenBridgeLeg } from '../ports/call-desk.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
@@ -10,8 +13,13 @@ export interface RemoteLegHouse {
   readonly clock: Clock;
   /** Those that are open. */
   readonly legs: Map<number, RemoteLeg>;
+  /** Those that have to say something when the link has drained. */
+  readonly waiting: Set<RemoteLeg>;
   send(message: MediaMessage): void;
+  isCongested(): boolean;
 }
+
+type LegReport = Extract<MediaMessage, { readonly kind: 'report' | 'answer' }>;
 
 /** Of a bridge, and so of a device and of a viewer, who say less. */
 export class RemoteLeg implements OpenBridgeLeg {
@@ -21,6 +29,9 @@ export class RemoteLeg implements OpenBridgeLeg {
   /** Monotonic: before it such a sign does not cross again. */
   #mediaDueMs = -Infinity;
   #pingDueMs = -Infinity;
+  /** Reports for a link that is congested, oldest first. */
+  #unsaid: LegReport[] = [];
+  #isGoneUnsaid = false;
 
   constructor(house: RemoteLegHouse, number: number, leg: CallLeg) {
     this.#house = house;
@@ -31,29 +42,61 @@ export class RemoteLeg implements OpenBridgeLeg {
   }
 
   report(report: CallReport, about: string | null = null): void {
-    if (!this.#isOpen) return;
     // A longer one names no session, cut or whole.
-    const named = about?.slice(0, legRequestBytesMax) ?? null;
-    this.#house.send({ kind: 'report', leg: this.#number, report, about: named });
+    const named = about?.slice(0, sessionCharactersMax) ?? null;
+    this.#say({ kind: 'report', leg: this.#number, report, about: named });
   }
 
   answerAssignment(accepted: boolean): void {
-    if (this.#isOpen) this.#house.send({ kind: 'answer', leg: this.#number, accepted });
+    this.#say({ kind: 'answer', leg: this.#number, accepted });
   }
 
+  /** One that does not cross is followed by others. */
   alive(by: AliveSign): void {
     const nowMs = this.#house.clock.monotonicMs();
     if (nowMs < (by === 'media' ? this.#mediaDueMs : this.#pingDueMs) || !this.#isOpen) return;
+    if (this.#mustWait) return;
     if (by === 'media') this.#mediaDueMs = nowMs + legAliveMsMin;
     else this.#pingDueMs = nowMs + legAliveMsMin;
     this.#house.send({ kind: 'alive', leg: this.#number, by });
   }
 
   gone(): void {
-    if (this.#house.legs.delete(this.#number)) this.#house.send({ kind: 'gone', leg: this.#number });
+    if (!this.#house.legs.delete(this.#number)) return;
+    this.#isGoneUnsaid = true;
+    if (this.#mustWait) this.#house.waiting.add(this);
+    else this.catchUp();
+  }
+
+  /** Says what it kept. False: the link is congested again. */
+  catchUp(): boolean {
+    for (const report of this.#unsaid.splice(0)) {
+      if (this.#house.isCongested()) this.#unsaid.push(report);
+      else this.#house.send(report);
+    }
+    if (this.#mustWait) return false;
+    if (this.#isGoneUnsaid) this.#house.send({ kind: 'gone', leg: this.#number });
+    this.#isGoneUnsaid = false;
+    return true;
+  }
+
+  #say(report: LegReport): void {
+    if (!this.#isOpen) return;
+    if (!this.#mustWait) return this.#house.send(report);
+    if (this.#unsaid.length >= legReportsWaitingMax) this.#unsaid.shift();
+    this.#unsaid.push(report);
+    this.#house.waiting.add(this);
+  }
+
+  /** Nothing of it overtakes what waits already. */
+  get #mustWait(): boolean {
+    return this.#unsaid.length > 0 || this.#house.isCongested();
   }
 
   get #isOpen(): boolean {
     return this.#house.legs.has(this.#number);
   }
 }
+
+/** More than a session's id has, and far less than a bridge could write. */
+const sessionCharactersMax = 64;

@@ -1,7 +1,7 @@
 /**
  * Tickets by which people watch a call: each is good once, for one session, for a minute. Handed out on the ops
  * listener, taken at the media listener; those that open a page are a set of their own, taken where they are handed out.
- * Bounded: full means that none is given. Source: calls-and-media.md, Legs.
+ * Bounded: full means that none is given. Who may ask again and again is a holder, and holds one at a time. Source: calls-and-media.md, Legs.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -12,6 +12,8 @@ interface KnownTicket {
   readonly sessionId: SessionId;
   /** Monotonic. */
   readonly deadlineMs: number;
+  /** Null: nobody whose next one takes its place. */
+  readonly holder: string | null;
 }
 
 export interface IssuedTicket {
@@ -28,18 +30,26 @@ export class ViewerTickets {
   readonly #max: number;
   /** In the order of their making, which is that of their ends. */
   readonly #known = new Map<string, KnownTicket>();
+  /** The ticket of each holder that has one. */
+  readonly #held = new Map<string, string>();
 
   constructor(clock: Clock, max = viewerTicketsMax) {
     this.#clock = clock;
     this.#max = max;
   }
 
-  /** Null: as many as may are about. Whether there is such a session is for who asks to know. */
-  issue(sessionId: SessionId): IssuedTicket | null {
+  /**
+   * Null: as many as may are about. Whether there is such a session is for who asks to know. `holder`: who asks, whose
+   * last ticket is good for nothing from now on, used or not.
+   */
+  issue(sessionId: SessionId, holder: string | null = null): IssuedTicket | null {
     this.#sweep();
+    const former = holder === null ? undefined : this.#held.get(holder);
+    if (former !== undefined) this.#forget(former);
     if (this.#known.size >= this.#max) return null;
     const ticket = randomBytes(ticketBytes).toString('base64url');
-    this.#known.set(ticket, { sessionId, deadlineMs: this.#clock.monotonicMs() + viewerTicketMsMax });
+    this.#known.set(ticket, { sessionId, deadlineMs: this.#clock.monotonicMs() + viewerTicketMsMax, holder });
+    if (holder !== null) this.#held.set(holder, ticket);
     return { ticket, expiresAtMs: this.#clock.wallMs() + viewerTicketMsMax };
   }
 
@@ -47,15 +57,21 @@ export class ViewerTickets {
   take(ticket: string): SessionId | null {
     this.#sweep();
     const sessionId = this.#known.get(ticket)?.sessionId ?? null;
-    this.#known.delete(ticket);
+    this.#forget(ticket);
     return sessionId;
+  }
+
+  #forget(ticket: string): void {
+    const holder = this.#known.get(ticket)?.holder ?? null;
+    this.#known.delete(ticket);
+    if (holder !== null) this.#held.delete(holder);
   }
 
   #sweep(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [ticket, { deadlineMs }] of this.#known) {
       if (nowMs < deadlineMs) return;
-      this.#known.delete(ticket);
+      this.#forget(ticket);
     }
   }
 }

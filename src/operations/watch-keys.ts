@@ -10,6 +10,7 @@ import type { SessionId } from '../domain/ids.ts';
 import { watchKeyMsMax, watchKeysMax } from '../domain/limits.ts';
 
 export interface WatchedCall {
+  readonly key: string;
   readonly sessionId: SessionId;
   /** Null: it lives. */
   readonly endReason: CallEndReason | null;
@@ -41,7 +42,7 @@ export class WatchKeys implements CallFollower {
     if (this.#known.size >= this.#max && oldest !== undefined) this.#known.delete(oldest);
     const key = randomBytes(keyBytes).toString('base64url');
     const deadlineMs = this.#clock.monotonicMs() + watchKeyMsMax;
-    this.#known.set(key, { sessionId, endReason: null, deadlineMs });
+    this.#known.set(key, { key, sessionId, endReason: null, deadlineMs });
     return key;
   }
 

@@ -18,6 +18,7 @@ export const legCloses: Readonly<Record<LegCloseReason, LegClose>> = {
 export const faultCloses = {
   tooLarge: { code: 1009, reason: 'too_large' },
   malformed: { code: 4400, reason: 'malformed' },
+  tooMuch: { code: 4429, reason: 'too_much' },
 } as const satisfies Record<string, LegClose>;
 
 /** That of the legs themselves: nobody is there who could carry the frames. */

@@ -1,7 +1,7 @@
 /**
  * A media process that the server has as its child. The link is a pair of sockets: nobody else can reach it, and it
- * ends with either of the two. What the child prints is no log of ours, but what its libraries have to say before they
- * die: the end of it is kept.
+ * ends with either of the two. What the child prints is no log of ours, but what it and its libraries have to say before
+ * they die: the end of it is kept. It holds nothing of the server: media-server/inherited-descriptors.ts.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
@@ -41,10 +41,33 @@ export function startMediaChild(): MediaCarrier {
   return { link: link as Duplex, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
 }
 
-/** Everything but our own settings, secrets among them: those that it needs come over the link. */
+/**
+ * What Node and the libraries behind it read, and no more: what else stands in the server's environment, secrets among
+ * it, is none of its business. Its settings come over the link.
+ */
+const environmentNames: ReadonlySet<string> = new Set([
+  'PATH',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'TZ',
+  'TMPDIR',
+  'NODE_OPTIONS',
+  'UV_THREADPOOL_SIZE',
+  'LD_LIBRARY_PATH',
+  'LD_PRELOAD',
+  'DYLD_LIBRARY_PATH',
+  'MALLOC_ARENA_MAX',
+  // Of Windows, whose names have no case.
+  'SYSTEMROOT',
+  'TEMP',
+  'TMP',
+]);
+
 function environmentOfChild(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('REVEILLE_'));
-  return Object.fromEntries(kept);
+  const isGiven = (name: string): boolean =>
+    environmentNames.has(process.platform === 'win32' ? name.toUpperCase() : name);
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => isGiven(name)));
 }
 
 /** Never rejects. Behind the end of all that it has printed. */

@@ -39,11 +39,11 @@ export class MediaGate {
   async start(): Promise<void> {
     const { address, keyFile } = this.#settings;
     const key = await readLinkKey(keyFile);
-    const { log } = this.#house;
+    const { clock, log } = this.#house;
     const welcome = (link: Duplex): void => void this.#welcome(link);
     const refused = (sentence: string): void => log.warn({}, `the gate of the media process: ${sentence}`);
     try {
-      this.#listener = await listenPsk({ ...address, key }, welcome, refused);
+      this.#listener = await listenPsk({ ...address, key }, clock, welcome, refused);
     } catch (cause) {
       const where = formatListenAddress(address);
       throw new Error(`cannot listen on ${where}: in use, or not an address of this machine`, { cause });

@@ -30,7 +30,7 @@ export class MediaKeeper {
   readonly #house: MediaKeeperHouse;
   #carrier: MediaCarrier | null = null;
   #port: number;
-  /** Of the last link; null: somebody hung up in order. */
+  /** Of its link; null: none, or the child hung up, whose last words tell why. */
   #linkFault: string | null = null;
   /** In a row, each soon after its start. */
   #quickDeaths = 0;
@@ -45,6 +45,7 @@ export class MediaKeeper {
   /** Resolves when it listens; rejects, with a sentence for the operator, when it cannot. */
   async start(): Promise<void> {
     const { clock, front, settings, startCarrier, spare, log } = this.#house;
+    this.#linkFault = null;
     const startedMs = clock.monotonicMs();
     const carrier = spare?.take() ?? startCarrier();
     this.#carrier = carrier;
@@ -100,7 +101,8 @@ export class MediaKeeper {
     const livedMs = Math.round(clock.monotonicMs() - startedMs);
     this.#quickDeaths = livedMs >= soundMs ? 0 : this.#quickDeaths + 1;
     const waitMs = restartMs(this.#quickDeaths);
-    const fields = { pid, how, fault: this.#linkFault, lived_ms: livedMs, restart_ms: waitMs };
+    const why = this.#linkFault ?? how;
+    const fields = { pid, why, how, lived_ms: livedMs, restart_ms: waitMs };
     log.error(fields, 'the media process died; it is started again');
     this.#startAfter(waitMs);
   }

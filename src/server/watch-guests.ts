@@ -57,10 +57,11 @@ async function tell(house: WatchHouse, watched: WatchedCall): Promise<OpsAnswer>
   return jsonAnswer(200, told);
 }
 
-function givePictures(house: WatchHouse, { sessionId }: WatchedCall): OpsAnswer {
+/** A page has one ticket for each picture: by asking again and again it takes its own, and none from others. */
+function givePictures(house: WatchHouse, { key, sessionId }: WatchedCall): OpsAnswer {
   if (house.calls.find(sessionId) === null) return jsonAnswer(404, { error: 'the call has ended' });
-  const source = house.tickets.issue(sessionId);
-  const output = house.tickets.issue(sessionId);
+  const source = house.tickets.issue(sessionId, `${key} source`);
+  const output = house.tickets.issue(sessionId, `${key} output`);
   if (source === null || output === null) return jsonAnswer(noTicket.status, noTicket.body);
   const origin = house.mediaOrigin();
   return jsonAnswer(200, {

@@ -203,6 +203,7 @@ test('a device that stands still never slows the bridge, and sees the newest pic
   for (const frame of frames) {
     bridge.send(frame);
     await bridge.ping();
+    clock.advance(66);
   }
   const dropped = telemetry.count('media frame slow_leg');
   assert.ok(dropped > 0);
@@ -227,6 +228,7 @@ for (const slow of ['device', 'bridge'] as const)
     while (telemetry.count('media frame slow_leg') === 0) {
       sender.send(frame(sent++));
       await sender.ping();
+      clock.advance(66);
     }
     assert.equal(await sender.nextText(), '{"type":"key_frame_wanted"}');
     reader.socket.resume();

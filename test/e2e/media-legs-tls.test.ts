@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import { legRequestMsMax } from '../../src/domain/limits.ts';
 import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
@@ -13,6 +14,7 @@ import { FakeCallDesk } from '../support/fake-call-desk.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { answerTo, downlinkPath, legUpgrade, MediaPeer, plainRequest } from '../support/media-peer.ts';
+import { RawPeer } from '../support/raw-peer.ts';
 import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
 
 let directory: string;
@@ -174,4 +176,22 @@ test('a close ends the legs of every certificate there was', { skip }, async () 
   listener.close();
   assert.deepEqual(await Promise.all([older.closed, newer.closed]), ['1006', '1006']);
   assert.equal(listener.socketCount, 0);
+});
+
+test('the handshake of TLS and the request have 10 s together', { skip }, async () => {
+  await listen();
+  const { port } = listener.address;
+  const silent = await RawPeer.connect(port);
+  while (listener.socketCount < 1) await new Promise((turned) => setImmediate(turned));
+  clock.advance(legRequestMsMax - 1000);
+  const secured = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  secured.on('error', () => undefined);
+  await once(secured, 'secureConnect');
+  const closed = new Promise((resolve) => secured.once('close', resolve));
+  clock.advance(1000);
+  await silent.gone;
+  silent.socket.destroy();
+  secured.write('GET / HT');
+  clock.advance(legRequestMsMax - 1000);
+  await closed;
 });

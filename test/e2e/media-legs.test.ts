@@ -8,7 +8,13 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { readOpenFilesLimit } from '../../src/base/open-files-limit.ts';
 import type { LegCloseReason, LegRefusal } from '../../src/domain/call.ts';
 import { legRefusals } from '../../src/domain/call.ts';
-import { descriptorsReserved, mediaPiecesMax } from '../../src/domain/limits.ts';
+import {
+  descriptorsReserved,
+  legAdmissionMsMax,
+  legRequestBodyBytesMax,
+  legRequestMsMax,
+  mediaFragmentsMax,
+} from '../../src/domain/limits.ts';
 import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media-legs/settings.ts';
 import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
@@ -468,7 +474,7 @@ for (const [name, bytes, code] of broken)
 
 function tooManyFragments(): Buffer {
   const [first, next] = [encodeFrame('', { fin: false }), encodeFrame('x', { opcode: 0, fin: false })];
-  return Buffer.concat([first, ...Array<Buffer>(mediaPiecesMax).fill(next)]);
+  return Buffer.concat([first, ...Array<Buffer>(mediaFragmentsMax).fill(next)]);
 }
 
 test('a leg that does not read what it is told is cut, and another loses nothing', async () => {
@@ -790,4 +796,44 @@ test('a port that another server has is not shared', async () => {
   const second = new MediaListener({ ...mediaLegsDefaults, port }, house);
   await assert.rejects(second.listen(), /in use/);
   second.close();
+});
+
+test('who has not asked within 10 s is cut, also who sends its request byte by byte', async () => {
+  await listen();
+  const [silent, dripping] = await Promise.all([RawPeer.connect(port), RawPeer.connect(port)]);
+  sockets.push(silent, dripping);
+  while (listener.socketCount < 2) await new Promise((turned) => setImmediate(turned));
+  const request = legUpgrade({ 'X-Long': 'x'.repeat(500) });
+  for (const byte of request.slice(0, -1)) {
+    dripping.send(byte);
+    clock.advance(legRequestMsMax / (request.length - 1));
+  }
+  await Promise.all([silent.gone, dripping.gone]);
+  assert.deepEqual(desk.asked, []);
+});
+
+test('who has asked in time stays, however long the house takes to answer', async () => {
+  await listen();
+  const raw = await RawPeer.connect(port);
+  sockets.push(raw);
+  const release = desk.hold();
+  raw.send(legUpgrade());
+  await desk.until(() => desk.asked.length === 1);
+  clock.advance(legAdmissionMsMax - 1);
+  release();
+  await desk.leg();
+  clock.advance(legRequestMsMax);
+  assert.equal((await readHead(raw)).status, '101 Switching Protocols');
+});
+
+test('who takes pictures and brings along a body without end is cut', async () => {
+  await listen();
+  const chunked = { Authorization: 'Bearer good-token', 'Transfer-Encoding': 'chunked' };
+  const raw = await rawPeer(plainRequest(`GET ${downlinkPath}`, chunked));
+  await desk.leg();
+  const oneByteChunks = '1\r\nx\r\n'.repeat(legRequestBodyBytesMax + 1);
+  raw.send(oneByteChunks);
+  await raw.gone;
+  await until(() => listener.legCount === 0);
+  assert.equal((await desk.leg()).goneTimes, 1);
 });

@@ -13,58 +13,21 @@ import { DeviceLeg } from '../../src/cli/device-leg.ts';
 import { OpsClient } from '../../src/cli/ops-client.ts';
 import { findOpsToken } from '../../src/ops/ops-token.ts';
 import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
-import { ApiClient } from '../support/api-client.ts';
 import { callBody, issuance } from '../support/call-hands.ts';
 import { legUpgrade, readHead } from '../support/media-peer.ts';
+import { issueCall, openLegs, openMediaScene } from '../support/media-process-scene.ts';
 import { processGone } from '../support/process-life.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { mediaChild, startServerProcess, type ServerProcess, withMedia } from '../support/server-process.ts';
-import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
-import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
-
-interface Scene {
-  readonly server: ServerProcess;
-  readonly directory: string;
-  readonly url: string;
-  readonly api: ApiClient;
-}
-
-async function open(
-  t: Ending,
-  overrides: readonly string[] = [],
-  env: NodeJS.ProcessEnv = {},
-): Promise<Scene> {
-  const directory = temporaryDirectory(t);
-  const own = [`data.dir=${directory}`, `registry.file=${await writeTestRegistry(directory)}`];
-  const server = await startServerProcess(t, [...own, ...withMedia, ...overrides], env);
-  const api = new ApiClient(server.ports.api, testCredentials.all);
-  t.after(() => api.close());
-  return { server, directory, url: `ws://127.0.0.1:${server.ports.media}`, api };
-}
-
-async function issue({ api }: Scene, change: object = {}): Promise<{ token: string; session: string }> {
-  const { json, text } = await api.call({ ...issuance, body: JSON.stringify(callBody(change)) });
-  assert.equal(json.code, 0, text);
-  const { token, peer_id } = json.data as { token: string; peer_id: string };
-  return { token, session: new URL(peer_id).searchParams.get('x_session') ?? '' };
-}
-
-/** Of a call that needs no decoder. */
-async function openLegs(scene: Scene): Promise<{ device: DeviceLeg; bridge: BridgeLeg; token: string }> {
-  const { url } = scene;
-  const { token, session } = await issue(scene, { down_video_mt: 'h264', video_res_mode: 'auto' });
-  const device = await DeviceLeg.connect({ url, token });
-  const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
-  await bridge.next('start');
-  return { device, bridge, token };
-}
+import { testBridgeKeys } from '../support/test-server.ts';
 
 const draining = { code: 4503, reason: 'draining' };
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   test(`${signal} closes legs in order, and both processes are gone`, async (t) => {
-    const scene = await open(t);
+    const scene = await openMediaScene(t);
     const { pid } = await mediaChild(scene.server);
     const { device, bridge } = await openLegs(scene);
     assert.equal(await scene.server.command.stop(signal), 0);
@@ -75,7 +38,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
   });
 
 test('a signal to the media process does nothing: whoever stops a service may send it to all of it', async (t) => {
-  const scene = await open(t);
+  const scene = await openMediaScene(t);
   const { pid } = await mediaChild(scene.server);
   const { device } = await openLegs(scene);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
@@ -85,10 +48,10 @@ test('a signal to the media process does nothing: whoever stops a service may se
 });
 
 test('neither who never asks nor who never answers its close keeps the processes from going', async (t) => {
-  const scene = await open(t);
+  const scene = await openMediaScene(t);
   const { pid } = await mediaChild(scene.server);
   const idler = await RawPeer.connect(scene.server.ports.media);
-  const { token } = await issue(scene);
+  const { token } = await issueCall(scene);
   const deaf = await RawPeer.connect(scene.server.ports.media);
   deaf.send(legUpgrade({ Authorization: `Bearer ${token}` }));
   await readHead(deaf);
@@ -99,7 +62,7 @@ test('neither who never asks nor who never answers its close keeps the processes
 });
 
 test('when the server is killed, the media process sends its legs away and ends by itself', async (t) => {
-  const scene = await open(t, ['media.spare=true']);
+  const scene = await openMediaScene(t, ['media.spare=true']);
   const { pid } = await mediaChild(scene.server);
   const spare = await scene.server.command.logged<{ pid: number }>('a spare media process waits');
   const { device } = await openLegs(scene);
@@ -109,7 +72,7 @@ test('when the server is killed, the media process sends its legs away and ends 
 });
 
 test('a media process that hangs is killed and replaced, and its call goes on', async (t) => {
-  const scene = await open(t);
+  const scene = await openMediaScene(t);
   const { pid } = await mediaChild(scene.server);
   const { device, token } = await openLegs(scene);
   process.kill(pid, 'SIGSTOP');
@@ -117,11 +80,8 @@ test('a media process that hangs is killed and replaced, and its call goes on', 
   await device.closed;
   await mediaChild(scene.server, 2);
   const death = await scene.server.command.logged<MediaDeath>('the media process died; it is started again');
-  const { how, fault } = death;
-  assert.deepEqual(
-    [death.pid, how, fault?.slice(0, 32)],
-    [pid, 'SIGKILL', 'the media process was silent for'],
-  );
+  const { how, why } = death;
+  assert.deepEqual([death.pid, how, why.slice(0, 32)], [pid, 'SIGKILL', 'the media process was silent for']);
   await (await DeviceLeg.connect({ url: scene.url, token })).ping();
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
@@ -129,7 +89,7 @@ test('a media process that hangs is killed and replaced, and its call goes on', 
 interface MediaDeath {
   readonly pid: number;
   readonly how: string;
-  readonly fault: string | null;
+  readonly why: string;
 }
 
 function tryKill(pid: number): void {
@@ -141,7 +101,7 @@ function tryKill(pid: number): void {
 }
 
 test('a spare media process that dies is replaced', async (t) => {
-  const { server } = await open(t, ['media.spare=true']);
+  const { server } = await openMediaScene(t, ['media.spare=true']);
   const spare = await server.command.logged<{ pid: number }>('a spare media process waits');
   process.kill(spare.pid, 'SIGKILL');
   assert.equal((await server.command.logged<{ how: string }>('the spare media process died')).how, 'SIGKILL');
@@ -150,7 +110,7 @@ test('a spare media process that dies is replaced', async (t) => {
 });
 
 test('a port that is taken keeps the server from starting, and it says so', async (t) => {
-  const scene = await open(t);
+  const scene = await openMediaScene(t);
   const taken = `media.listen=127.0.0.1:${scene.server.ports.media}`;
   const directory = temporaryDirectory(t);
   await assert.rejects(
@@ -167,7 +127,10 @@ test('SIGHUP serves the new certificate of the media listener', { skip: noOpenss
   const certificate = new TestCertificate(temporaryDirectory(t));
   certificate.use('first');
   const { certFile, keyFile } = certificate;
-  const { server } = await open(t, [`media.tls_cert_file=${certFile}`, `media.tls_key_file=${keyFile}`]);
+  const { server } = await openMediaScene(t, [
+    `media.tls_cert_file=${certFile}`,
+    `media.tls_key_file=${keyFile}`,
+  ]);
   assert.equal(await certificateShown(server), 'first');
   certificate.use('second');
   process.kill(server.command.pid ?? 0, 'SIGHUP');
@@ -188,10 +151,10 @@ async function certificateShown({ ports }: ServerProcess): Promise<string> {
 }
 
 test('a token by a key that was made a moment ago is let in', async (t) => {
-  const scene = await open(t);
+  const scene = await openMediaScene(t);
   const ops = new OpsClient(`127.0.0.1:${scene.server.ports.ops}`, findOpsToken(scene.directory) ?? '');
   await ops.change('/v1/token-keys/rotate', {});
-  const { token } = await issue(scene);
+  const { token } = await issueCall(scene);
   await (await DeviceLeg.connect({ url: scene.url, token })).ping();
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
@@ -213,7 +176,7 @@ function withoutDecoders(directory: string): NodeJS.ProcessEnv {
 }
 
 test('without decoders the server says so, carries what needs none and refuses the rest', async (t) => {
-  const scene = await open(t, [], withoutDecoders(temporaryDirectory(t)));
+  const scene = await openMediaScene(t, [], withoutDecoders(temporaryDirectory(t)));
   const { server, url } = scene;
   await server.command.line((line) => line.includes('the package node-av is not installed'));
   const { device, bridge } = await openLegs(scene);
@@ -228,7 +191,7 @@ test('without decoders the server says so, carries what needs none and refuses t
   bridge.frame(Buffer.concat([encodeFrameHeader(frame), Buffer.from('000000016588', 'hex')]));
   while (device.counts.videoFrames === 0) await device.ping();
 
-  const fit = await issue(scene, { device_id: 'SLEEPING01', msg_room_id: 'room-2' });
+  const fit = await issueCall(scene, { device_id: 'SLEEPING01', msg_room_id: 'room-2' });
   await assert.rejects(DeviceLeg.connect({ url, token: fit.token }), { status: 503, reason: /decod/ });
   const late = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session: fit.session });
   assert.deepEqual(await late.closed, { code: 4503, reason: 'media_full' });
@@ -236,7 +199,7 @@ test('without decoders the server says so, carries what needs none and refuses t
 });
 
 test('a server that is to carry no media has no media process, and the rest of it runs', async (t) => {
-  const { api, server } = await open(t, ['media.process=none']);
+  const { api, server } = await openMediaScene(t, ['media.process=none']);
   const { json } = await api.call({ ...issuance, body: JSON.stringify(callBody()) });
   assert.equal(json.code, 0);
   const metrics = await (await fetch(`http://127.0.0.1:${server.ports.ops}/metrics`)).text();

@@ -7,7 +7,8 @@ import type { Ending } from './temporary-store.ts';
 /** What production runs, where the run of the tests has built it; it starts in half the time. */
 const built = process.env['TESTED_MAIN'];
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const program = built === undefined ? ['--import', 'tsx', main] : [built];
+const source = ['--import', 'tsx', main];
+const program = built === undefined ? source : [built];
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface CliResult {
@@ -21,8 +22,12 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('REVEILLE_')));
 }
 
-function spawnCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
-  return spawn(process.execPath, [...program, ...args], {
+function spawnCli(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  run: 'built' | 'source' = 'built',
+): ChildProcess {
+  return spawn(process.execPath, [...(run === 'source' ? source : program), ...args], {
     cwd: checkout,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -49,8 +54,14 @@ export class LongCommand {
   readonly #ended: Promise<number | null>;
   #onLine: () => void = () => undefined;
 
-  constructor(t: Ending, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    this.#child = spawnCli(args, env);
+  /** `run`: what production runs, where it is built; or the source as it is. */
+  constructor(
+    t: Ending,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+    run: 'built' | 'source' = 'built',
+  ) {
+    this.#child = spawnCli(args, env, run);
     t.after(() => void this.#child.kill('SIGKILL'));
     this.#child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
       this.stderr += piece;

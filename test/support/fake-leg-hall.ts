@@ -13,6 +13,8 @@ export class FakeFrameSocket implements FrameSocket {
   bufferedAmount = 0;
   bytesRead = 0;
   isCut = false;
+  /** It was told to read nothing more. */
+  isDeaf = false;
 
   send(text: string): void {
     if (!this.isCut) this.said.push(text);
@@ -31,6 +33,12 @@ export class FakeFrameSocket implements FrameSocket {
     this.send(`${code} ${reason}`);
   }
 
+  closeDeaf(code: number, reason: string): void {
+    if (this.isDeaf) return;
+    this.send(`${code} ${reason}, deaf`);
+    this.isDeaf = true;
+  }
+
   terminate(): void {
     this.isCut = true;
   }
@@ -42,8 +50,13 @@ export class FakeLegHall implements LegHall {
   readonly guests = new Set<Guest>();
   readonly leaving = new Set<Guest>();
   readonly declined: CarriageRefusal[] = [];
+  readonly floods: string[] = [];
 
   reportDeclined(refusal: CarriageRefusal): void {
     this.declined.push(refusal);
+  }
+
+  reportFlood(fault: string): void {
+    this.floods.push(fault);
   }
 }

@@ -16,8 +16,9 @@ export async function startServerProcess(
   overrides: readonly string[],
   env: NodeJS.ProcessEnv = {},
   options: readonly string[] = [],
+  run?: 'built' | 'source',
 ): Promise<ServerProcess> {
-  const command = new LongCommand(t, [...serveArguments(overrides), ...options], env);
+  const command = new LongCommand(t, [...serveArguments(overrides), ...options], env, run);
   const ready = await command.line((line) => line.includes('"msg":"ready"'));
   const { listeners } = JSON.parse(ready) as { listeners: Record<string, string> };
   const port = (name: string): number => Number(listeners[name]?.split(':').at(-1));

@@ -4,7 +4,7 @@ import type { Outcome } from '../../../src/base/outcome.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../../src/domain/call.ts';
 import type { CarriageRefusal } from '../../../src/domain/picture.ts';
 import { generateSessionId } from '../../../src/domain/ids.ts';
-import { legFaultsMax } from '../../../src/domain/limits.ts';
+import { legFaultsMax, legMessagesBurstMax, legTextsBurstMax } from '../../../src/domain/limits.ts';
 import type { Guest } from '../../../src/media-legs/leg-hall.ts';
 import { bridgeSide } from '../../../src/media-legs/leg-side.ts';
 import { SocketLeg } from '../../../src/media-legs/socket-leg.ts';
@@ -56,6 +56,7 @@ function goOn(): void {
   leg.received(frame, true);
   leg.received(nonsense, false);
   leg.pinged();
+  leg.ponged();
   leg.tell(assign);
   leg.close('drain');
   leg.failed();
@@ -349,4 +350,54 @@ test('a leg that cannot be carried while it opens is no login, and the house kno
   goOn();
   assert.deepEqual([refusal, house.goneTimes, guests.size, leaving.size], ['load', 1, 0, 0]);
   assert.equal(socket.said.at(-1), '4503 media_full');
+});
+
+const tooManyTexts = '{"type":"error","message":"a leg sends 5 texts a second at most, and 150 at once"}';
+const tooManyMessages =
+  '{"type":"error","message":"a leg sends 250 messages a second at most, and 1000 at once"}';
+
+test('a leg that says more than it may is told so and closed, and none of the rest is heard', () => {
+  enter();
+  for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.received(accept, false);
+  assert.deepEqual(socket.said, [tooManyTexts, '4429 too_much, deaf']);
+  assert.deepEqual([house.answers.length, house.goneTimes], [legTextsBurstMax, 1]);
+  assert.deepEqual([guests.size, leaving.size, socket.isCut], [0, 1, false]);
+  assert.deepEqual(hall.floods, ['a leg sends 5 texts a second at most, and 150 at once']);
+  goOn();
+  assert.deepEqual([house.goneTimes, leaving.size], [1, 0]);
+});
+
+const small: readonly (readonly [string, () => void])[] = [
+  ['frames', () => leg.received(frame, true)],
+  ['pings', () => leg.pinged()],
+  ['pongs', () => leg.ponged()],
+];
+for (const [what, send] of small)
+  test(`a leg that floods with ${what} is closed`, () => {
+    enter();
+    for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) send();
+    assert.deepEqual(socket.said, [tooManyMessages, '4429 too_much, deaf']);
+    assert.ok(house.signs.length <= legMessagesBurstMax);
+  });
+
+test('empty messages count: each is malformed, and the hundredth closes', () => {
+  enter();
+  for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.received(Buffer.alloc(0), true);
+  assert.equal(socket.said.filter((said) => said.includes('"error"')).length, legFaultsMax);
+  assert.equal(socket.said[legFaultsMax], '4400 malformed');
+  assert.ok(socket.isDeaf, 'and who goes on is not read any more');
+});
+
+test('a leg that was told to go and floods is not read any more', () => {
+  enter();
+  leg.close('ended');
+  for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.pinged();
+  assert.deepEqual(socket.said, ['1000 ended', '4429 too_much, deaf']);
+  assert.deepEqual([house.goneTimes, hall.floods], [0, []]);
+});
+
+test('a bridge is not charged for what is refused in its place', () => {
+  enter();
+  for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.answer(Buffer.from('{"type":"refuse"}'));
+  assert.deepEqual([house.answers.length, socket.said], [2 * legTextsBurstMax, []]);
 });

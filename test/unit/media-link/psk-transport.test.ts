@@ -4,6 +4,7 @@ import { createServer, connect as connectPlain, type AddressInfo } from 'node:ne
 import type { Duplex } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import type { Clock } from '../../../src/base/clock.ts';
 import { SystemClock } from '../../../src/base/system-clock.ts';
 import { linkHandshakeMsMax } from '../../../src/domain/limits.ts';
 import { MediaEnd } from '../../../src/media-link/media-end.ts';
@@ -24,10 +25,11 @@ class Door {
   #happened: () => void = () => undefined;
   port = 0;
 
-  static async open(t: TestContext, shared = key): Promise<Door> {
+  static async open(t: TestContext, shared = key, time: Clock = clock): Promise<Door> {
     const door = new Door();
     const listener = await listenPsk(
       { host, port: 0, key: shared },
+      time,
       (link) => door.#note(door.#links, link),
       (sentence) => door.#note(door.#refusals, sentence),
     );
@@ -152,9 +154,41 @@ test('a port that is taken cannot be listened at', async (t) => {
   await assert.rejects(
     listenPsk(
       { host, port, key },
+      clock,
       () => undefined,
       () => undefined,
     ),
     { code: 'EADDRINUSE' },
   );
+});
+
+/** The head of a TLS record of a handshake, and of a ClientHello that never ends. */
+const helloBegins = Buffer.from('16030102000100', 'hex');
+
+test('who shows no key within 10 s is cut, also who sends a byte now and then', async (t) => {
+  const driven = new DrivenClock();
+  const door = await Door.open(t, key, driven);
+  const peers = [connectPlain(door.port, host), connectPlain(door.port, host)];
+  const ends = peers.map((peer) => {
+    peer.on('error', () => undefined).resume();
+    return new Promise((closed) => peer.once('close', closed));
+  });
+  while (driven.pendingTimers < peers.length) await new Promise((turned) => setImmediate(turned));
+  for (const byte of helloBegins) {
+    peers[0]?.write(Buffer.of(byte));
+    driven.advance(linkHandshakeMsMax / helloBegins.length);
+  }
+  await Promise.all(ends);
+  assert.equal(driven.pendingTimers, 0);
+  assert.match(await door.refusal(), /came to the port of the link and is no media process/);
+});
+
+test('who has shown the key stays', async (t) => {
+  const driven = new DrivenClock();
+  const door = await Door.open(t, key, driven);
+  const there = await connectPsk({ host, port: door.port, key }, clock);
+  const here = await door.link();
+  driven.advance(10 * linkHandshakeMsMax);
+  there.write('still here');
+  assert.equal(String((await once(here, 'data'))[0]), 'still here');
 });

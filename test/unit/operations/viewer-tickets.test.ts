@@ -77,3 +77,19 @@ test('a thousand tickets may be about', () => {
   assert.equal(given.size, 1000);
   assert.equal(tickets.issue(session), null);
 });
+
+test('a holder has one ticket, also among as many as may be about, and a used one is no loss', () => {
+  const clock = new DrivenClock();
+  const tickets = new ViewerTickets(clock, 2);
+  const held = (): string => tickets.issue(session, 'page')?.ticket ?? assert.fail('there is room');
+  const [first, , third] = [held(), held(), held()];
+  const other = issued(tickets, otherSession);
+  assert.equal(tickets.issue(session), null);
+  assert.equal(tickets.take(first), null);
+  const fourth = held();
+  assert.equal(tickets.take(third), null, 'it made room for its own successor');
+  assert.equal(tickets.take(other), otherSession);
+  assert.equal(tickets.take(fourth), session);
+  clock.advance(60_000);
+  assert.equal(tickets.take(held()), session);
+});

@@ -115,7 +115,7 @@ test('one that dies is replaced at once, on the port that it had', async () => {
   await scene.settle();
   assert.deepEqual(scene.front.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged(died), [
-    { pid: 100, how: 'SIGSEGV', fault: null, lived_ms: 1000, restart_ms: 0 },
+    { pid: 100, why: 'SIGSEGV', how: 'SIGSEGV', lived_ms: 1000, restart_ms: 0 },
   ]);
 });
 
@@ -215,10 +215,7 @@ test('one whose link falls silent is killed and replaced', async () => {
   await scene.pass(linkSilenceMsMax + 1000);
   assert.ok(carrier.asked.includes('killed'));
   const [death] = scene.logged(died);
-  assert.deepEqual(
-    [death?.['how'], death?.['fault']],
-    ['SIGKILL', 'the media process was silent for 5000 ms'],
-  );
+  assert.deepEqual([death?.['how'], death?.['why']], ['SIGKILL', 'the media process was silent for 5000 ms']);
   assert.equal(scene.carriers.length, 2);
 });
 

@@ -123,25 +123,47 @@ test('an open page is told how its call goes, and why it ended', async () => {
   assert.equal((await ask(scene, '/watch/pictures', { bearer })).status, 404);
 });
 
+async function picturesOf(scene: WatchScene, bearer: string): Promise<{ source: string; output: string }> {
+  const { status, body } = await ask(scene, '/watch/pictures', { bearer });
+  assert.equal(status, 200, body);
+  return JSON.parse(body) as { source: string; output: string };
+}
+
+function ticketIn(link: string): string {
+  return new URL(link).searchParams.get('ticket') ?? '';
+}
+
 test('an open page is given links to both pictures, as often as it asks, while there are tickets', async () => {
   const scene = new WatchScene();
   const session = scene.add();
   const bearer = keyIn(await openPage(scene, session));
   const links: string[] = [];
   for (let asked = 0; asked < 2; asked++) {
-    const { body } = await ask(scene, '/watch/pictures', { bearer });
-    const { source, output } = JSON.parse(body) as { source: string; output: string };
-    links.push(source, output);
-    for (const [picture, link] of Object.entries({ source, output })) {
+    const pictures = await picturesOf(scene, bearer);
+    links.push(pictures.source, pictures.output);
+    for (const [picture, link] of Object.entries(pictures)) {
       const url = new URL(link);
       assert.equal(url.origin + url.pathname, 'https://media.example:8083/media/v1/downlink.mjpeg');
       assert.equal(url.searchParams.get('picture'), picture);
-      assert.equal(scene.tickets.take(url.searchParams.get('ticket') ?? ''), session);
+      assert.equal(scene.tickets.take(ticketIn(link)), session);
     }
   }
   assert.equal(new Set(links).size, 4);
   for (let taken = 0; taken < 4; taken++) scene.tickets.issue(session);
   assert.equal((await ask(scene, '/watch/pictures', { bearer })).status, 503);
+});
+
+test('one page cannot take all tickets: its next ones take the place of its last', async () => {
+  const scene = new WatchScene();
+  const session = scene.add();
+  const [greedy, other] = [keyIn(await openPage(scene, session)), keyIn(await openPage(scene, session))];
+  const first = await picturesOf(scene, greedy);
+  for (let asked = 0; asked < 1000; asked++) await picturesOf(scene, greedy);
+  const { source, output } = await picturesOf(scene, other);
+  const last = await picturesOf(scene, greedy);
+  assert.equal(scene.tickets.take(ticketIn(first.source)), null, 'it was replaced');
+  for (const link of [source, output, last.source, last.output])
+    assert.equal(scene.tickets.take(ticketIn(link)), session);
 });
 
 test('without the key of an open page nothing is told', async () => {

@@ -1,0 +1,151 @@
+/**
+ * One leg of one call sends as much as its connection takes, at a real server with its media process: it is closed, and
+ * the call of others goes on over the same process. Source: calls-and-media.md, The media process.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import type { BridgeLeg } from '../../src/cli/bridge-leg.ts';
+import type { DeviceLeg } from '../../src/cli/device-leg.ts';
+import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { bridgePath, legUpgrade, readHead } from '../support/media-peer.ts';
+import {
+  issueCall,
+  openLegs,
+  openMediaScene,
+  untouchedVideo,
+  type MediaScene,
+} from '../support/media-process-scene.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
+import { lastFirst } from '../support/temporary-store.ts';
+import { testBridgeKeys } from '../support/test-server.ts';
+
+/** Who was not closed by then is not bounded. */
+const floodBytesMax = 256 * 1024 * 1024;
+
+const t = lastFirst({ after });
+let scene: MediaScene;
+let device: DeviceLeg;
+let bridge: BridgeLeg;
+before(async () => {
+  scene = await openMediaScene(t);
+  ({ device, bridge } = await openLegs(scene));
+});
+
+/** As many of a frame as come close to 64 KiB. */
+function piecesOf(frame: Buffer): Buffer {
+  return Buffer.concat(Array<Buffer>(Math.max(1, Math.floor(65_536 / frame.length))).fill(frame));
+}
+
+/** How the leg was closed, having sent until it was: the code and the word, and the texts that came before. */
+async function flood(raw: RawPeer, piece: Buffer): Promise<{ close: string; texts: string[] }> {
+  const end = { isHere: false };
+  const gone = raw.gone.then(() => (end.isHere = true));
+  for (let sent = 0; !end.isHere && sent < floodBytesMax; sent += piece.length)
+    if (!raw.socket.write(piece)) await Promise.race([gone, once(raw.socket, 'drain').catch(() => gone)]);
+  const peer = new SignalPeer(raw);
+  const texts: string[] = [];
+  for (let frame = await peer.readFrame(); frame !== null; frame = await peer.readFrame()) {
+    if (frame.opcode === opcodes.text) texts.push(frame.payload.toString());
+    if (frame.opcode !== opcodes.close) continue;
+    raw.socket.destroy();
+    return { close: `${frame.payload.readUInt16BE()} ${frame.payload.subarray(2).toString()}`, texts };
+  }
+  return { close: 'none', texts };
+}
+
+async function deviceLeg(): Promise<RawPeer> {
+  const { token } = await issueCall(scene, {
+    ...untouchedVideo,
+    device_id: 'SLEEPING01',
+    msg_room_id: 'room-2',
+  });
+  return leg({ Authorization: `Bearer ${token}` });
+}
+
+async function leg(headers: Record<string, string>, path?: string): Promise<RawPeer> {
+  const raw = await RawPeer.connect(scene.server.ports.media);
+  raw.send(legUpgrade(headers, path === undefined ? undefined : `GET ${path}`));
+  assert.equal((await readHead(raw)).status, '101 Switching Protocols');
+  return raw;
+}
+
+const header = { kind: 'video', format: 'h264', isKeyFrame: true, width: 16, height: 16 } as const;
+let timestampMs = 0;
+
+/** The call of others goes on: one more frame gets through, and one more ping is answered. */
+async function callGoesOn(): Promise<void> {
+  const { videoFrames } = device.counts;
+  while (device.counts.videoFrames === videoFrames) {
+    timestampMs += 40;
+    const bytes = encodeFrameHeader({ ...header, timestampMs });
+    bridge.frame(Buffer.concat([bytes, Buffer.from('000000016588', 'hex')]));
+    const end = await Promise.race([device.ping(), device.closed]);
+    assert.equal(end, undefined, 'the call of others was ended');
+  }
+}
+
+const largest = Buffer.alloc(1024 * 1024 - 12, 1);
+const frames = encodeFrameHeader({ ...header, timestampMs: 0 });
+const tooMany = (what: string): RegExp => new RegExp(`a leg sends \\d+ ${what} a second at most`);
+
+const floods: readonly (readonly [string, Buffer, string, RegExp])[] = [
+  ['accepts', encodeFrame('{"type":"accept"}'), '4429 too_much', tooMany('texts')],
+  ['pings', encodeFrame('', { opcode: opcodes.ping }), '4429 too_much', tooMany('messages')],
+  ['pongs', encodeFrame('', { opcode: opcodes.pong }), '4429 too_much', tooMany('messages')],
+  [
+    'small frames',
+    encodeFrame(Buffer.concat([frames, Buffer.of(1)]), { opcode: opcodes.binary }),
+    '4429 too_much',
+    tooMany('messages'),
+  ],
+  [
+    'large frames',
+    encodeFrame(Buffer.concat([frames, largest]), { opcode: opcodes.binary }),
+    '4429 too_much',
+    tooMany('bytes'),
+  ],
+  [
+    'empty messages',
+    encodeFrame('', { opcode: opcodes.binary }),
+    '4400 malformed',
+    /a frame is a header of 12 bytes/,
+  ],
+  ['fragments of one message', encodeFrame('', { opcode: opcodes.continuation, fin: false }), '1008 ', /^/],
+];
+for (const [what, frame, close, said] of floods)
+  test(`a leg that floods with ${what} is closed, and nobody else`, async () => {
+    const raw = await deviceLeg();
+    if (what.startsWith('fragments')) raw.send(encodeFrame('', { fin: false }));
+    const flooding = flood(raw, piecesOf(frame));
+    const end = { isHere: false };
+    void flooding.then(() => (end.isHere = true));
+    do await callGoesOn();
+    while (!end.isHere);
+    const { close: seen, texts } = await flooding;
+    assert.equal(seen, close);
+    if (close !== '1008 ') assert.match(texts.at(-1) ?? '', said);
+    await callGoesOn();
+    nobodyDied();
+  });
+
+test('an idle bridge that floods with refusals is closed, and nobody else', async () => {
+  const raw = await leg({ Authorization: `Bearer ${testBridgeKeys.own}` }, bridgePath);
+  const { close } = await flood(raw, piecesOf(encodeFrame('{"type":"refuse"}')));
+  assert.equal(close, '4429 too_much');
+  await callGoesOn();
+  nobodyDied();
+});
+
+test('the log of the server says of what a leg sent too much', async () => {
+  const { media } = await scene.server.command.logged<{ media: { fault: string } }>(
+    'a leg sent too much and was closed',
+  );
+  assert.match(media.fault, tooMany('texts'));
+});
+
+function nobodyDied(): void {
+  const died = scene.server.command.lines.filter((line) => line.includes('the media process died'));
+  assert.deepEqual(died, []);
+}

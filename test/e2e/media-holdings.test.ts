@@ -1,0 +1,100 @@
+/**
+ * What the process that decodes strangers' pictures holds of its server: nothing but its pipes and the link, in its table
+ * of descriptors as in its environment. Source: docs/media.md, What the media process holds.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { test } from 'node:test';
+import { openMediaScene } from '../support/media-process-scene.ts';
+import { mediaChild } from '../support/server-process.ts';
+import { lastFirst, type Ending } from '../support/temporary-store.ts';
+
+const skip = process.platform === 'linux' ? false : 'open files are looked at in /proc';
+
+/** Node's own: its loops, and what wakes them. */
+const ofNode = /^(?:anon_inode:\[(?:eventpoll|eventfd|io_uring)\]|\/dev\/(?:null|urandom))$/;
+const environmentAllowed = new Set(['PATH', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'NODE_OPTIONS']);
+
+interface OpenFile {
+  readonly descriptor: number;
+  readonly target: string;
+}
+
+function openFiles(pid: number): OpenFile[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((name) => {
+    try {
+      return [{ descriptor: Number(name), target: readlinkSync(`/proc/${pid}/fd/${name}`) }];
+    } catch {
+      // Closed meanwhile.
+      return [];
+    }
+  });
+}
+
+function targets(pid: number): Set<string> {
+  return new Set(openFiles(pid).map(({ target }) => target));
+}
+
+/** Files, and whatever one of the others has open as well: an end of a pipe, a socket. */
+function foreign(pid: number, others: readonly number[]): OpenFile[] {
+  const shared = new Set(others.flatMap((other) => [...targets(other)]));
+  return openFiles(pid).filter(
+    ({ target }) => !ofNode.test(target) && (target.startsWith('/') || shared.has(target)),
+  );
+}
+
+function environmentOf(pid: number): string[] {
+  const entries = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  return entries.filter((entry) => entry !== '').map((entry) => entry.split('=', 1)[0] ?? '');
+}
+
+const secretive = {
+  SECRET_OF_THE_OPERATOR: 'planted',
+  NODE_EXTRA_CA_CERTS: '',
+  REVEILLE_API_LISTEN: '127.0.0.1:0',
+};
+
+const ways: readonly (readonly [string, 'built' | 'source', readonly string[]])[] = [
+  ['as production runs it', 'built', []],
+  ['from the source', 'source', []],
+  ['as the keeper of several processes', 'built', ['--processes', '2']],
+];
+test(
+  'the media process and its spare hold nothing of their server',
+  { skip, concurrency: true },
+  async (t) => {
+    await Promise.all(
+      ways.map(([how, run, options]) => t.test(how, (own) => holdNothing(lastFirst(own), run, options))),
+    );
+  },
+);
+
+async function holdNothing(t: Ending, run: 'built' | 'source', options: readonly string[]): Promise<void> {
+  const { server } = await openMediaScene(t, ['media.spare=true'], secretive, options, run);
+  const { pid } = await mediaChild(server);
+  const spare = await server.command.logged<{ pid: number }>('a spare media process waits');
+  const family = familyOf(pid);
+  assert.ok(
+    family.some((member) => [...targets(member)].some((target) => target.endsWith('registry.mdb'))),
+    'the server itself has its store open',
+  );
+  for (const child of [pid, spare.pid]) {
+    assert.deepEqual(foreign(child, family), []);
+    assert.deepEqual(
+      environmentOf(child).filter((name) => !environmentAllowed.has(name)),
+      [],
+    );
+  }
+  assert.deepEqual(foreign(pid, [spare.pid]), []);
+  assert.equal(await server.command.stop('SIGTERM'), 0);
+}
+
+/** The processes above it, up to the one that the test started. */
+function familyOf(pid: number): number[] {
+  const parent = parentOf(pid);
+  return parent === process.pid ? [] : [parent, ...familyOf(parent)];
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
