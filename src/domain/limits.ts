@@ -230,6 +230,8 @@ export const linkLogCharactersMax = 16 * 1024;
 /** Connections to the port of the link, the link included, and how long one has for its handshake, however it sends it. */
 export const linkConnectionsMax = 16;
 export const linkHandshakeMsMax = 10_000;
+/** Of one address; a media process elsewhere has one connection. */
+export const linkHandshakesPerAddressMax = 4;
 /** A media process that was started has this long until it listens, and to end when it is told to. */
 export const mediaStartMsMax = 20_000;
 export const mediaStopMsMax = 5000;

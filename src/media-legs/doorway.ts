@@ -28,8 +28,6 @@ export interface DoorwayHouse {
   readonly checksMax: number;
   /** Room for one more leg. */
   hasRoom(): boolean;
-  /** It is a newcomer no more. */
-  letIn(visit: Visit): void;
   /** The desk did not answer in time. */
   reportSilence(): void;
 }
@@ -81,10 +79,7 @@ export class Doorway {
     if (!visit.isAsking) return;
     if (!outcome.ok) this.#turnAway(visit, outcome.error);
     else if (!this.#house.hasRoom()) this.#turnAway(visit, 'busy');
-    else {
-      this.#house.letIn(visit);
-      letIn(outcome.value);
-    }
+    else letIn(outcome.value);
   }
 
   async #wait<Admission>(

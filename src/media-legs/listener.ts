@@ -16,7 +16,6 @@ import type { MediaTelemetry } from '../ports/telemetry.ts';
 import { Doorway } from './doorway.ts';
 import type { LegHall, LegRelay } from './leg-hall.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
-import { NewConnections } from '../base/new-connections.ts';
 import type { MediaLegsSettings } from './settings.ts';
 
 /** A leg is asked at one beat, and has to have answered at the next. */
@@ -42,7 +41,6 @@ export class MediaListener {
   /** Descriptors that legs, those who want to be ones, and the other listeners may hold together. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #connections = new Set<Socket>();
-  readonly #newConnections: NewConnections;
   #port = 0;
   #isOpen = true;
   #drained: () => void = () => undefined;
@@ -54,7 +52,6 @@ export class MediaListener {
   constructor(settings: MediaLegsSettings, house: MediaListenerHouse) {
     this.#settings = settings;
     this.#house = house;
-    this.#newConnections = new NewConnections(settings.handshakesPerAddressMax);
     this.#hall = {
       clock: house.clock,
       relay: house.relay,
@@ -68,11 +65,11 @@ export class MediaListener {
       hall: this.#hall,
       checksMax: settings.handshakesMax,
       hasRoom: () => this.#hasRoom(),
-      letIn: ({ request }) => this.#newConnections.letIn(request.socket),
       reportSilence: () => this.#reportSilence(),
     });
     this.#server = createMediaServer(readCertificate(settings.tls), {
       clock: house.clock,
+      handshakesPerAddressMax: settings.handshakesPerAddressMax,
       connected: (socket) => this.#connected(socket),
       visited: (visit) => doorway.handle(visit),
     });
@@ -128,14 +125,12 @@ export class MediaListener {
   }
 
   #connected(socket: Socket): void {
-    const leave = this.#newConnections.enter(socket);
     this.#connections.add(socket);
     socket.once('close', () => {
-      leave?.();
       this.#connections.delete(socket);
       this.#lookForLegs();
     });
-    if (leave === null || !this.#mayStay()) socket.destroy();
+    if (!this.#mayStay()) socket.destroy();
   }
 
   /** Behind the sockets' turn: a leg hears of its end after the listener. */

@@ -9,8 +9,8 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ArrivalDeadlines } from '../base/arrival-deadlines.ts';
 import type { Clock } from '../base/clock.ts';
+import { PendingConnections } from '../base/pending-connections.ts';
 import type { Certificate } from '../base/tls-files.ts';
 import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../domain/limits.ts';
 import { answerOf, methodNotAllowed, noRequest, requestTooLarge, type HttpRefusal } from './refusal.ts';
@@ -34,6 +34,8 @@ const limits: ServerOptions = {
 
 export interface MediaServerHouse {
   readonly clock: Clock;
+  /** Connections of one address whose request is not whole; 0: no such bound. */
+  readonly handshakesPerAddressMax: number;
   /** A connection is there, and may be destroyed at once. */
   connected(socket: Socket): void;
   visited(visit: Visit): void;
@@ -43,10 +45,11 @@ export interface MediaServerHouse {
 export function createMediaServer(certificate: Certificate | null, house: MediaServerHouse): MediaServer {
   const server: Server =
     certificate === null ? createServer(limits) : createTlsServer({ ...limits, ...certificate });
-  const deadlines = new ArrivalDeadlines(house.clock, legRequestMsMax);
+  const { clock, handshakesPerAddressMax: perAddressMax } = house;
+  const pending = new PendingConnections(clock, { waitMs: legRequestMsMax, perAddressMax });
   const visitors = new WeakSet<Duplex>();
   const receive = (socket: Socket, visit: () => Visit): void => {
-    deadlines.met(socket);
+    pending.met(socket);
     if (visitors.has(socket)) socket.destroy();
     else house.visited(visit());
     visitors.add(socket);
@@ -56,7 +59,7 @@ export function createMediaServer(certificate: Certificate | null, house: MediaS
   return server
     .on('connection', (socket) => {
       socket.on('error', ignore);
-      deadlines.begin(socket);
+      pending.begin(socket);
       house.connected(socket);
     })
     .on('secureConnection', (socket: Socket) => socket.on('error', ignore))

@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import { ArrivalDeadlines } from '../base/arrival-deadlines.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import { linkConnectionsMax, linkHandshakeMsMax } from '../domain/limits.ts';
+import { PendingConnections } from '../base/pending-connections.ts';
+import { linkConnectionsMax, linkHandshakeMsMax, linkHandshakesPerAddressMax } from '../domain/limits.ts';
 
 export interface PskAddress {
   readonly host: string;
@@ -52,10 +52,13 @@ export function listenPsk(
     pskCallback: (_socket, shown) => (shown === identity ? psk : null),
   });
   server.maxConnections = linkConnectionsMax;
-  const deadlines = new ArrivalDeadlines(clock, linkHandshakeMsMax);
-  server.on('connection', (socket) => deadlines.begin(socket));
+  const pending = new PendingConnections(clock, {
+    waitMs: linkHandshakeMsMax,
+    perAddressMax: linkHandshakesPerAddressMax,
+  });
+  server.on('connection', (socket) => pending.begin(socket));
   server.on('secureConnection', (socket) => {
-    deadlines.met(socket);
+    pending.met(socket);
     if (!server.listening) socket.destroy();
     else onLink(made(socket));
   });

@@ -161,13 +161,14 @@ function proxiedTarget({ ports }: TestServer): RawTarget {
 /** The gate of a media process elsewhere: whoever shows the key is let in, and sent away. */
 async function linkTarget(t: TestContext): Promise<RawTarget> {
   const address = { host: '127.0.0.1', key: randomBytes(32) };
+  const clock = new SystemClock();
   const gate = await listenPsk(
     { ...address, port: 0 },
+    clock,
     (link) => link.end('away'),
     () => undefined,
   );
   t.after(() => gate.close());
-  const clock = new SystemClock();
   const works = async (): Promise<void> => {
     const link = await connectPsk({ ...address, port: gate.port }, clock);
     assert.equal((await link.setEncoding('utf8').toArray()).join(''), 'away');
