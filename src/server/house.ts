@@ -8,9 +8,12 @@ import { DeviceDirectory } from '../actor/device-directory.ts';
 import { WakeupWatch } from '../actor/wakeup-watch.ts';
 import type { ConnectionKind, MemberId } from '../domain/cluster.ts';
 import type { EventType } from '../domain/events.ts';
+import { messagesKnownMax } from '../domain/limits.ts';
+import { AnswerMemory } from '../operations/answer-memory.ts';
+import { IssuedCalls } from '../operations/issued-calls.ts';
 import type { ClusterHouse } from '../operations/locate-device.ts';
 import { MeasuredPeers } from '../operations/measured-peers.ts';
-import { MessageMemory } from '../operations/message-memory.ts';
+import type { MessageAnswer } from '../operations/message-refusals.ts';
 import { WakeupLimits } from '../operations/wakeup-limits.ts';
 import { WakeupMemory } from '../operations/wakeup-memory.ts';
 import type { MetricSources } from '../ops/metric-gauges.ts';
@@ -48,7 +51,8 @@ export interface House {
   readonly tokenKeys: LiveTokenKeys;
   readonly memory: WakeupMemory;
   readonly limits: WakeupLimits;
-  readonly messages: MessageMemory;
+  readonly messages: AnswerMemory<MessageAnswer>;
+  readonly issued: IssuedCalls;
   /** Null: alone. */
   readonly cluster: ClusterHouse | null;
   /** True while it is being stopped: nothing new is begun. */
@@ -127,7 +131,11 @@ export function composeHouse(settings: Settings, store: Store, frame: HouseFrame
     telemetry: metrics,
     memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
     limits: new WakeupLimits(clock, wakeupLimitSettings(settings), () => frame.sharers(cluster)),
-    messages: new MessageMemory(clock),
+    messages: new AnswerMemory(clock, messagesKnownMax),
+    // Of several processes one keeps all calls; of nodes any may keep a device's next one.
+    issued: new IssuedCalls(clock, (issued) => {
+      if (outboxOf !== null) cluster?.peers.tell('everybody', issued);
+    }),
     cluster,
     isDraining: () => readiness.has('draining'),
   };

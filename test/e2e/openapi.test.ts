@@ -24,7 +24,9 @@ import { wakeupOutcomeRoute } from '../../src/http/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../../src/http/wakeup-route.ts';
 import { EventArrivals } from '../../src/operations/event-arrivals.ts';
 import { EventTurns } from '../../src/operations/event-turns.ts';
-import { MessageMemory } from '../../src/operations/message-memory.ts';
+import { IssuedCalls } from '../../src/operations/issued-calls.ts';
+import { messagesKnownMax } from '../../src/domain/limits.ts';
+import { AnswerMemory } from '../../src/operations/answer-memory.ts';
 import { WaitingReaders } from '../../src/operations/waiting-readers.ts';
 import { WakeupLimits } from '../../src/operations/wakeup-limits.ts';
 import { WakeupMemory } from '../../src/operations/wakeup-memory.ts';
@@ -277,6 +279,7 @@ async function openBreakableHouse() {
     bridges: { hasIdleFor: () => false },
     requireBridge: false,
     keys: new TokenKeys([newKey]),
+    issued: new IssuedCalls(clock, () => undefined),
   };
   const arrivals = new EventArrivals({ registry, events: eventLog, log });
   const readers = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
@@ -284,7 +287,7 @@ async function openBreakableHouse() {
     connectivityRoute(house),
     wakeupRoute(house),
     wakeupOutcomeRoute({ ...house, readers }),
-    messageRoute({ ...house, memory: new MessageMemory(clock) }),
+    messageRoute({ ...house, memory: new AnswerMemory(clock, messagesKnownMax) }),
     eventsRoute({ ...house, events: eventLog, readers, turns: new EventTurns(), arrivals }),
     callStatusRoute(calls),
     callCredentialsRoute(calls),
