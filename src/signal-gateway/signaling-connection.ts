@@ -119,6 +119,10 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
     this.#leave(reason, farewells[reason]);
   }
 
+  deny(): void {
+    this.#leave('kicked', signalCloses.denied);
+  }
+
   drop(): void {
     this.#depart();
     this.#socket.close();

@@ -86,7 +86,7 @@ export class WakeupScene {
       to: 'sleep',
       event: { kind: 'login', sessionId: this.#session(), atMs: this.clock.wallMs(), heartbeatAt: 0 },
       connection: this.connection,
-      wakeMode,
+      wakeMode, secretMark: 0,
     });
     return this;
   }
@@ -110,7 +110,7 @@ export class WakeupScene {
       to: 'signal',
       event: { kind: 'login', sessionId, atMs: this.clock.wallMs(), heartbeatAt: 0 },
       connection: new FakeSignalConnection(),
-      media: null,
+      media: null, secretMark: 0,
     });
     return sessionId;
   }

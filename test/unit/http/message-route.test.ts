@@ -34,7 +34,7 @@ class Scene {
       to: 'signal',
       event: { kind: 'login', sessionId: 's' as SessionId, atMs: 1000, heartbeatAt: 0 },
       connection: this.connection,
-      media: null,
+      media: null, secretMark: 0,
     });
     this.route = messageRoute({
       clock: this.clock,

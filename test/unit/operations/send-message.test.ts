@@ -53,7 +53,7 @@ class Scene {
       to: 'signal',
       event: { kind: 'login', sessionId: 's' as SessionId, atMs: 1000, heartbeatAt: 0 },
       connection,
-      media: null,
+      media: null, secretMark: 0,
     });
     return this;
   }
