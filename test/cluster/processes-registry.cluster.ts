@@ -75,7 +75,7 @@ describe('several processes', { timeout: 120_000 }, () => {
     await site.committed(1);
     await site.ops('/v1/device/disable', 'POST', { device_id: siteDevice(1) });
     await module.closed;
-    assert.equal((await controller.closed).code, 4410);
+    assert.equal((await controller.closed).code, 4401);
     await allWithin1s(
       apis,
       (api) => api.wake({ device_id: siteDevice(1) }),

@@ -327,7 +327,10 @@ test('a registry that cannot be read after a change closes nobody, and says so',
   );
   assert.deepEqual(
     scene.log.lines.map(({ message }) => message),
-    ['which bridges are revoked cannot be read', 'who may still be here after a change of the registry cannot be read'],
+    [
+      'which bridges are revoked cannot be read',
+      'who may still be here after a change of the registry cannot be read',
+    ],
   );
   assert.equal(scene.desk.openBridgeLeg(admission, new FakeCallLeg()), null, 'and nobody is opened');
 });
