@@ -7,7 +7,12 @@ import { isCredentialValid, type Credential } from '../domain/registry.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { SignatureVerifier } from '../ports/signature-verifier.ts';
-import { authFailures, verdictFailure, type AuthFailure, type AuthFailureReason } from '../tgv1/auth-failure.ts';
+import {
+  authFailures,
+  verdictFailure,
+  type AuthFailure,
+  type AuthFailureReason,
+} from '../tgv1/auth-failure.ts';
 import { checkRequest, type CheckDependencies, type CheckedRequest } from '../tgv1/check-request.ts';
 import type { SigningKeyCache } from '../tgv1/signing-key.ts';
 import type { SignatureVerdict } from '../tgv1/verify-signature.ts';

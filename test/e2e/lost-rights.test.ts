@@ -12,8 +12,6 @@ import { clearDevices, opsOf } from '../support/driven-server.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
 interface Entries {
-  credentials: Record<string, unknown>[];
-  products: Record<string, unknown>[];
   devices: Record<string, unknown>[];
 }
 
@@ -47,9 +45,10 @@ async function importInto(entries: object, replace = false): Promise<void> {
   await opsOf(server).importFile(file, replace, () => undefined);
 }
 
-/** As it was at the start. */
-async function restore(): Promise<void> {
-  await importInto(unchanged, true);
+/** The device as it was at the start. */
+function restore(): Promise<unknown> {
+  const put = { device_id: device, product_id: 'doorbell', secret: `secret of ${device}` };
+  return opsOf(server).change('/v1/device/add', put);
 }
 
 interface Present {
@@ -78,6 +77,15 @@ async function logBehind(after: number | null): Promise<Told> {
     const told = await ask({ after: String(after), wait: '5' });
     if (told.events.length >= 3) return told;
   }
+}
+
+let wakeups = 0;
+
+/** Never a repeat of one before: within a second those would be the same request. */
+async function wake(deviceId: string): Promise<void> {
+  wakeups += 1;
+  const custom_data = `0x${String(wakeups).padStart(4, '0')}`;
+  assert.equal((await server.api.wake({ device_id: deviceId, custom_data })).status, 202);
 }
 
 const secondMs = 1000;
@@ -136,7 +144,7 @@ for (const { name, change } of ways)
     const other = await comeInto(bystander);
     await losesAll(present, change);
     await restore();
-    assert.equal((await server.api.wake({ device_id: bystander })).status, 202);
+    await wake(bystander);
     await other.module.nextPacket();
     other.leg.hangup();
     await other.leg.closed;
@@ -148,86 +156,103 @@ test('a device that is moved to a product of another application keeps its sessi
   await importInto(registryWith({ product_id: 'foreign' }));
   assert.equal((await leg.closed).code, 1000);
   await restore();
-  assert.equal((await server.api.wake({ device_id: device })).status, 202);
+  await wake(device);
   await module.nextPacket();
   await controller.close();
   await clearDevices(server, [device]);
 });
 
-function poll(path: string, query: string, credential: keyof typeof testCredentials): Promise<ApiAnswer> {
-  return server.api.call({ path, query, credential: testCredentials[credential] });
+interface CredentialEntry {
+  readonly access_key_id: string;
+  readonly secret_key: string;
+  readonly app_id: string;
 }
 
-/** What a reader gets that waits while its credential is changed, and then something happens. */
-async function waitThrough(change: () => Promise<unknown>): Promise<ApiAnswer> {
-  const { json } = await poll('/v1/events', 'after=latest', 'second');
-  const waiting = poll('/v1/events', `after=${String(json.data?.['next'])}&wait=30`, 'second');
-  // Taken up behind the one that waits.
-  await poll('/v1/events', 'after=latest', 'second');
-  await change();
-  await (await server.module(device)).close();
-  const answer = await waiting;
-  await restore();
-  return answer;
+/** A reader with a credential of its own, which may do everything. */
+class Reader {
+  readonly entry: CredentialEntry;
+
+  private constructor(entry: CredentialEntry) {
+    this.entry = entry;
+  }
+
+  static async come(): Promise<Reader> {
+    const { appId: app_id } = testCredentials.all;
+    const made = await opsOf(server).change('/v1/credential/create', { app_id });
+    return new Reader((made as { readonly credential: CredentialEntry }).credential);
+  }
+
+  ask(path: string, query: string): Promise<ApiAnswer> {
+    const { access_key_id: accessKeyId, secret_key: secretKey, app_id: appId } = this.entry;
+    return server.api.call({ path, query, credential: { accessKeyId, secretKey, appId } });
+  }
+
+  revoke(): Promise<unknown> {
+    return opsOf(server).change('/v1/credential/revoke', { access_key_id: this.entry.access_key_id });
+  }
+
+  /** By an import that has nothing else. */
+  become(change: object): Promise<void> {
+    return importInto({ credentials: [{ ...this.entry, ...change }] });
+  }
+
+  /** What it gets that waits while its credential is changed, and then something happens. */
+  async waitThrough(change: () => Promise<unknown>): Promise<ApiAnswer> {
+    const { json } = await this.ask('/v1/events', 'after=latest');
+    const waiting = this.ask('/v1/events', `after=${String(json.data?.['next'])}&wait=30`);
+    // Taken up behind the one that waits.
+    await this.ask('/v1/events', 'after=latest');
+    await change();
+    await server.module(device);
+    const answer = await waiting;
+    await clearDevices(server, [device]);
+    return answer;
+  }
 }
 
-function withCredential(change: object): Entries {
-  const credentials = unchanged.credentials.map((entry) =>
-    entry['access_key_id'] === testCredentials.second.accessKeyId ? { ...entry, ...change } : entry,
-  );
-  return { ...unchanged, credentials };
-}
-
-const { accessKeyId: access_key_id } = testCredentials.second;
-const without = (): Entries => ({
-  ...unchanged,
-  credentials: unchanged.credentials.filter((entry) => entry['access_key_id'] !== access_key_id),
-});
 const lost: readonly {
   readonly name: string;
-  readonly change: () => Promise<unknown>;
-  readonly code: number;
+  readonly change: (reader: Reader) => Promise<unknown>;
+  readonly code: 40105 | 40301;
 }[] = [
-  {
-    name: 'was revoked',
-    change: () => opsOf(server).change('/v1/credential/revoke', { access_key_id }),
-    code: 40105,
-  },
-  { name: 'is not there any more', change: () => importInto(without(), true), code: 40105 },
-  { name: 'has expired', change: () => importInto(withCredential({ not_after: 1 })), code: 40105 },
+  { name: 'was revoked', change: (reader) => reader.revoke(), code: 40105 },
+  { name: 'is not there any more', change: () => importInto(unchanged, true), code: 40105 },
+  { name: 'has expired', change: (reader) => reader.become({ not_after: 1 }), code: 40105 },
   {
     name: 'has another secret',
-    change: () => importInto(withCredential({ secret_key: 'another one' })),
+    change: (reader) => reader.become({ secret_key: 'another one' }),
     code: 40105,
   },
   {
     name: 'lost the permission',
-    change: () => importInto(withCredential({ permissions: ['connectivity:read'] })),
+    change: (reader) => reader.become({ permissions: ['connectivity:read'] }),
     code: 40301,
   },
 ];
 for (const { name, change, code } of lost)
   test(`a reader whose credential ${name} while it waited is told no event, but ${code}`, async () => {
-    const answer = await waitThrough(change);
+    const reader = await Reader.come();
+    const answer = await reader.waitThrough(() => change(reader));
     assert.deepEqual([answer.status, answer.json.code], [code === 40105 ? 401 : 200, code], answer.text);
     if (code === 40105) assert.equal(answer.json['message'], 'unknown or revoked credential');
     assert.equal(answer.json.data, undefined);
   });
 
 test('a reader whose credential holds is told, whatever else has changed', async () => {
-  const answer = await waitThrough(() => importInto(registryWith({ expires_at: 4_000_000_000 })));
+  const reader = await Reader.come();
+  const answer = await reader.waitThrough(() => restore());
   assert.equal(answer.json.code, 0, answer.text);
-  assert.equal((answer.json.data?.['events'] as unknown[]).length, 1);
+  const { events } = answer.json.data as { readonly events: readonly unknown[] };
+  assert.equal(events.length, 1);
 });
 
 test('who waits for an outcome with a credential that was revoked meanwhile is not told it', async () => {
-  const module = await server.module(device);
+  const [reader, module] = [await Reader.come(), await server.module(device)];
   const woken = await server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': 'the-wakeup' } });
   assert.equal(woken.status, 202);
-  const query = 'request_id=the-wakeup&wait=30';
-  const waiting = poll('/v1/device/wakeup-request', query, 'second');
-  await poll('/v1/device/wakeup-request', 'request_id=the-wakeup', 'second');
-  await opsOf(server).change('/v1/credential/revoke', { access_key_id });
+  const waiting = reader.ask('/v1/device/wakeup-request', 'request_id=the-wakeup&wait=30');
+  await reader.ask('/v1/device/wakeup-request', 'request_id=the-wakeup');
+  await reader.revoke();
   await (await server.controller(device)).close();
   const { status, json, text } = await waiting;
   assert.deepEqual([status, json.code, json.data], [401, 40105, undefined], text);

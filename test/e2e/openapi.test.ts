@@ -249,8 +249,8 @@ async function openBreakableHouse() {
   registry.credentials.set(all.accessKeyId, credentialOf(all));
   const actor = directory.claim(testDevice);
   const login = { kind: 'login', sessionId: generateSessionId(), atMs: 1000, heartbeatAt: 0 } as const;
-  actor.post({ to: 'sleep', event: login, connection, wakeMode: 'custom' , secretMark: 0});
-  actor.post({ to: 'signal', event: login, connection: signal, media: null , secretMark: 0});
+  actor.post({ to: 'sleep', event: login, connection, wakeMode: 'custom', secretMark: 0 });
+  actor.post({ to: 'signal', event: login, connection: signal, media: null, secretMark: 0 });
   const rate = { perSecond: 1, burst: 1 };
   const house = {
     clock,

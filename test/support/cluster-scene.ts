@@ -270,7 +270,7 @@ export class ClusterMember {
     const sessionId = this.#scene.nextSession();
     const actor = this.directory.claim(deviceId);
     const event = { kind: 'login', sessionId, ...this.#now(actor.signalHeartbeatAt) } as const;
-    actor.post({ to: 'signal', event, connection, media: null , secretMark: 0});
+    actor.post({ to: 'signal', event, connection, media: null, secretMark: 0 });
     if (isCommitted) this.commit();
     return { connection, session: sessionId, epoch: actor.signalEpoch };
   }

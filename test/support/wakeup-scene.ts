@@ -86,7 +86,8 @@ export class WakeupScene {
       to: 'sleep',
       event: { kind: 'login', sessionId: this.#session(), atMs: this.clock.wallMs(), heartbeatAt: 0 },
       connection: this.connection,
-      wakeMode, secretMark: 0,
+      wakeMode,
+      secretMark: 0,
     });
     return this;
   }
@@ -110,7 +111,8 @@ export class WakeupScene {
       to: 'signal',
       event: { kind: 'login', sessionId, atMs: this.clock.wallMs(), heartbeatAt: 0 },
       connection: new FakeSignalConnection(),
-      media: null, secretMark: 0,
+      media: null,
+      secretMark: 0,
     });
     return sessionId;
   }

@@ -24,7 +24,7 @@ function sleepLogin(connection: FakeConnection, opening: Opening = {}): ActorMes
 
 function signalLogin(connection: FakeSignalConnection, { atMs = 100_000, heartbeatAt = 0 }: Opening = {}) {
   const event = { kind: 'login', sessionId: `s${atMs}` as SessionId, atMs, heartbeatAt } as const;
-  return { to: 'signal', event, connection, media: null , secretMark: 0} satisfies ActorMessage;
+  return { to: 'signal', event, connection, media: null, secretMark: 0 } satisfies ActorMessage;
 }
 
 function end(to: 'sleep' | 'signal', epoch: number, atMs = 200_000): ActorMessage {

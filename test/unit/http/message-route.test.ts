@@ -34,7 +34,8 @@ class Scene {
       to: 'signal',
       event: { kind: 'login', sessionId: 's' as SessionId, atMs: 1000, heartbeatAt: 0 },
       connection: this.connection,
-      media: null, secretMark: 0,
+      media: null,
+      secretMark: 0,
     });
     this.route = messageRoute({
       clock: this.clock,
