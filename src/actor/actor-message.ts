@@ -8,6 +8,9 @@ import type { SleepConnection } from '../ports/sleep-connection.ts';
 
 export type WakeReply = (answer: SleepConnection | 40412 | 40902) => void;
 
+/** Of the secret that the login was proven with; 32 bits, signed. */
+type SecretMark = number;
+
 type Login = { readonly kind: 'login' };
 type SleepEvent = ConnectionEvent<SleepEndReason>;
 type SignalEvent = ConnectionEvent<SignalEndReason>;
@@ -19,6 +22,7 @@ export type ActorMessage =
       readonly event: Extract<SleepEvent, Login>;
       readonly connection: SleepConnection;
       readonly wakeMode: WakeMode;
+      readonly secretMark: SecretMark;
     }
   | { readonly to: 'sleep'; readonly event: Exclude<SleepEvent, Login> }
   | {
@@ -26,6 +30,7 @@ export type ActorMessage =
       readonly event: Extract<SignalEvent, Login>;
       readonly connection: SignalConnection;
       readonly media: JsonObject | null;
+      readonly secretMark: SecretMark;
     }
   | { readonly to: 'signal'; readonly event: Exclude<SignalEvent, Login> }
   | { readonly to: 'wake'; readonly carriesCustomData: boolean; readonly reply: WakeReply };

@@ -110,6 +110,11 @@ export class CallDirectory {
     return this.#book.calls.find(sessionId)?.session ?? null;
   }
 
+  /** Nothing ends it but what is to come: its lease is not over either. */
+  isLive(sessionId: SessionId): boolean {
+    return this.#news.after(() => this.#book.live(sessionId) !== null);
+  }
+
   /** In the order of their making. */
   sessionsOf(deviceId: DeviceId): readonly CallSession[] {
     return this.#book.calls.ofDevice(deviceId).map(({ session }) => session);

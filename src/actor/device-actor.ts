@@ -53,6 +53,7 @@ export class DeviceActor {
   /** The epoch of the open session as all members know it; 0: as here. */
   #sharedSleepEpoch = 0;
   #sharedSignalEpoch = 0;
+  #secretMark = 0;
   #handling = false;
   #mailbox: BoundedQueue<ActorMessage> | null = null;
   #allowance: TokenBucket | null = null;
@@ -94,6 +95,11 @@ export class DeviceActor {
   /** What carries the signal session; null: the controller is not online. */
   get signalConnection(): SignalConnection | null {
     return this.#signalConnection;
+  }
+
+  /** Of the secret that the sessions were proven with: they have one in common. */
+  get secretMark(): number {
+    return this.#secretMark;
   }
 
   /** Unix seconds of the latest heartbeat on the live connection; 0: none, or no connection. */
@@ -157,6 +163,10 @@ export class DeviceActor {
   }
 
   #handleSleep(message: Extract<ActorMessage, { to: 'sleep' }>): void {
+    if ('connection' in message) {
+      if (message.secretMark !== this.#secretMark) this.#expelSignal(message.event.atMs);
+      this.#secretMark = message.secretMark;
+    }
     const { record, effects } = reduceConnection(this.#sleep, message.event);
     const previous = this.#sleepConnection;
     const sharedEpoch = this.#sharedSleepEpoch;
@@ -175,6 +185,10 @@ export class DeviceActor {
   #handleSignal(message: Extract<ActorMessage, { to: 'signal' }>): void {
     // Nothing is open, so nothing would change: a device that only sleeps can be let go without its signal record.
     if (this.#signalConnection === null && !('connection' in message)) return;
+    if ('connection' in message) {
+      if (message.secretMark !== this.#secretMark) this.#expelSleep(message.event.atMs);
+      this.#secretMark = message.secretMark;
+    }
     const { record, effects } = reduceConnection(this.#signalRecord(), message.event);
     const previous = this.#signalConnection;
     const media = 'connection' in message ? message.media : null;
@@ -188,6 +202,18 @@ export class DeviceActor {
       if (effect.kind === 'save')
         this.#house.signalChanged(this.deviceId, record, asTold(effect.change, sharedEpoch), media);
       else closePrevious(previous, effect.reason);
+  }
+
+  /** It was proven with a secret that the device does not have any more. */
+  #expelSignal(atMs: number): void {
+    this.#signalConnection?.deny();
+    const { signalHeartbeatAt: heartbeatAt } = this;
+    this.#handleSignal({ to: 'signal', event: { kind: 'expel', reason: 'kicked', atMs, heartbeatAt } });
+  }
+
+  #expelSleep(atMs: number): void {
+    const { sleepHeartbeatAt: heartbeatAt } = this;
+    this.#handleSleep({ to: 'sleep', event: { kind: 'expel', reason: 'kicked', atMs, heartbeatAt } });
   }
 
   #findWakeable(carriesCustomData: boolean): SleepConnection | 40412 | 40902 {

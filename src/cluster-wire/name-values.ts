@@ -31,6 +31,8 @@ export function word<Branded extends string>() {
   return z.custom<Branded>((value) => typeof value === 'string' && wordForm.test(value), 'is no word');
 }
 
+export const digest = word<string>();
+
 /** For people: a host's name, a version, what is wrong. */
 export const line = z.string().max(4096);
 export const whole = z.int().min(0);

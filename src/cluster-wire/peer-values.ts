@@ -4,7 +4,7 @@ import type { Outcome } from '../base/outcome.ts';
 import { peerMessageBytesMax } from '../domain/limits.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../domain/peer.ts';
 import { wakeCauses } from '../domain/signal.ts';
-import { applicationId, customData, deviceId, requestId, stamp } from './name-values.ts';
+import { applicationId, customData, deviceId, digest, requestId, stamp } from './name-values.ts';
 import {
   callOrder,
   callSessions,
@@ -15,7 +15,6 @@ import {
 } from './session-values.ts';
 import {
   callRefusal,
-  digest,
   messageReceipt,
   messageRefusal,
   messageRequest,
@@ -85,6 +84,14 @@ export const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
     deviceId,
     session: sessionId,
     report: z.strictObject({ cause: z.enum(wakeCauses), requestId: requestId.nullable() }),
+  }),
+  z.strictObject({
+    kind: z.literal('call-issued'),
+    signature: digest,
+    signatureExpiresMs: stamp,
+    sessionId,
+    peerId: text,
+    token: text,
   }),
   z.strictObject({ kind: z.literal('registry-changed') }),
   z.strictObject({ kind: z.literal('log-grew') }),

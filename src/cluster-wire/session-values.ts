@@ -1,6 +1,6 @@
 /** What members say of sessions: where they are, when they were last heard of, what calls there are, and of themselves. */
 import { z } from 'zod';
-import { liveCallStates, type CallOrder, type CallSession } from '../domain/call.ts';
+import { liveCallStates, type CallSession, type SignedCallOrder } from '../domain/call.ts';
 import { callMediaShape, callRoomShape } from '../domain/call-shape.ts';
 import type { DeviceRow, DeviceSeats, MemberStatus, SharedConnection } from '../domain/cluster.ts';
 import type { EventId, SessionId, TokenId } from '../domain/ids.ts';
@@ -11,7 +11,17 @@ import {
   connectedTokensMax,
   sleepSeatsMax,
 } from '../domain/limits.ts';
-import { applicationId, deviceId, line, memberId, stamp, stampOrNone, whole, word } from './name-values.ts';
+import {
+  applicationId,
+  deviceId,
+  digest,
+  line,
+  memberId,
+  stamp,
+  stampOrNone,
+  whole,
+  word,
+} from './name-values.ts';
 
 export const sessionId = word<SessionId>();
 
@@ -72,7 +82,11 @@ const order = {
   callingTimeoutS: z.int().min(0).max(callingTimeoutSecondsMax),
 };
 
-export const callOrder: z.ZodType<CallOrder> = z.strictObject(order);
+export const callOrder: z.ZodType<SignedCallOrder> = z.strictObject({
+  ...order,
+  signature: digest,
+  signatureExpiresMs: stamp,
+});
 
 const callSession: z.ZodType<CallSession> = z.strictObject({
   ...order,

@@ -9,6 +9,7 @@ import {
   applicationId,
   customData,
   deviceId,
+  digest,
   jsonObject,
   line,
   memberId,
@@ -18,8 +19,6 @@ import {
   whole,
   word,
 } from './name-values.ts';
-
-export const digest = word<string>();
 
 export const wakeupRequest: z.ZodType<WakeupRequest> = z.strictObject({
   appId: applicationId,

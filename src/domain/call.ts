@@ -83,6 +83,14 @@ export interface CallOrder {
   readonly callingTimeoutS: number;
 }
 
+/** The same as a signed request asks for it. */
+export interface SignedCallOrder extends CallOrder {
+  /** 64 hex digits; the same signature within the clock window is the same issuance. */
+  readonly signature: string;
+  /** Wall milliseconds after which the signature is refused by its date and need not be remembered. */
+  readonly signatureExpiresMs: number;
+}
+
 /** A live session, as it is kept. Sessions that have ended are kept nowhere but in the log of events. */
 export interface CallSession extends CallOrder {
   readonly sessionId: SessionId;

@@ -105,6 +105,8 @@ export const callTokenBytesMax = 1536;
 export const callsPerDeviceMax = 4;
 /** Live sessions of a process; beyond it 42901. */
 export const callsMax = 200_000;
+/** Issuances by signature with their answers, known while their date is within the clock window; full is 42901. About 1 KB each. */
+export const issuancesKnownMax = 200_000;
 /** Tokens remembered as connected; the oldest is forgotten, and may then connect within its own time only. */
 export const connectedTokensMax = 4;
 /** Leases. Source: calls-and-media.md, Call sessions and call status. */

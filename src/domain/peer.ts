@@ -3,7 +3,7 @@
  * Source: cluster.md.
  */
 import type { Outcome } from '../base/outcome.ts';
-import type { CallOrder, CallSession } from './call.ts';
+import type { CallSession, SignedCallOrder } from './call.ts';
 import type { ConnectionKind, DeviceSeats, MemberStatus } from './cluster.ts';
 import type { CallCredentialsCode, MessageCode, Refusal, WakeupCode } from './codes.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from './ids.ts';
@@ -50,7 +50,7 @@ export interface PeerExchanges {
   };
   /** Of the member that keeps the device's calls. */
   readonly 'issue-call': {
-    readonly question: { readonly kind: 'issue-call'; readonly order: CallOrder };
+    readonly question: { readonly kind: 'issue-call'; readonly order: SignedCallOrder };
     readonly answer: Outcome<
       { readonly peerId: string; readonly token: string },
       Refusal<CallCredentialsCode>
@@ -99,6 +99,16 @@ export type PeerNotice =
       readonly signatureExpiresMs: number;
       readonly bodySha256: string;
       readonly receipt: WakeupReceipt;
+    }
+  /** To everybody who may keep the device's next call: a repeat of it opens none. `signature` as in SignedCallOrder. */
+  | {
+      readonly kind: 'call-issued';
+      readonly signature: string;
+      readonly signatureExpiresMs: number;
+      readonly sessionId: SessionId;
+      readonly peerId: string;
+      /** A secret. */
+      readonly token: string;
     }
   /** What a controller says woke it, for whoever watches that wakeup. */
   | {

@@ -1,6 +1,6 @@
 /** A call as a route gets it. A class: a closure for every request costs more than the rest of it. */
 import type { Credential } from '../domain/registry.ts';
-import type { Authentication } from './authenticator.ts';
+import type { Authentic } from './authenticator.ts';
 import type { Exchange } from './exchange.ts';
 import type { Call, RequestIdentity } from './route.ts';
 
@@ -15,7 +15,7 @@ export class AdmittedCall implements Call {
   readonly #exchange: Exchange;
 
   constructor(
-    authentic: Extract<Authentication, { kind: 'authentic' }>,
+    authentic: Authentic,
     query: string,
     body: Uint8Array,
     requestId: RequestIdentity,

@@ -2,26 +2,33 @@
  * Who is calling, by the signature: the cheap checks here in the order of the table of failures, the expensive one
  * wherever the verifier does it. Source: tgv1-signing.md.
  */
-import type { Clock } from '../base/clock.ts';
-import type { Credential } from '../domain/registry.ts';
+import { wallSeconds, type Clock } from '../base/clock.ts';
+import { isCredentialValid, type Credential } from '../domain/registry.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { SignatureVerifier } from '../ports/signature-verifier.ts';
-import { verdictFailure, type AuthFailure, type AuthFailureReason } from '../tgv1/auth-failure.ts';
+import {
+  authFailures,
+  verdictFailure,
+  type AuthFailure,
+  type AuthFailureReason,
+} from '../tgv1/auth-failure.ts';
 import { checkRequest, type CheckDependencies, type CheckedRequest } from '../tgv1/check-request.ts';
 import type { SigningKeyCache } from '../tgv1/signing-key.ts';
 import type { SignatureVerdict } from '../tgv1/verify-signature.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 
+export interface Authentic {
+  readonly kind: 'authentic';
+  readonly credential: Credential;
+  readonly signature: string;
+  /** Wall milliseconds after which the signature is refused by its date. */
+  readonly signatureExpiresMs: number;
+  readonly bodySha256: string;
+}
+
 export type Authentication =
-  | {
-      readonly kind: 'authentic';
-      readonly credential: Credential;
-      readonly signature: string;
-      /** Wall milliseconds after which the signature is refused by its date. */
-      readonly signatureExpiresMs: number;
-      readonly bodySha256: string;
-    }
+  | Authentic
   /** `data` is JSON text: what the server computed, where that may be told. */
   | {
       readonly kind: 'refused';
@@ -81,6 +88,21 @@ export class Authenticator {
         settle(this.#conclude(checked, later)),
       );
       return verdict === 'later' ? null : this.#conclude(checked, verdict);
+    } catch (error) {
+      return this.#unavailable(error);
+    }
+  }
+
+  /** The same of a request that was authentic when it came, by the credential as it is now. Never throws. */
+  again(authentic: Authentic): Authentication {
+    const { registry, clock } = this.#house;
+    const { accessKeyId, secretKey, appId } = authentic.credential;
+    try {
+      const credential = registry.findCredential(accessKeyId);
+      const isTheSame = credential?.secretKey === secretKey && credential.appId === appId;
+      return isTheSame && isCredentialValid(credential, wallSeconds(clock))
+        ? { ...authentic, credential }
+        : this.#refuse(authFailures.unknownCredential);
     } catch (error) {
       return this.#unavailable(error);
     }

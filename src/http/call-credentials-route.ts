@@ -21,9 +21,11 @@ export function callCredentialsRoute(house: CallCredentialsHouse): Route {
 function issue(house: CallCredentialsHouse, call: Call): Reply | Promise<Reply> {
   const body = decodeCallCredentialsBody(call.body);
   if (!body.ok) return refuse(refusal(40003, body.error));
-  const { appId } = call.credential;
+  const { credential, signature, signatureExpiresMs } = call;
+  const { appId } = credential;
   const { deviceId, room, media, callingTimeoutS } = body.value;
-  return issueCallCredentials(house, { appId, deviceId, room, media, callingTimeoutS }).then((answer) =>
+  const order = { appId, deviceId, room, media, callingTimeoutS, signature, signatureExpiresMs };
+  return issueCallCredentials(house, order).then((answer) =>
     answer.ok
       ? { code: 0, message: codeTexts[0], data: encodeCallCredentials(answer.value) }
       : refuse(answer.error),

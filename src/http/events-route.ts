@@ -14,6 +14,7 @@ export function eventsRoute(house: ReadEventsHouse): Route {
     successStatus: 200,
     statusFromCode: false,
     takesRequestId: false,
+    asksAgain: true,
     handle: (call) => read(house, call),
   };
 }

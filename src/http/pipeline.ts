@@ -16,12 +16,12 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import { isJsonContentType } from '../rest/content-type.ts';
 import { encodeEnvelope, type EnvelopeShape } from '../rest/envelope.ts';
 import { AdmittedCall } from './admitted-call.ts';
-import type { Authenticator, Authentication } from './authenticator.ts';
+import type { Authentic, Authentication, Authenticator } from './authenticator.ts';
 import { announcesTooMuch, readBody } from './body-reader.ts';
 import { Exchange } from './exchange.ts';
 import { copyRequest, hasBody, type FramingFault, type IncomingRequest } from './incoming-request.ts';
 import type { RouteTable } from './route-table.ts';
-import { refuse, type Call, type Reply, type RequestIdentity, type Route } from './route.ts';
+import { refuse, type Reply, type RequestIdentity, type Route } from './route.ts';
 
 export interface PipelineHouse {
   readonly routes: RouteTable;
@@ -107,13 +107,7 @@ export class Pipeline {
 
   #admit(passage: Passage, route: Route, body: Uint8Array, authentication: Authentication): void {
     if (!passage.exchange.isOpen) return;
-    if (authentication.kind === 'unavailable') return this.#reply(passage, route, unverified(route));
-    if (authentication.kind === 'refused') {
-      this.#house.telemetry.authFailure(authentication.reason);
-      const { message, data } = authentication;
-      const reply = { code: 40105, message, data } as const;
-      return this.#send(passage, route.name, route.envelope, 401, reply, { closeConnection: true });
-    }
+    if (authentication.kind !== 'authentic') return this.#turnAway(passage, route, authentication);
     this.#house.connections.proven(passage.exchange);
     if (route.method === 'POST' && !isJsonContentType(passage.incoming.headers.get('content-type')))
       return this.#refuseTransport(passage, route, 41500);
@@ -121,22 +115,39 @@ export class Pipeline {
       return this.#reply(passage, route, refuse(refusal(40301)));
     const waitMs = route.limit?.take(authentication.credential.appId) ?? 0;
     if (waitMs > 0) return this.#refuseOverload(passage, route, waitMs);
-    const { exchange, incoming, requestId } = passage;
-    this.#call(passage, route, new AdmittedCall(authentication, incoming.query, body, requestId, exchange));
+    this.#call(passage, route, authentication, body);
   }
 
-  #call(passage: Passage, route: Route, call: Call): void {
+  #turnAway(passage: Passage, route: Route, authentication: Exclude<Authentication, Authentic>): void {
+    if (authentication.kind === 'unavailable') return this.#reply(passage, route, unverified(route));
+    this.#house.telemetry.authFailure(authentication.reason);
+    const { message, data } = authentication;
+    const reply = { code: 40105, message, data } as const;
+    this.#send(passage, route.name, route.envelope, 401, reply, { closeConnection: true });
+  }
+
+  #call(passage: Passage, route: Route, authentic: Authentic, body: Uint8Array): void {
+    const { exchange, incoming, requestId } = passage;
     try {
-      const reply = route.handle(call);
+      const reply = route.handle(new AdmittedCall(authentic, incoming.query, body, requestId, exchange));
       if (!(reply instanceof Promise)) return this.#reply(passage, route, reply);
-      passage.exchange.detach();
+      exchange.detach();
       reply.then(
-        (settled) => this.#reply(passage, route, settled),
+        (settled) => this.#replyLate(passage, route, authentic, settled),
         (error: unknown) => this.#fault(passage, route, error),
       );
     } catch (error) {
       this.#fault(passage, route, error);
     }
+  }
+
+  /** Who lost the right while the answer was waited for is not given it. */
+  #replyLate(passage: Passage, route: Route, authentic: Authentic, reply: Reply): void {
+    if (route.asksAgain !== true) return this.#reply(passage, route, reply);
+    const authentication = this.#house.authenticator.again(authentic);
+    if (authentication.kind !== 'authentic') return this.#turnAway(passage, route, authentication);
+    const isPermitted = holdsPermission(authentication.credential, route.permission);
+    this.#reply(passage, route, isPermitted ? reply : refuse(refusal(40301)));
   }
 
   #fault(passage: Passage, route: Route, error: unknown): void {

@@ -53,6 +53,8 @@ export interface Route {
   readonly limit?: ApplicationLimit | null;
   /** True: X-Request-ID is the caller's to choose. */
   readonly takesRequestId: boolean;
+  /** True: the answer may come long after the request, and the credential has to hold then, too. */
+  readonly asksAgain?: true;
   handle(call: Call): Reply | Promise<Reply>;
 }
 

@@ -15,6 +15,7 @@ export function wakeupOutcomeRoute(house: WakeupOutcomeHouse): Route {
     successStatus: 200,
     statusFromCode: true,
     takesRequestId: false,
+    asksAgain: true,
     handle(call) {
       const query = decodeWakeupOutcomeQuery(call.query);
       if (!query.ok) return refuse(refusal(40003, query.error));

@@ -39,7 +39,8 @@ export function admitSignalSession(
   const { clock, registry, directory } = house;
   const { deviceId, media } = login;
   const computeMac = (secret: string): Buffer => computeSignalMac(secret, sessionKey, deviceId);
-  if (!proveDevice(registry, login, computeMac, wallSeconds(clock))) return 'denied';
+  const mark = proveDevice(registry, login, computeMac, wallSeconds(clock));
+  if (mark === null) return 'denied';
   // Only now: a stranger must not learn from `busy` which devices are here.
   const replaces = (directory.find(deviceId)?.signalEpoch ?? 0) > 0;
   if ((!hasRoom || house.isOverloaded()) && !replaces) return 'busy';
@@ -50,6 +51,7 @@ export function admitSignalSession(
     event: { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt: actor.signalHeartbeatAt },
     connection,
     media,
+    secretMark: mark,
   });
   assert(taken && actor.signalEpoch > 0, 'a login is handled in the turn it comes in');
   return { deviceId, sessionId, epoch: actor.signalEpoch };

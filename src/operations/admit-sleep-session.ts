@@ -34,7 +34,8 @@ export function admitSleepSession(
 ): SleepSessionTicket | 'denied' | 'busy' {
   const { clock, registry, directory } = house;
   const computeMac = (secret: string): Buffer => computeLoginMac(secret, sessionKey, login.signedText);
-  if (!proveDevice(registry, login, computeMac, wallSeconds(clock))) return 'denied';
+  const mark = proveDevice(registry, login, computeMac, wallSeconds(clock));
+  if (mark === null) return 'denied';
   // Only now: a stranger must not learn from `busy` which devices are here.
   const replaces = (directory.find(login.deviceId)?.sleepEpoch ?? 0) > 0;
   if ((!hasRoom || house.isOverloaded()) && !replaces) return 'busy';
@@ -45,6 +46,7 @@ export function admitSleepSession(
     event: { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt: actor.sleepHeartbeatAt },
     connection,
     wakeMode: login.wakeMode,
+    secretMark: mark,
   });
   assert(taken && actor.sleepEpoch > 0, 'a login is handled in the turn it comes in');
   return { deviceId: login.deviceId, sessionId, epoch: actor.sleepEpoch };

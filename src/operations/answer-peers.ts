@@ -13,6 +13,7 @@ import type { PeerHost } from '../ports/peers.ts';
 import type { MessageHouse } from './deliver-message.ts';
 import type { WakeupHouse } from './do-wakeup.ts';
 import { expelDevice } from './expel-device.ts';
+import type { IssuedCalls } from './issued-calls.ts';
 import { answerMessage } from './send-message.ts';
 import { answerWakeup } from './submit-wakeup.ts';
 import { wakeableConnection } from './wakeable-connection.ts';
@@ -40,6 +41,7 @@ export interface PeersHouse {
   readonly directory: DeviceDirectory;
   readonly wakeups: WakeupHouse;
   readonly messages: MessageHouse;
+  readonly issued: IssuedCalls;
   readonly others: Pick<PeerAnswers, OtherKind>;
   readonly news: PeerNews;
 }
@@ -95,12 +97,14 @@ function writeHere(
 
 const writeRefusals = { 40412: 'absent', 40902: 'deaf', 42901: 'busy' } as const;
 
-function hear({ directory, wakeups, news }: PeersHouse, notice: PeerNotice): void {
+function hear({ directory, wakeups, issued, news }: PeersHouse, notice: PeerNotice): void {
   switch (notice.kind) {
     case 'displaced':
       return directory.displace(notice.connection, notice.deviceId, notice.session);
     case 'wakeup-accepted':
       return wakeups.memory.noteAccepted(notice);
+    case 'call-issued':
+      return issued.noteIssued(notice);
     case 'wake-reported':
       return wakeups.watch.reported(notice.deviceId, notice.session, notice.report);
     case 'registry-changed':

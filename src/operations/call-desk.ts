@@ -26,9 +26,9 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import { admitBridgeLeg } from './admit-bridge-leg.ts';
 import { admitDeviceLeg, type FetchCall } from './admit-device-leg.ts';
 import { BridgeKeys, mayServe, type BridgeRights } from './bridge-keys.ts';
+import { CallRights } from './call-rights.ts';
 import { ConnectedBridge, type ConnectedBridgesHouse } from './connected-bridge.ts';
 import { ConnectedDevice, type ConnectedDevicesHouse } from './connected-device.ts';
-import { ForbiddenCalls } from './forbidden-calls.ts';
 import { presentState } from './present-state.ts';
 import type { ViewerTickets } from './viewer-tickets.ts';
 import { Viewers } from './viewers.ts';
@@ -57,7 +57,7 @@ export class Desk implements CallDesk {
   readonly #devices: ConnectedDevicesHouse;
   readonly #bridges: ConnectedBridgesHouse;
   readonly #viewers = new Viewers();
-  readonly #forbidden: ForbiddenCalls;
+  readonly #rights: CallRights;
   #isDraining = false;
 
   constructor(house: DeskHouse) {
@@ -66,7 +66,8 @@ export class Desk implements CallDesk {
     this.#bridgeKeys = new BridgeKeys(house.registry, house.developmentKeys);
     this.#devices = { directory, devices: new Set() };
     this.#bridges = { directory, pool, telemetry, maxFps, bridges: new Set() };
-    this.#forbidden = new ForbiddenCalls(house);
+    this.#rights = new CallRights(house);
+    directory.follow(this.#rights);
     directory.follow(this.#viewers);
   }
 
@@ -119,14 +120,14 @@ export class Desk implements CallDesk {
     return this.#viewers.open(sessionId, leg);
   }
 
-  /** After every change of the registry: who may not be here any more is closed, and forbidden calls end. */
+  /** After every change of the registry: who may not be here any more is closed, and calls that may not go on end. */
   registryChanged(): void {
     try {
       for (const bridge of this.#bridges.bridges) bridge.recheck(this.#bridgeKeys.rightsOf(bridge.keySha256));
     } catch (error) {
       this.#house.log.error({ err: error }, 'which bridges are revoked cannot be read');
     }
-    this.#forbidden.end();
+    this.#rights.review.begin();
   }
 
   /** Open legs, for the metrics. */
@@ -146,6 +147,11 @@ export class Desk implements CallDesk {
     for (const bridge of this.#bridges.bridges) if (bridge.isIdle) bridge.close('drain');
     this.#viewers.drain();
     this.#house.directory.drain();
+  }
+
+  /** The registry is about to be closed. */
+  close(): void {
+    this.#rights.review.stop();
   }
 
   async #admit<Admission>(

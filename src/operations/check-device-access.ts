@@ -5,7 +5,7 @@
  */
 import type { AccessCode } from '../domain/codes.ts';
 import type { ApplicationId, DeviceId } from '../domain/ids.ts';
-import { isExpired } from '../domain/registry.ts';
+import { isExpired, type Device } from '../domain/registry.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 
 /** Null: yes. Throws when the registry cannot be read. */
@@ -15,7 +15,16 @@ export function checkDeviceAccess(
   deviceId: DeviceId,
   nowS: number,
 ): AccessCode | null {
-  const device = registry.findDevice(deviceId);
+  return checkAccess(registry, appId, registry.findDevice(deviceId), nowS);
+}
+
+/** The same of a device as it was read. */
+export function checkAccess(
+  registry: RegistryReader,
+  appId: ApplicationId,
+  device: Device | null,
+  nowS: number,
+): AccessCode | null {
   if (device === null || device.disabled) return 40403;
   const product = registry.findProduct(device.productId);
   if (product === null || !product.appIds.includes(appId)) return 40302;

@@ -15,15 +15,20 @@ import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { SignalConnection } from '../ports/signal-connection.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import type { ClusterHouse } from './locate-device.ts';
-import type { MessageAnswer, MessageMemory } from './message-memory.ts';
-import { messageOverload, messageUnavailable, refuseMessage } from './message-refusals.ts';
+import {
+  messageOverload,
+  messageUnavailable,
+  refuseMessage,
+  type MessageAnswer,
+} from './message-refusals.ts';
 
 export interface MessageHouse {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
-  readonly memory: MessageMemory;
+  readonly memory: AnswerMemory<MessageAnswer>;
   readonly telemetry: Telemetry;
   readonly log: Log;
   /** Null: alone. */

@@ -22,6 +22,12 @@ export function expelDevice(
   return actor !== null && expel(actor, clock.wallMs(), reason);
 }
 
+/** It lost its right to be here: its controller is told so, and its sessions end as kicked. */
+export function expelUnauthorized(clock: Clock, actor: DeviceActor): void {
+  actor.signalConnection?.deny();
+  expel(actor, clock.wallMs(), 'kicked');
+}
+
 /** Every session of this process. */
 export function expelEverybody({ clock, directory }: ExpelHouse, reason: ExpelReason): void {
   for (const actor of directory.actors()) expel(actor, clock.wallMs(), reason);

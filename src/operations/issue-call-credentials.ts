@@ -3,7 +3,8 @@
  * same application, device and room it answers for the same session. The order of checks is contract: room in a token
  * (40003), access, drain and store (50301), a bridge where one has to be there (50301), media in use (40903), room for
  * the session (42901). Up to the session everything happens in one turn; what is answered is committed first.
- * Where several members are one server, it is done by the one that keeps the device's calls, and asked of it.
+ * A repeated signature is the same request: it is answered like the first while that one's session lives, and never
+ * opens another. Where several members are one server, it is done by the one that keeps the device's calls, and asked of it.
  * Source: calls-and-media.md, Credential issuance; cluster.md, Media.
  */
 import { wallSeconds, type Clock } from '../base/clock.ts';
@@ -12,7 +13,7 @@ import { settlesWithin } from '../base/settles-within.ts';
 import type { CallDirectory } from '../actor/call-directory.ts';
 import { hasTokenRoom, signCallToken } from '../call-token/call-token.ts';
 import type { TokenKeys } from '../call-token/token-keys.ts';
-import type { CallOrder, CallSession } from '../domain/call.ts';
+import type { CallOrder, CallSession, SignedCallOrder } from '../domain/call.ts';
 import { refusal, type CallCredentialsCode, type Refusal } from '../domain/codes.ts';
 import type { MemberId } from '../domain/cluster.ts';
 import { generateTokenId, type ApplicationId, type DeviceId } from '../domain/ids.ts';
@@ -26,6 +27,7 @@ import type { CallCredentials } from '../rest/call-credentials.ts';
 import { encodePeerId } from '../rest/peer-id.ts';
 import type { CallHome } from './call-homes.ts';
 import { checkDeviceAccess } from './check-device-access.ts';
+import type { IssuedAnswer, IssuedCalls } from './issued-calls.ts';
 
 export interface CallCredentialsHouse {
   readonly clock: Clock;
@@ -36,6 +38,7 @@ export interface CallCredentialsHouse {
   /** No session without a bridge: it is there already, or one is idle. */
   readonly requireBridge: boolean;
   readonly keys: TokenKeys;
+  readonly issued: IssuedCalls;
   readonly telemetry: Telemetry;
   readonly log: Log;
   /** Of several members; left out: every call is issued here. */
@@ -51,7 +54,7 @@ export interface IssuingHomes {
   /** Never rejects; within `waitMs`. */
   issueAt(
     member: MemberId,
-    order: CallOrder,
+    order: SignedCallOrder,
     waitMs: number,
   ): Promise<Outcome<PeerAnswer<'issue-call'>, PeerFailure>>;
 }
@@ -60,7 +63,10 @@ type Why = Refusal<CallCredentialsCode>;
 type Answer = Outcome<CallCredentials, Why>;
 
 /** Settles within 2 s and never rejects. */
-export async function issueCallCredentials(house: CallCredentialsHouse, order: CallOrder): Promise<Answer> {
+export async function issueCallCredentials(
+  house: CallCredentialsHouse,
+  order: SignedCallOrder,
+): Promise<Answer> {
   try {
     const denied = findDenial(house, order);
     if (denied !== null) return refuse(house, denied);
@@ -78,7 +84,7 @@ async function issueElsewhere(
   house: CallCredentialsHouse,
   homes: IssuingHomes,
   home: Exclude<CallHome, 'here'>,
-  order: CallOrder,
+  order: SignedCallOrder,
 ): Promise<Answer> {
   if (home === 'away')
     return refuse(house, unavailable('who keeps the calls of the device cannot be reached'));
@@ -87,14 +93,37 @@ async function issueElsewhere(
   return answer.value.ok ? succeed(answer.value.value) : refuse(house, answer.value.error);
 }
 
-async function issueHere(house: CallCredentialsHouse, order: CallOrder): Promise<Answer> {
+async function issueHere(house: CallCredentialsHouse, order: SignedCallOrder): Promise<Answer> {
+  const { issued, homes } = house;
   try {
-    const obstacle = findObstacle(house, order);
-    return obstacle === null ? await issue(house, order) : refuse(house, obstacle);
+    const known = issued.repeated(order);
+    if (known !== null) return repeat(house, await known);
+    // Asked once more: the registry may have changed while the home was sought.
+    const obstacle = findDenial(house, order) ?? findObstacle(house, order);
+    if (obstacle !== null) return refuse(house, obstacle);
+    const answer = issue(house, order);
+    issued.begin(order, answer);
+    return handOut(await answer);
   } finally {
-    house.homes?.settled(order.deviceId);
+    homes?.settled(order.deviceId);
   }
 }
+
+/** This member keeps the device's calls: a session that is not here has ended. */
+function repeat(house: CallCredentialsHouse, first: IssuedAnswer): Answer {
+  if (first.ok && !house.directory.isLive(first.value.sessionId)) return refuse(house, ended);
+  house.telemetry.callCredentials('repeated');
+  return handOut(first);
+}
+
+function handOut(answer: IssuedAnswer): Answer {
+  return answer.ok ? succeed({ peerId: answer.value.peerId, token: answer.value.token }) : answer;
+}
+
+const ended: Why = refusal(
+  40903,
+  'this request was answered before, and its call has ended: sign a new request',
+);
 
 /** Why this caller may not ask this. */
 function findDenial({ clock, registry }: CallCredentialsHouse, order: CallOrder): Why | null {
@@ -109,6 +138,7 @@ function findObstacle(house: CallCredentialsHouse, order: CallOrder): Why | null
   if (house.isDraining()) return unavailable('this server is being stopped');
   if (records.isOverloaded()) return unavailable('the store of calls is behind');
   if (house.requireBridge && !findsBridge(house, order)) return unavailable('no bridge is idle');
+  if (house.issued.isFull) return overload('as many issuances are known as there may be');
   return null;
 }
 
@@ -119,15 +149,15 @@ function findsBridge({ directory, bridges }: CallCredentialsHouse, order: CallOr
   return (known !== null && directory.hasBridge(known.sessionId)) || bridges.hasIdleFor(order.appId);
 }
 
-async function issue(house: CallCredentialsHouse, order: CallOrder): Promise<Answer> {
+async function issue(house: CallCredentialsHouse, order: CallOrder): Promise<IssuedAnswer> {
   const issued = house.directory.issue(order);
   if (issued.kind === 'media_in_use') return refuse(house, refusal(40903));
-  if (issued.kind === 'full') return refuse(house, overload);
+  if (issued.kind === 'full') return refuse(house, overload('as many calls are live as there may be'));
   const { kind, session } = issued;
   const [isCommitted, token] = await Promise.all([isSoonCommitted(house, order), sign(house, session)]);
   if (!isCommitted) return refuse(house, unavailable('the store of calls does not answer'));
   house.telemetry.callCredentials(kind);
-  return succeed({ peerId: encodePeerId(session), token });
+  return succeed({ sessionId: session.sessionId, peerId: encodePeerId(session), token });
 }
 
 function isSoonCommitted(
@@ -148,16 +178,15 @@ function sign({ clock, keys }: CallCredentialsHouse, session: CallSession): Prom
 /** A session that ends makes room, and a store that is behind catches up, within seconds. */
 const comeAgainS = 1;
 
-const overload: Why = {
-  ...refusal(42901, 'as many calls are live as there may be'),
-  retryAfterS: comeAgainS,
-};
+function overload(message: string): Why {
+  return { ...refusal(42901, message), retryAfterS: comeAgainS };
+}
 
 function unavailable(message: string): Why {
   return { ...refusal(50301, message), retryAfterS: comeAgainS };
 }
 
-function refuse(house: CallCredentialsHouse, why: Why): Answer {
+function refuse(house: CallCredentialsHouse, why: Why): Outcome<never, Why> {
   house.telemetry.callCredentials('refused');
   return fail(why);
 }

@@ -1,8 +1,10 @@
 /** How a message is refused, in the words of its answer and of the metrics. Source: signal-wire.md, Sending a message. */
-import { fail } from '../base/outcome.ts';
+import { fail, type Outcome } from '../base/outcome.ts';
 import { refusal, type MessageCode, type Refusal } from '../domain/codes.ts';
+import type { MessageReceipt } from '../domain/message.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
-import type { MessageAnswer } from './message-memory.ts';
+
+export type MessageAnswer = Outcome<MessageReceipt, Refusal<MessageCode>>;
 
 /** A message that waits makes room within seconds, and a known one with the next second of the clock window. */
 const comeAgainS = 1;

@@ -11,8 +11,7 @@ import type { MessageRequest } from '../domain/message.ts';
 import { checkDeviceAccess } from './check-device-access.ts';
 import { deliverMessage, type MessageHouse } from './deliver-message.ts';
 import { locateDevice, type ClusterHouse } from './locate-device.ts';
-import type { MessageAnswer } from './message-memory.ts';
-import { messageUnavailable, refuseMessage } from './message-refusals.ts';
+import { messageUnavailable, refuseMessage, type MessageAnswer } from './message-refusals.ts';
 
 /**
  * Settles within the acknowledgement's deadline (5 s), among several members with the ways there and back. Rejects only

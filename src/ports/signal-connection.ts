@@ -8,4 +8,6 @@ export interface SignalConnection {
   deliver(message: DeviceMessage): Promise<DeliveryResult>;
   /** Ends the connection from our side. The owner is not told again: who closes already knows. */
   close(reason: SignalEndReason): void;
+  /** The same, kicked, with the word that its device may not be here any more. */
+  deny(): void;
 }

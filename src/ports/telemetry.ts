@@ -15,8 +15,11 @@ export type MessageOutcomeLabel = (typeof messageOutcomeLabels)[number];
 export const webhookResultLabels = ['delivered', 'failed', 'parked', 'gone', 'lost'] as const;
 export type WebhookResultLabel = (typeof webhookResultLabels)[number];
 
-/** `issued`: a new session; `renewed`: the same one again; `changed`: with other media parameters. */
-export const credentialsOutcomeLabels = ['issued', 'renewed', 'changed', 'refused'] as const;
+/**
+ * `issued`: a new session; `renewed`: the same one again; `changed`: with other media parameters; `repeated`: a
+ * signature that was answered before, answered alike.
+ */
+export const credentialsOutcomeLabels = ['issued', 'renewed', 'changed', 'repeated', 'refused'] as const;
 export type CredentialsOutcomeLabel = (typeof credentialsOutcomeLabels)[number];
 
 /** `taken`: it changed the call; `repeated`: it says what is known or goes back; `stray`: of an ended or other session. */

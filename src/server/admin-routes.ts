@@ -84,7 +84,6 @@ async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): 
 async function disableDevice(house: AdminHouse, body: z.output<typeof disableBody>): Promise<AdminReply> {
   const changed = await house.writer.disableDevice(body.device_id, body.disabled);
   house.changed();
-  if (changed.ok && body.disabled) await expelEverywhere(house, body.device_id);
   return deviceReply(changed);
 }
 

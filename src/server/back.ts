@@ -182,7 +182,7 @@ export class Back {
   /** Another node has changed the registry, and it is here. */
   registryApplied(): void {
     this.#webhooks.registryChanged();
-    this.calls.desk.registryChanged();
+    this.#review();
   }
 
   #imported(): void {
@@ -193,8 +193,13 @@ export class Back {
 
   /** After every change of the registry that may forbid what is under way. */
   #changed(): void {
-    this.calls.desk.registryChanged();
+    this.#review();
     this.#tellOthers();
+  }
+
+  #review(): void {
+    this.#house.deviceReview.begin();
+    this.calls.desk.registryChanged();
   }
 
   #tellOthers(): void {

@@ -108,6 +108,7 @@ export class CallService {
 
   close(): void {
     this.#stopTurning();
+    this.desk.close();
     this.media.close();
   }
 }

@@ -4,13 +4,19 @@
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.ts';
+import type { DeviceActor } from '../actor/device-actor.ts';
 import { DeviceDirectory } from '../actor/device-directory.ts';
 import { WakeupWatch } from '../actor/wakeup-watch.ts';
 import type { ConnectionKind, MemberId } from '../domain/cluster.ts';
 import type { EventType } from '../domain/events.ts';
+import { messagesKnownMax } from '../domain/limits.ts';
+import { AnswerMemory } from '../operations/answer-memory.ts';
+import { deviceReview } from '../operations/device-rights.ts';
+import { IssuedCalls } from '../operations/issued-calls.ts';
 import type { ClusterHouse } from '../operations/locate-device.ts';
 import { MeasuredPeers } from '../operations/measured-peers.ts';
-import { MessageMemory } from '../operations/message-memory.ts';
+import type { MessageAnswer } from '../operations/message-refusals.ts';
+import type { RegistryReview } from '../operations/registry-review.ts';
 import { WakeupLimits } from '../operations/wakeup-limits.ts';
 import { WakeupMemory } from '../operations/wakeup-memory.ts';
 import type { MetricSources } from '../ops/metric-gauges.ts';
@@ -42,6 +48,8 @@ export interface House {
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;
   readonly directory: DeviceDirectory;
+  /** To be begun after every change of the registry. */
+  readonly deviceReview: RegistryReview<DeviceActor>;
   readonly watch: WakeupWatch;
   readonly metrics: Metrics;
   /** The same, by the name of its port. */
@@ -49,7 +57,8 @@ export interface House {
   readonly tokenKeys: LiveTokenKeys;
   readonly memory: WakeupMemory;
   readonly limits: WakeupLimits;
-  readonly messages: MessageMemory;
+  readonly messages: AnswerMemory<MessageAnswer>;
+  readonly issued: IssuedCalls;
   readonly connections: ListenerConnections;
   /** Members that share what an application may do; at least 1. */
   readonly sharers: () => number;
@@ -118,6 +127,7 @@ export function composeHouse(settings: Settings, store: Store, frame: HouseFrame
   const sleepRecords = frame.claimed(records.sleep, 'sleep');
   const signalRecords = frame.claimed(records.signal, 'signal');
   const directory: DeviceDirectory = new DeviceDirectory({ sleepRecords, signalRecords, node });
+  const review = deviceReview({ clock, registry, directory, log });
   const self = shared?.member ?? outboxOf;
   const watch = new WakeupWatch({ clock, records: records.wakeups, telemetry: metrics, self });
   directory.follow(watch);
@@ -127,13 +137,18 @@ export function composeHouse(settings: Settings, store: Store, frame: HouseFrame
     sleepRecords,
     signalRecords,
     directory,
+    deviceReview: review,
     watch,
     metrics,
     telemetry: metrics,
     memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
     limits: new WakeupLimits(clock, wakeupLimitSettings(settings), sharers),
     sharers,
-    messages: new MessageMemory(clock),
+    messages: new AnswerMemory(clock, messagesKnownMax),
+    // Of several processes one keeps all calls; of nodes any may keep a device's next one.
+    issued: new IssuedCalls(clock, (issued) => {
+      if (outboxOf !== null) cluster?.peers.tell('everybody', issued);
+    }),
     connections: new ListenerConnections(settings),
     cluster,
     isDraining: () => readiness.has('draining'),

@@ -1,5 +1,4 @@
 /** What another node has changed of the registry comes into force here: nothing is kept of what was, nobody stays who may not. */
-import { expelDevice } from '../operations/expel-device.ts';
 import type { AppliedChanges } from '../store/mirrored-applied.ts';
 import type { Back } from './back.ts';
 import type { House } from './house.ts';
@@ -7,11 +6,10 @@ import type { House } from './house.ts';
 export function applyRegistryChanges(
   house: House,
   back: Pick<Back, 'registryApplied'>,
-  { forbidden, credentials }: AppliedChanges,
+  { credentials }: AppliedChanges,
 ): void {
   const { registry, signingKeys } = house;
   registry.purge();
   for (const accessKeyId of credentials) signingKeys.purge(accessKeyId);
-  for (const deviceId of forbidden) expelDevice(house, deviceId, 'kicked');
   back.registryApplied();
 }

@@ -42,10 +42,11 @@ export function processAnswers(house: House, parts: AnsweringParts): PeerHost {
   });
 }
 
-/** What is kept of the registry in memory is old. */
-export function forgetRegistry({ registry, signingKeys }: House): void {
+/** What is kept of the registry in memory is old, and who is here may have lost the right to be. */
+export function forgetRegistry({ registry, signingKeys, deviceReview }: House): void {
   registry.purge();
   signingKeys.purgeAll();
+  deviceReview.begin();
 }
 
 function issuingHouse(house: House, { directory, bridges, keys }: CallService) {

@@ -6,7 +6,7 @@ import { assert } from '../base/assert.ts';
 import { pause } from '../base/pause.ts';
 import { fail, type Outcome } from '../base/outcome.ts';
 import { CallDirectory } from '../actor/call-directory.ts';
-import type { CallOrder } from '../domain/call.ts';
+import type { SignedCallOrder } from '../domain/call.ts';
 import type { PeerAnswer, PeerFailure } from '../domain/peer.ts';
 import type { IssuingHomes } from '../operations/issue-call-credentials.ts';
 import type { ApiCalls } from './api.ts';
@@ -33,7 +33,7 @@ export function callsAtKeeper(house: House, company: ProcessCompany): ApiCalls {
 async function issueAtKeeper(
   { clock, cluster }: House,
   company: ProcessCompany,
-  order: CallOrder,
+  order: SignedCallOrder,
   waitMs: number,
 ): Promise<Asked> {
   assert(cluster !== null, 'a worker is one of several processes');

@@ -204,6 +204,7 @@ class Server implements RunningServer {
 
   /** Everything that was opened; what was acknowledged is in the store before it closes. */
   async close(): Promise<void> {
+    this.#house.deviceReview.stop();
     this.#back?.closeCalls();
     this.#stopWatching();
     this.#stopCounting();

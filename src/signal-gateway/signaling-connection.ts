@@ -131,6 +131,10 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
     this.#leave(reason, farewells[reason]);
   }
 
+  deny(): void {
+    this.#leave('kicked', signalCloses.denied);
+  }
+
   drop(): void {
     this.#depart();
     this.#socket.close();

@@ -1,19 +1,15 @@
 /** What one commit of other nodes' changes did to this node's registry, for those who keep something of it elsewhere. */
-import type { AccessKeyId, DeviceId } from '../domain/ids.ts';
+import type { AccessKeyId } from '../domain/ids.ts';
 import type { KindName } from './registry-kinds.ts';
 
 export class AppliedChanges {
   /** Entries that are other than before, or gone. */
   count = 0;
-  /** Devices that may not be here any more: disabled, or gone. */
-  readonly forbidden: DeviceId[] = [];
   /** Credentials that are other than before, or gone: keys derived from them are to be dropped. */
   readonly credentials: AccessKeyId[] = [];
 
-  /** `isForbidden`: a device that was let in before. */
-  note(kind: KindName, id: string, isForbidden: boolean): void {
+  note(kind: KindName, id: string): void {
     this.count += 1;
     if (kind === 'credential') this.credentials.push(id as AccessKeyId);
-    if (isForbidden) this.forbidden.push(id as DeviceId);
   }
 }

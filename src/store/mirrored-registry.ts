@@ -145,10 +145,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
   }
 
   #put({ kind, id, row }: CheckedChange, applied: AppliedChanges): void {
-    const before = kind === 'device' ? this.#tables.find('device', id) : null;
-    if (!this.#tables.putRow(kind, id, row)) return;
-    const isForbidden = before?.disabled === false && this.#tables.find('device', id)?.disabled !== false;
-    applied.note(kind, id, isForbidden);
+    if (this.#tables.putRow(kind, id, row)) applied.note(kind, id);
   }
 }
 

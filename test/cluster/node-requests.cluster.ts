@@ -112,6 +112,43 @@ test('credentials that are asked for at two nodes at once are of one call', asyn
   assert.equal(new Set(answers.map(sessionOf)).size, 1);
 });
 
+test('a replayed issuance is answered like the first at the other node, and opens no call at either once it has ended', async () => {
+  const signed = {
+    ...issuance,
+    body: JSON.stringify(callBody({ device_id: siteDevice(14) })),
+    atMs: Date.now(),
+  };
+  const first = await a.api.call(signed);
+  assert.equal(first.json.code, 0, first.text);
+  assert.deepEqual((await b.api.call(signed)).json, first.json);
+  await a.cli('calls', 'end', sessionOf(first) ?? '');
+  for (const node of [b, a, b]) {
+    const late = await node.api.call(signed);
+    assert.equal(late.json.code, 40903, late.text);
+  }
+  const next = await post(
+    b,
+    issuance.path,
+    callBody({ device_id: siteDevice(14), msg_payload: 'signed anew' }),
+  );
+  assert.equal(next.json.code, 0, next.text);
+  assert.notEqual(sessionOf(next), sessionOf(first));
+});
+
+test('a device whose secret is changed at one node loses what it has at the other, within a second', async (t) => {
+  const deviceId = siteDevice(15);
+  const [module, controller] = [await b.module(deviceId), await b.controller(deviceId)];
+  const file = join(temporaryDirectory(t), 'secret.json');
+  const entry = { device_id: deviceId, product_id: 'doorbell', secret: 'another secret' };
+  await writeFile(file, JSON.stringify({ devices: [{ ...entry, expires_at: null, disabled: false }] }));
+  await a.cli('registry', 'import', file);
+  const importedMs = performance.now();
+  await module.closed;
+  assert.equal((await controller.closed).code, 4401);
+  assert.ok(performance.now() - importedMs < 1000);
+  await assert.rejects(b.module(deviceId));
+});
+
 test('a message reaches a controller at another node', async () => {
   const deviceId = siteDevice(5);
   const controller = await b.controller(deviceId);

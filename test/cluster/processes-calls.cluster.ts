@@ -61,6 +61,21 @@ describe('several processes', { timeout: 120_000 }, () => {
     await allSay(device, false);
   });
 
+  test('answer a replayed issuance like the first, whoever is asked, and open no other call for it', async () => {
+    const body = JSON.stringify(callBody({ device_id: siteDevice(2) }));
+    const signed = { ...issuance, body, atMs: Date.now() };
+    const said = async (): Promise<unknown[]> =>
+      Promise.all(everywhere().map(async (api) => (await api.call(signed)).json));
+    const [first, ...more] = (await said()) as [ApiAnswer['json'], ...unknown[]];
+    assert.equal(first.code, 0);
+    for (const answer of more) assert.deepEqual(answer, first);
+    const url = `ws://127.0.0.1:${site.server.ports.media}`;
+    const leg = await DeviceLeg.connect({ url, token: String(first.data?.['token']) });
+    leg.hangup();
+    await leg.closed;
+    for (const answer of await said()) assert.equal((answer as ApiAnswer['json']).code, 40903);
+  });
+
   test('refuse a device that is none, and a body that is none, at each of them', async () => {
     for (const api of everywhere()) {
       assert.equal((await issue(api, 'NOSUCHDEVICE')).json.code, 40403);

@@ -75,13 +75,36 @@ describe('several processes', { timeout: 120_000 }, () => {
     await site.committed(1);
     await site.ops('/v1/device/disable', 'POST', { device_id: siteDevice(1) });
     await module.closed;
-    assert.equal((await controller.closed).code, 4410);
+    assert.equal((await controller.closed).code, 4401);
     await allWithin1s(
       apis,
       (api) => api.wake({ device_id: siteDevice(1) }),
       ({ json }) => json.code === 40403,
     );
     for (const _ of range(8)) await assert.rejects(site.module(1), /refused/);
+  });
+
+  test('end what a device had that lost the right, at whichever of them, within a second', async () => {
+    const numbers = range(12).map((index) => 10 + index);
+    const modules = await Promise.all(numbers.map((number) => site.module(number)));
+    const controllers = await Promise.all(numbers.map((number) => site.controller(number)));
+    const others = await Promise.all(range(4).map((index) => site.module(30 + index)));
+    const file = join(site.directory, 'registry.json');
+    const registry = JSON.parse(readFileSync(file, 'utf8')) as RegistryFile;
+    const changed = new Set(numbers.map(siteDevice));
+    const devices = registry.devices.map((device) =>
+      changed.has(device.device_id) ? { ...device, secret: 'another secret' } : device,
+    );
+    writeFileSync(file, JSON.stringify({ ...registry, devices }));
+    process.kill(site.server.command.pid ?? 0, 'SIGHUP');
+    await site.server.command.logged('registry imported', 3);
+    const importedMs = performance.now();
+    for (const { closed } of modules) await closed;
+    for (const { closed } of controllers) assert.equal((await closed).code, 4401);
+    const tookMs = performance.now() - importedMs;
+    assert.ok(tookMs < 1000, `it took ${tookMs} ms`);
+    for (const index of range(4)) assert.equal((await site.wake(site.api(), 30 + index)).status, 202);
+    await Promise.all(others.map((module) => module.close()));
   });
 
   test(

@@ -6,7 +6,7 @@ import type { MemberId } from '../../src/domain/cluster.ts';
 import { peerMessageBytesMax, peerQuestionsMax } from '../../src/domain/limits.ts';
 import type { PeerNotice } from '../../src/domain/peer.ts';
 import type { PeerHost, Peers } from '../../src/ports/peers.ts';
-import { callOrder, callRoom } from '../support/call-scene.ts';
+import { signedOrder, callRoom } from '../support/call-scene.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
 import { answers, notices, peerKinds, questions } from '../support/peer-messages.ts';
 import { ScriptedHost } from '../support/scripted-host.ts';
@@ -163,7 +163,7 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
 
   test(`${name}: what is too large is not sent, and what comes behind it is`, async (t) => {
     const { one, two, host } = await pairOf(t, makeNetwork);
-    const order = callOrder({ room: { ...callRoom, payload: 'x'.repeat(peerMessageBytesMax) } });
+    const order = signedOrder({ room: { ...callRoom, payload: 'x'.repeat(peerMessageBytesMax) } });
     assert.deepEqual(await one.ask(two.self, { kind: 'issue-call', order }, 1000), fail('unsent'));
     assert.deepEqual(await one.ask(two.self, questions.expel, 1000), succeed(true));
     assert.deepEqual(host.asked, [questions.expel]);

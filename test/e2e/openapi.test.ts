@@ -25,7 +25,9 @@ import { wakeupRoute } from '../../src/http/wakeup-route.ts';
 import { ApplicationLimit } from '../../src/operations/application-limit.ts';
 import { EventArrivals } from '../../src/operations/event-arrivals.ts';
 import { EventTurns } from '../../src/operations/event-turns.ts';
-import { MessageMemory } from '../../src/operations/message-memory.ts';
+import { IssuedCalls } from '../../src/operations/issued-calls.ts';
+import { messagesKnownMax } from '../../src/domain/limits.ts';
+import { AnswerMemory } from '../../src/operations/answer-memory.ts';
 import { WaitingReaders } from '../../src/operations/waiting-readers.ts';
 import { WakeupLimits } from '../../src/operations/wakeup-limits.ts';
 import { WakeupMemory } from '../../src/operations/wakeup-memory.ts';
@@ -265,8 +267,8 @@ async function openBreakableHouse() {
   registry.credentials.set(all.accessKeyId, credentialOf(all));
   const actor = directory.claim(testDevice);
   const login = { kind: 'login', sessionId: generateSessionId(), atMs: 1000, heartbeatAt: 0 } as const;
-  actor.post({ to: 'sleep', event: login, connection, wakeMode: 'custom' });
-  actor.post({ to: 'signal', event: login, connection: signal, media: null });
+  actor.post({ to: 'sleep', event: login, connection, wakeMode: 'custom', secretMark: 0 });
+  actor.post({ to: 'signal', event: login, connection: signal, media: null, secretMark: 0 });
   const rate = { perSecond: 1, burst: 1 };
   const house = {
     clock,
@@ -295,6 +297,7 @@ async function openBreakableHouse() {
     bridges: { hasIdleFor: () => false },
     requireBridge: false,
     keys: new TokenKeys([newKey]),
+    issued: new IssuedCalls(clock, () => undefined),
   };
   const arrivals = new EventArrivals({ registry, events: eventLog, log });
   const readers = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
@@ -303,7 +306,7 @@ async function openBreakableHouse() {
     { ...connectivityRoute(house), limit: queries },
     wakeupRoute(house),
     wakeupOutcomeRoute({ ...house, readers }),
-    messageRoute({ ...house, memory: new MessageMemory(clock) }),
+    messageRoute({ ...house, memory: new AnswerMemory(clock, messagesKnownMax) }),
     eventsRoute({ ...house, events: eventLog, readers, turns: new EventTurns(), arrivals }),
     { ...callStatusRoute(calls), limit: queries },
     callCredentialsRoute(calls),

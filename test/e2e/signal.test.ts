@@ -179,13 +179,13 @@ test('a takeover is told as one login: never offline at any poll, the old one 44
   await young.close();
 });
 
-async function kickedBoth(act: (device: string) => Promise<unknown>): Promise<void> {
+async function endsBoth(close: object, act: (device: string) => Promise<unknown>): Promise<void> {
   const device = 'TESTDEVICE01';
   const module = await server.module(device);
   const controller = await server.controller(device);
   const reader = await EventReader.fromNow(server.api);
   await act(device);
-  assert.deepEqual(await controller.closed, { code: 4410, reason: 'kicked' });
+  assert.deepEqual(await controller.closed, close);
   await module.closed;
   const told = await reader.take(2);
   assert.deepEqual(
@@ -198,7 +198,7 @@ async function kickedBoth(act: (device: string) => Promise<unknown>): Promise<vo
 }
 
 test('a kick ends both sessions of a device with 4410, and it may come back at once', async () => {
-  await kickedBoth(async (device) => {
+  await endsBoth({ code: 4410, reason: 'kicked' }, async (device) => {
     const answer = await opsOf(server).change('/v1/device/kick', { device_id: device });
     assert.deepEqual(answer, { kicked: true, sessions: ['signal', 'sleep'] });
   });
@@ -207,10 +207,10 @@ test('a kick ends both sessions of a device with 4410, and it may come back at o
   await back.close();
 });
 
-test('disabling a device ends both its sessions with 4410, and then it is 4401 at the door', async () => {
+test('disabling a device ends both its sessions with 4401, and so it is at the door', async () => {
   const disable = (device: string, disabled: boolean): Promise<unknown> =>
     opsOf(server).change('/v1/device/disable', { device_id: device, disabled });
-  await kickedBoth((device) => disable(device, true));
+  await endsBoth({ code: 4401, reason: 'denied' }, (device) => disable(device, true));
   await assert.rejects(server.controller('TESTDEVICE01'), { code: 4401, reason: 'denied' });
   await disable('TESTDEVICE01', false);
   const back = await server.controller('TESTDEVICE01');

@@ -36,12 +36,20 @@ export interface IssuedCall {
   readonly session: string;
 }
 
+let requests = 0;
+
+/** Never a repeat of one before: within a second those would be the same request. A field that is not listed is ignored. */
 export function askCredentials(
   server: TestServer,
   change: object = {},
   call: ApiCall = {},
 ): Promise<ApiAnswer> {
-  return server.api.call({ ...issuance, body: JSON.stringify(callBody(change)), ...call });
+  requests += 1;
+  return server.api.call({
+    ...issuance,
+    body: JSON.stringify(callBody({ ...change, request: requests })),
+    ...call,
+  });
 }
 
 /** Fails when it is refused. */

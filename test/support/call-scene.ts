@@ -9,6 +9,7 @@ import type {
   CallRoom,
   CallSession,
   ReportedState,
+  SignedCallOrder,
 } from '../../src/domain/call.ts';
 import type { EventDraft } from '../../src/domain/events.ts';
 import type { SessionId, TokenId } from '../../src/domain/ids.ts';
@@ -58,6 +59,11 @@ export function callOrder(change: Partial<CallOrder> = {}): CallOrder {
     callingTimeoutS: 40,
     ...change,
   };
+}
+
+/** As a signed request asks for it. */
+export function signedOrder(change: Partial<SignedCallOrder> = {}): SignedCallOrder {
+  return { ...callOrder(), signature: '0f'.repeat(32), signatureExpiresMs: 1_763_627_400_000, ...change };
 }
 
 export function orderForRoom(roomId: string, change: Partial<CallOrder> = {}): CallOrder {

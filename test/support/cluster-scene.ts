@@ -15,9 +15,11 @@ import type { WakeupRecord, WakeupRequest } from '../../src/domain/wakeup.ts';
 import { answerPeers, type PeersHouse } from '../../src/operations/answer-peers.ts';
 import type { MessageHouse } from '../../src/operations/deliver-message.ts';
 import type { WakeupHouse } from '../../src/operations/do-wakeup.ts';
+import { IssuedCalls } from '../../src/operations/issued-calls.ts';
 import { SeatKeeper } from '../../src/operations/keep-seats.ts';
 import type { ClusterHouse } from '../../src/operations/locate-device.ts';
-import { MessageMemory } from '../../src/operations/message-memory.ts';
+import { messagesKnownMax } from '../../src/domain/limits.ts';
+import { AnswerMemory } from '../../src/operations/answer-memory.ts';
 import { OutcomeArrivals } from '../../src/operations/outcome-arrivals.ts';
 import { queryConnectivity, type ConnectivityHouse } from '../../src/operations/query-connectivity.ts';
 import { queryWakeupOutcome, type WakeupOutcomeHouse } from '../../src/operations/query-wakeup-outcome.ts';
@@ -156,6 +158,7 @@ export class ClusterMember {
   readonly peers: FakePeers;
   readonly house: AllHouses;
   readonly messages: MessageHouse;
+  readonly issued: IssuedCalls;
   readonly heard: string[] = [];
   readonly seats: SeatKeeper;
   draining = false;
@@ -209,7 +212,12 @@ export class ClusterMember {
       arrivals: new OutcomeArrivals(shared.log),
       isDraining: () => this.draining,
     };
-    this.messages = { ...known, memory: new MessageMemory(clock), isDraining: () => this.draining };
+    this.issued = new IssuedCalls(clock, (issued) => this.peers.tell('everybody', issued));
+    this.messages = {
+      ...known,
+      memory: new AnswerMemory(clock, messagesKnownMax),
+      isDraining: () => this.draining,
+    };
   }
 
   get #host(): ReturnType<typeof answerPeers> {
@@ -235,6 +243,7 @@ export class ClusterMember {
       directory,
       wakeups: house,
       messages,
+      issued: this.issued,
       others,
       news,
     });
@@ -249,7 +258,7 @@ export class ClusterMember {
     const sessionId = this.#scene.nextSession();
     const actor = this.directory.claim(deviceId);
     const event = { kind: 'login', sessionId, ...this.#now(actor.sleepHeartbeatAt) } as const;
-    actor.post({ to: 'sleep', event, connection, wakeMode });
+    actor.post({ to: 'sleep', event, connection, wakeMode, secretMark: 0 });
     if (isCommitted) this.commit();
     return { connection, session: sessionId, epoch: actor.sleepEpoch };
   }
@@ -261,7 +270,7 @@ export class ClusterMember {
     const sessionId = this.#scene.nextSession();
     const actor = this.directory.claim(deviceId);
     const event = { kind: 'login', sessionId, ...this.#now(actor.signalHeartbeatAt) } as const;
-    actor.post({ to: 'signal', event, connection, media: null });
+    actor.post({ to: 'signal', event, connection, media: null, secretMark: 0 });
     if (isCommitted) this.commit();
     return { connection, session: sessionId, epoch: actor.signalEpoch };
   }

@@ -219,7 +219,7 @@ export class FakeConnection implements SleepConnection {
 export class FakeSignalConnection implements SignalConnection {
   lastHeartbeatAt = 0;
   readonly messages: DeviceMessage[] = [];
-  readonly closes: SignalEndReason[] = [];
+  readonly closes: (SignalEndReason | 'denied')[] = [];
   immediately: DeliveryResult | null = 'acknowledged';
   readonly #waiting: ((result: DeliveryResult) => void)[] = [];
 
@@ -233,8 +233,13 @@ export class FakeSignalConnection implements SignalConnection {
     for (const resolve of this.#waiting.splice(0)) resolve(result);
   }
 
-  close(reason: SignalEndReason): void {
-    this.closes.push(reason);
+  /** Of one that is closed already nothing comes, as with the real one. */
+  close(reason: SignalEndReason | 'denied'): void {
+    if (this.closes[0] !== 'denied') this.closes.push(reason);
+  }
+
+  deny(): void {
+    this.close('denied');
   }
 }
 

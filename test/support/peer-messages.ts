@@ -4,7 +4,7 @@ import type { MemberId, MemberStatus, Seat } from '../../src/domain/cluster.ts';
 import type { MessageId, RequestId, SessionId } from '../../src/domain/ids.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/domain/peer.ts';
 import type { WakeupRequest } from '../../src/domain/wakeup.ts';
-import { callOrder, callSession } from './call-scene.ts';
+import { callSession, signedOrder } from './call-scene.ts';
 import { testApp, testDevice } from './fakes.ts';
 
 export const memberOne = 'node-1/1@one' as MemberId;
@@ -57,7 +57,7 @@ export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
       signatureExpiresMs: 1_763_627_400_000,
     },
   },
-  'issue-call': { kind: 'issue-call', order: callOrder() },
+  'issue-call': { kind: 'issue-call', order: signedOrder() },
   'take-calls': { kind: 'take-calls', sessionId: session },
   expel: { kind: 'expel', deviceId: testDevice },
   metrics: { kind: 'metrics' },
@@ -108,6 +108,14 @@ export const notices: readonly PeerNotice[] = [
     signatureExpiresMs: 1_763_627_400_000,
     bodySha256: 'a1'.repeat(32),
     receipt,
+  },
+  {
+    kind: 'call-issued',
+    signature: '0f'.repeat(32),
+    signatureExpiresMs: 1_763_627_400_000,
+    sessionId: session,
+    peerId: 'peer',
+    token: 'token',
   },
   {
     kind: 'wake-reported',

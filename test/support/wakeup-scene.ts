@@ -87,6 +87,7 @@ export class WakeupScene {
       event: { kind: 'login', sessionId: this.#session(), atMs: this.clock.wallMs(), heartbeatAt: 0 },
       connection: this.connection,
       wakeMode,
+      secretMark: 0,
     });
     return this;
   }
@@ -111,6 +112,7 @@ export class WakeupScene {
       event: { kind: 'login', sessionId, atMs: this.clock.wallMs(), heartbeatAt: 0 },
       connection: new FakeSignalConnection(),
       media: null,
+      secretMark: 0,
     });
     return sessionId;
   }

@@ -19,12 +19,12 @@ interface Opening {
 function sleepLogin(connection: FakeConnection, opening: Opening = {}): ActorMessage {
   const { atMs = 100_000, heartbeatAt = 0, wakeMode = 'custom' } = opening;
   const event = { kind: 'login', sessionId: `s${atMs}` as SessionId, atMs, heartbeatAt } as const;
-  return { to: 'sleep', event, connection, wakeMode };
+  return { to: 'sleep', event, connection, wakeMode, secretMark: 0 };
 }
 
 function signalLogin(connection: FakeSignalConnection, { atMs = 100_000, heartbeatAt = 0 }: Opening = {}) {
   const event = { kind: 'login', sessionId: `s${atMs}` as SessionId, atMs, heartbeatAt } as const;
-  return { to: 'signal', event, connection, media: null } satisfies ActorMessage;
+  return { to: 'signal', event, connection, media: null, secretMark: 0 } satisfies ActorMessage;
 }
 
 function end(to: 'sleep' | 'signal', epoch: number, atMs = 200_000): ActorMessage {

@@ -13,7 +13,7 @@ import { encodePeerMessage } from '../../../src/cluster-wire/peer-message.ts';
 import { UnixPeers } from '../../../src/cluster/unix-peers.ts';
 import type { MemberId } from '../../../src/domain/cluster.ts';
 import { peerBacklogBytesMax, peerGreetingMsMax, peerRedialMs } from '../../../src/domain/limits.ts';
-import { callOrder, callRoom } from '../../support/call-scene.ts';
+import { signedOrder, callRoom } from '../../support/call-scene.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { FakeLog } from '../../support/fakes.ts';
 import { memberOne, memberTwo, questions } from '../../support/peer-messages.ts';
@@ -136,7 +136,7 @@ test('a stopped member: what may have reached it is unanswered, what waits is un
   const first = peers.ask(memberTwo, questions.wake, 1800);
   await connection.message();
   connection.socket.pause();
-  const order = callOrder({ room: { ...callRoom, payload: 'x'.repeat(700_000) } });
+  const order = signedOrder({ room: { ...callRoom, payload: 'x'.repeat(700_000) } });
   const count = Math.ceil(peerBacklogBytesMax / 700_000) + 2;
   const large = Array.from({ length: count }, () =>
     peers.ask(memberTwo, { kind: 'issue-call', order }, 1000),
@@ -162,7 +162,7 @@ test('what is told to a member that does not read is dropped when there is no ro
   const scene = await sceneOf(t);
   const { peers } = scene;
   peers.members([scene.other]);
-  const order = callOrder({ room: { ...callRoom, payload: 'x'.repeat(700_000) } });
+  const order = signedOrder({ room: { ...callRoom, payload: 'x'.repeat(700_000) } });
   const asks = Array.from({ length: 30 }, () => peers.ask(memberTwo, { kind: 'issue-call', order }, 1000));
   assert.deepEqual(await asks.at(-1), fail('unsent'));
   while (peers.noticesDropped === 0) peers.tell('everybody', { kind: 'log-grew' });
@@ -197,7 +197,7 @@ test('what waited behind what a stopped member did not read is not lost with the
   const { peers, clock } = scene;
   const { raw, connection } = await linked(scene);
   connection.socket.pause();
-  const order = callOrder({ room: { ...callRoom, payload: 'x'.repeat(700_000) } });
+  const order = signedOrder({ room: { ...callRoom, payload: 'x'.repeat(700_000) } });
   const large = peers.ask(memberTwo, { kind: 'issue-call', order }, 1800);
   for (let turn = 0; turn < 20; turn += 1) await setImmediate();
   const ask = peers.ask(memberTwo, questions.expel, 1800);

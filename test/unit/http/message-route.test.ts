@@ -4,7 +4,8 @@ import { DeviceDirectory } from '../../../src/actor/device-directory.ts';
 import type { RequestId, SessionId } from '../../../src/domain/ids.ts';
 import { messageRoute } from '../../../src/http/message-route.ts';
 import type { Call, Reply, Route } from '../../../src/http/route.ts';
-import { MessageMemory } from '../../../src/operations/message-memory.ts';
+import { messagesKnownMax } from '../../../src/domain/limits.ts';
+import { AnswerMemory } from '../../../src/operations/answer-memory.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import {
   FakeLog,
@@ -34,12 +35,13 @@ class Scene {
       event: { kind: 'login', sessionId: 's' as SessionId, atMs: 1000, heartbeatAt: 0 },
       connection: this.connection,
       media: null,
+      secretMark: 0,
     });
     this.route = messageRoute({
       clock: this.clock,
       registry: new FakeRegistry(),
       directory,
-      memory: new MessageMemory(this.clock),
+      memory: new AnswerMemory(this.clock, messagesKnownMax),
       telemetry: new FakeTelemetry(),
       log: new FakeLog(),
       cluster: null,

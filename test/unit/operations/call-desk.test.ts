@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallReport } from '../../../src/domain/call.ts';
-import type { BridgeId, DeviceId, SessionId } from '../../../src/domain/ids.ts';
+import type { BridgeId, DeviceId, ProductId, SessionId } from '../../../src/domain/ids.ts';
 import {
   callMedia,
   callOrder,
   callRoom,
+  callSession,
   legWords,
   orderForRoom,
   progress,
 } from '../../support/call-scene.ts';
 import { admitted, bridgeKey, DeskScene, developmentKeys, refusal } from '../../support/desk-scene.ts';
-import { FakeCallLeg, otherApp, testApp } from '../../support/fakes.ts';
+import { Desk } from '../../../src/operations/call-desk.ts';
+import { FakeCallLeg, otherApp, testApp, testDevice } from '../../support/fakes.ts';
 
 const hangup: CallReport = { kind: 'end', reason: 'hangup_device' };
 
@@ -325,7 +327,10 @@ test('a registry that cannot be read after a change closes nobody, and says so',
   );
   assert.deepEqual(
     scene.log.lines.map(({ message }) => message),
-    ['which bridges are revoked cannot be read', 'whose calls are forbidden cannot be read'],
+    [
+      'which bridges are revoked cannot be read',
+      'who may still be here after a change of the registry cannot be read',
+    ],
   );
   assert.equal(scene.desk.openBridgeLeg(admission, new FakeCallLeg()), null, 'and nobody is opened');
 });
@@ -349,30 +354,67 @@ test('the calls of a device that is disabled, or not there any more, end as erro
   assert.deepEqual(scene.told(removed), ['ended error']);
 });
 
-test('a device that expires keeps the call it is in', async () => {
+const lostRights: readonly { name: string; change: (scene: DeskScene) => unknown }[] = [
+  { name: 'has expired', change: ({ registry }) => registry.addDevice({ expiresAt: 1 }) },
+  { name: 'has another secret', change: ({ registry }) => registry.addDevice({ secret: 'another secret' }) },
+  {
+    name: "is another application's by its product",
+    change: ({ registry }) =>
+      registry.products.set('doorbell', { productId: 'doorbell' as ProductId, appIds: [otherApp] }),
+  },
+  { name: 'is of a product that is gone', change: ({ registry }) => registry.products.clear() },
+];
+for (const { name, change } of lostRights)
+  test(`the call of a device that ${name} ends as error, with its legs`, async () => {
+    const scene = new DeskScene();
+    const { call, token } = await scene.newCall();
+    const legs = [(await scene.openDevice(token)).leg, (await scene.openBridge(call)).leg];
+    change(scene);
+    scene.desk.registryChanged();
+    assert.equal(scene.state(call), null);
+    for (const leg of legs) assert.deepEqual(legWords(leg).slice(-2), ['ended error', 'closed ended']);
+  });
+
+test('a call that is issued after the change of a secret stays, and so does one that a restart took up', async () => {
   const scene = new DeskScene();
-  const { call, token } = await scene.newCall();
-  await scene.openDevice(token);
-  scene.registry.addDevice({ expiresAt: 1 });
-  scene.desk.registryChanged();
-  assert.equal(scene.state(call), 'establishing');
+  const resumed = scene.issue(orderForRoom('room-1'));
+  scene.restart();
+  const desk = new Desk(scene);
+  scene.registry.addDevice({ secret: 'another secret' });
+  desk.registryChanged();
+  const issued = scene.issue(orderForRoom('room-2'));
+  scene.clock.advance(1000);
+  desk.registryChanged();
+  assert.deepEqual([scene.state(resumed), scene.state(issued)], ['issued', 'issued']);
+  scene.clock.advance(1000);
+  scene.registry.addDevice({ secret: 'a third secret' });
+  desk.registryChanged();
+  assert.deepEqual([scene.state(resumed), scene.state(issued)], [null, null]);
 });
 
-test('very many calls are looked at a few hundred a turn, and a second change begins anew', () => {
+test('a call that was taken over from another member ends with the next secret', () => {
+  const scene = new DeskScene();
+  const expiresAtMs = scene.clock.wallMs() + 60_000;
+  const session = callSession({ sessionId: 'adopted' as SessionId, expiresAtMs });
+  scene.directory.adopt(testDevice, [session]);
+  scene.registry.addDevice({ secret: 'another secret' });
+  scene.desk.registryChanged();
+  assert.equal(scene.state(session.sessionId), null);
+});
+
+test('very many calls are looked at a few hundred a turn', () => {
   const scene = new DeskScene();
   const calls = Array.from({ length: 1200 }, (_, index) => {
     const deviceId = `D${index}` as DeviceId;
+    scene.registry.addDevice({ deviceId });
     return scene.issue(orderForRoom('room-1', { deviceId }));
   });
-  // None of them is in the registry.
+  for (let index = 600; index < 1200; index++) scene.registry.devices.delete(`D${index}` as DeviceId);
   scene.desk.registryChanged();
-  assert.equal(scene.directory.size, 700);
-  scene.registry.addDevice({ deviceId: 'D0' as DeviceId });
-  scene.desk.registryChanged();
-  assert.equal(scene.directory.size, 200);
-  assert.equal(scene.clock.pendingTimers, 2, 'the wheel, and one pass');
+  assert.equal(scene.directory.size, 1200, 'those who lost the right are further behind');
   scene.clock.advance(0);
-  assert.deepEqual([scene.directory.size, scene.state(calls[0] ?? ('' as SessionId))], [0, null]);
+  assert.equal(scene.directory.size, 600);
+  assert.equal(scene.state(calls[0] ?? ('' as SessionId)), 'issued');
   scene.clock.advance(1000);
   assert.equal(scene.clock.pendingTimers, 1, 'only the wheel turns');
 });

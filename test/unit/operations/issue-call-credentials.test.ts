@@ -4,7 +4,7 @@ import { fail, succeed } from '../../../src/base/outcome.ts';
 import { CallDirectory } from '../../../src/actor/call-directory.ts';
 import { checkCallToken, type CallTokenClaims } from '../../../src/call-token/call-token.ts';
 import { TokenKeys } from '../../../src/call-token/token-keys.ts';
-import type { CallMedia, CallOrder, CallRoom, CallSession } from '../../../src/domain/call.ts';
+import type { CallMedia, CallRoom, CallSession, SignedCallOrder } from '../../../src/domain/call.ts';
 import type { DeviceId, TokenId } from '../../../src/domain/ids.ts';
 import type { MemberId } from '../../../src/domain/cluster.ts';
 import { refusal } from '../../../src/domain/codes.ts';
@@ -14,6 +14,7 @@ import {
   type CallCredentialsHouse,
   type IssuingHomes,
 } from '../../../src/operations/issue-call-credentials.ts';
+import { IssuedCalls, type CallIssued } from '../../../src/operations/issued-calls.ts';
 import { callMedia } from '../../support/call-scene.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import {
@@ -52,8 +53,10 @@ class Scene {
   draining = false;
   idleBridge = false;
   house: CallCredentialsHouse;
+  readonly told: CallIssued[] = [];
+  #signatures = 0;
 
-  constructor(sessionsMax = 1000) {
+  constructor(sessionsMax = 1000, signaturesMax = 1000) {
     this.directory = new CallDirectory(this, sessionsMax);
     this.house = {
       clock: this.clock,
@@ -63,22 +66,34 @@ class Scene {
       bridges: { hasIdleFor: (appId) => this.idleBridge && appId === testApp },
       requireBridge: false,
       keys,
+      issued: new IssuedCalls(this.clock, (told) => this.told.push(told), signaturesMax),
       telemetry: this.telemetry,
       log: this.log,
       isDraining: () => this.draining,
     };
   }
 
-  order(changes: Partial<CallOrder> = {}): CallOrder {
-    return { appId: testApp, deviceId: testDevice, room, media: callMedia, callingTimeoutS: 30, ...changes };
+  /** A request of its own, signed now, unless a signature is given. */
+  order(changes: Partial<SignedCallOrder> = {}): SignedCallOrder {
+    this.#signatures += 1;
+    return {
+      appId: testApp,
+      deviceId: testDevice,
+      room,
+      media: callMedia,
+      callingTimeoutS: 30,
+      signature: this.#signatures.toString(16).padStart(64, '0'),
+      signatureExpiresMs: this.clock.wallMs() + 300_000,
+      ...changes,
+    };
   }
 
-  ask(changes?: Partial<CallOrder>): Promise<Answer> {
+  ask(changes?: Partial<SignedCallOrder>): Promise<Answer> {
     return issueCallCredentials(this.house, this.order(changes));
   }
 
   /** What was issued, the token read and verified. */
-  async issue(changes?: Partial<CallOrder>): Promise<{ peerId: string; claims: CallTokenClaims }> {
+  async issue(changes?: Partial<SignedCallOrder>): Promise<{ peerId: string; claims: CallTokenClaims }> {
     const answer = await this.ask(changes);
     assert.ok(answer.ok, JSON.stringify(answer));
     const claims = await checkCallToken(keys, answer.value.token);
@@ -87,7 +102,7 @@ class Scene {
   }
 
   /** The code of the answer; 0: issued. */
-  async code(changes?: Partial<CallOrder>): Promise<number> {
+  async code(changes?: Partial<SignedCallOrder>): Promise<number> {
     const answer = await this.ask(changes);
     return answer.ok ? 0 : answer.error.code;
   }
@@ -216,7 +231,7 @@ test('a session beyond what the process may hold is 42901; one that it holds is 
 interface Refused {
   readonly name: string;
   readonly change: (scene: Scene) => unknown;
-  readonly order?: Partial<CallOrder>;
+  readonly order?: Partial<SignedCallOrder>;
   readonly code: number;
   readonly retryAfterS?: number;
 }
@@ -394,8 +409,11 @@ test('nothing secret is in a peer id, a token, a message or the log', async () =
 const keeper = 'node-b/0@1' as MemberId;
 
 /** The calls of every device are kept elsewhere; `answer` is what the keeper says. */
-function keptElsewhere(scene: Scene, answer: Awaited<ReturnType<IssuingHomes['issueAt']>>): CallOrder[] {
-  const asked: CallOrder[] = [];
+function keptElsewhere(
+  scene: Scene,
+  answer: Awaited<ReturnType<IssuingHomes['issueAt']>>,
+): SignedCallOrder[] {
+  const asked: SignedCallOrder[] = [];
   const homes: IssuingHomes = {
     homeOf: async () => keeper,
     settled: () => assert.fail('it was never here'),
@@ -412,8 +430,9 @@ test('a call that another member keeps is issued there', async () => {
   const scene = new Scene();
   const issued = succeed({ peerId: 'rtc://elsewhere', token: 'token' });
   const asked = keptElsewhere(scene, succeed(issued));
-  assert.deepEqual(await scene.ask(), issued);
-  assert.deepEqual(asked, [scene.order()]);
+  const order = scene.order();
+  assert.deepEqual(await scene.ask(order), issued);
+  assert.deepEqual(asked, [order]);
   assert.equal(scene.directory.size, 0);
 });
 
@@ -469,3 +488,117 @@ for (const [what, isDraining, size] of [
     assert.equal((await scene.ask()).ok, !isDraining);
     assert.deepEqual(settled, [[scene.order().deviceId, size]]);
   });
+
+const signature = 'ab'.repeat(32);
+
+test('a repeated signature is answered like the first while its session lives', async () => {
+  const scene = new Scene();
+  const first = await scene.ask({ signature });
+  scene.clock.advance(20_000);
+  await scene.ask();
+  assert.deepEqual(await scene.ask({ signature }), first);
+  assert.equal(scene.sessions().length, 1);
+  assert.equal(scene.telemetry.count('credentials repeated'), 1);
+});
+
+test('a repeated signature opens no other call once its own has ended', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue({ signature });
+  scene.directory.end(claims.sessionId, 'hangup_device');
+  const again = await scene.ask({ signature });
+  assert.ok(!again.ok);
+  assert.equal(again.error.code, 40903);
+  assert.match(again.error.message, /answered before, and its call has ended: sign a new request/);
+  assert.equal(scene.directory.size, 0);
+  assert.notEqual((await scene.issue()).claims.sessionId, claims.sessionId, 'a new request opens one');
+  assert.equal(await scene.code({ signature }), 40903, 'nor is it answered for the new one');
+});
+
+test('a session whose lease is over is not live, though nobody has come by to end it', async () => {
+  const scene = new Scene();
+  await scene.issue({ signature, callingTimeoutS: 30, signatureExpiresMs: scene.clock.wallMs() + 300_000 });
+  scene.clock.advance(90_000);
+  assert.equal(await scene.code({ signature }), 40903);
+});
+
+test('while the first is under way, a repeat of it joins it', async () => {
+  const scene = new Scene();
+  let commit = (): void => undefined;
+  scene.records.outstanding = new Promise((resolve) => (commit = resolve));
+  const both = [scene.ask({ signature }), scene.ask({ signature })];
+  commit();
+  const [first, second] = await Promise.all(both);
+  assert.equal(first?.ok, true);
+  assert.deepEqual(second, first);
+  assert.deepEqual(scene.counted(), [1, 0, 0, 0]);
+});
+
+test('an answer that says come again is not kept: the same request may be tried again', async () => {
+  const scene = new Scene();
+  scene.draining = true;
+  assert.equal(await scene.code({ signature }), 50301);
+  scene.draining = false;
+  const { keys: good } = scene.house;
+  scene.house = { ...scene.house, keys: {} as TokenKeys };
+  assert.equal(await scene.code({ signature }), 50000);
+  scene.house = { ...scene.house, keys: good };
+  assert.equal(await scene.code({ signature }), 0);
+});
+
+test('a request that was refused for the media in use is refused for good', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue();
+  scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
+  assert.equal(await scene.code({ signature, media: otherMedia }), 40903);
+  scene.directory.end(claims.sessionId, 'hangup_device');
+  assert.equal(await scene.code({ signature, media: otherMedia }), 40903);
+  assert.equal(scene.directory.size, 0);
+});
+
+test('a full memory of signatures is 42901 and forgets nothing; a repeat is answered all the same', async () => {
+  const scene = new Scene(1000, 2);
+  const first = await scene.ask({ signature });
+  await scene.ask();
+  const answer = await scene.ask();
+  assert.ok(!answer.ok);
+  assert.deepEqual([answer.error.code, answer.error.retryAfterS], [42901, 1]);
+  assert.deepEqual(await scene.ask({ signature }), first);
+  scene.clock.advance(301_000);
+  assert.equal(await scene.code(), 0, 'what its date refuses need not be known');
+});
+
+test('a repeat is refused like anybody who may not ask any more', async () => {
+  const scene = new Scene();
+  await scene.ask({ signature });
+  scene.registry.addDevice({ disabled: true });
+  assert.equal(await scene.code({ signature }), 40403);
+});
+
+test('a member that keeps a call which another has issued answers a repeat alike, and opens no other after it', async () => {
+  const [one, other] = [new Scene(), new Scene()];
+  const first = await one.ask({ signature });
+  const [told] = one.told;
+  assert.ok(told !== undefined && first.ok);
+  assert.equal(told.token, first.value.token);
+  other.house.issued.noteIssued(told);
+  other.directory.adopt(testDevice, one.sessions());
+  assert.deepEqual(await other.ask({ signature }), first);
+  other.directory.end(told.sessionId, 'hangup_device');
+  assert.equal(await other.code({ signature }), 40903);
+  assert.deepEqual([other.directory.size, other.told], [0, []]);
+});
+
+test('who lost the device while its home was sought is issued nothing', async () => {
+  const scene = new Scene();
+  const homes: IssuingHomes = {
+    homeOf: async (): Promise<'here'> => {
+      scene.registry.addDevice({ disabled: true });
+      return 'here';
+    },
+    settled: () => undefined,
+    issueAt: () => assert.fail('nobody is asked'),
+  };
+  scene.house = { ...scene.house, homes };
+  assert.equal(await scene.code(), 40403);
+  assert.equal(scene.directory.size, 0);
+});

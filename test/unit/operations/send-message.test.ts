@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DeviceDirectory } from '../../../src/actor/device-directory.ts';
 import type { ProductId, SessionId } from '../../../src/domain/ids.ts';
 import type { MessageRequest } from '../../../src/domain/message.ts';
-import { MessageMemory } from '../../../src/operations/message-memory.ts';
+import { AnswerMemory } from '../../../src/operations/answer-memory.ts';
 import type { MessageHouse } from '../../../src/operations/deliver-message.ts';
 import { sendMessage } from '../../../src/operations/send-message.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
@@ -40,7 +40,7 @@ class Scene {
       clock: this.clock,
       registry: this.registry,
       directory: this.directory,
-      memory: new MessageMemory(this.clock, knownMax),
+      memory: new AnswerMemory(this.clock, knownMax),
       telemetry: this.telemetry,
       log: this.log,
       cluster: null,
@@ -54,6 +54,7 @@ class Scene {
       event: { kind: 'login', sessionId: 's' as SessionId, atMs: 1000, heartbeatAt: 0 },
       connection,
       media: null,
+      secretMark: 0,
     });
     return this;
   }

@@ -29,7 +29,9 @@ class Scene {
       atMs: this.clock.wallMs(),
       heartbeatAt: 0,
     } as const;
-    this.directory.claim(testDevice).post({ to: 'sleep', event, connection, wakeMode: 'fixed' });
+    this.directory
+      .claim(testDevice)
+      .post({ to: 'sleep', event, connection, wakeMode: 'fixed', secretMark: 0 });
     return connection;
   }
 

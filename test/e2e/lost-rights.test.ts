@@ -1,0 +1,284 @@
+/** Who lost the right loses the session: every way of changing the registry, at the real server, over real sockets. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { DeviceLeg } from '../../src/cli/device-leg.ts';
+import type { SignalController } from '../../src/cli/signal-controller.ts';
+import type { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import type { ApiAnswer } from '../support/api-client.ts';
+import { askCredentials, callBody, connectDevice, issuance, issueCall } from '../support/call-hands.ts';
+import { clearDevices, opsOf } from '../support/driven-server.ts';
+import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
+
+interface Entries {
+  devices: Record<string, unknown>[];
+}
+
+const device = 'TESTDEVICE01';
+/** It is changed by nothing here. */
+const bystander = 'SLEEPING02';
+
+let server: TestServer;
+let unchanged: Entries;
+before(async () => {
+  server = await startTestServer();
+  unchanged = JSON.parse(await readFile(registryFile(), 'utf8')) as Entries;
+});
+after(() => server.stop());
+
+function registryFile(): string {
+  return join(server.dataDirectory, 'registry.json');
+}
+
+/** The whole registry with one device as it is to be; null: without it. */
+function registryWith(change: object | null): Entries {
+  const devices = unchanged.devices.flatMap((entry) =>
+    entry['device_id'] !== device ? [entry] : change === null ? [] : [{ ...entry, ...change }],
+  );
+  return { ...unchanged, devices };
+}
+
+async function importInto(entries: object, replace = false): Promise<void> {
+  const file = join(server.dataDirectory, 'upload.json');
+  await writeFile(file, JSON.stringify(entries));
+  await opsOf(server).importFile(file, replace, () => undefined);
+}
+
+/** The device as it was at the start. */
+function restore(): Promise<unknown> {
+  const put = { device_id: device, product_id: 'doorbell', secret: `secret of ${device}` };
+  return opsOf(server).change('/v1/device/add', put);
+}
+
+interface Present {
+  readonly module: SleepingModule;
+  readonly controller: SignalController;
+  readonly leg: DeviceLeg;
+}
+
+async function comeInto(deviceId: string): Promise<Present> {
+  const [module, controller] = [await server.module(deviceId), await server.controller(deviceId)];
+  const { token } = await issueCall(server, { device_id: deviceId });
+  return { module, controller, leg: await connectDevice(server, token) };
+}
+
+interface Told {
+  readonly events: readonly { readonly type: string; readonly data: Readonly<Record<string, unknown>> }[];
+  readonly head: number;
+}
+
+/** What operators see of the device: the events of one that is gone are no application's. Null: of the end of the log. */
+async function logBehind(after: number | null): Promise<Told> {
+  const ask = (behind: object): Promise<Told> =>
+    opsOf(server).ask('/v1/events', new URLSearchParams({ device_id: device, ...behind }));
+  if (after === null) return ask({ last: '0' });
+  for (;;) {
+    const told = await ask({ after: String(after), wait: '5' });
+    if (told.events.length >= 3) return told;
+  }
+}
+
+let wakeups = 0;
+
+/** Never a repeat of one before: within a second those would be the same request. */
+async function wake(deviceId: string): Promise<void> {
+  wakeups += 1;
+  const custom_data = `0x${String(wakeups).padStart(4, '0')}`;
+  assert.equal((await server.api.wake({ device_id: deviceId, custom_data })).status, 202);
+}
+
+const secondMs = 1000;
+
+/** Everything it had ends, and each end is told as kicked; all within a second of the change. */
+async function losesAll({ module, controller, leg }: Present, change: () => Promise<unknown>): Promise<void> {
+  const { head } = await logBehind(null);
+  await change();
+  const changedMs = performance.now();
+  assert.deepEqual(await controller.closed, { code: 4401, reason: 'denied' });
+  await module.closed;
+  assert.equal((await leg.closed).code, 1000);
+  const tookMs = performance.now() - changedMs;
+  assert.ok(tookMs < secondMs, `it took ${tookMs} ms`);
+  const { events } = await logBehind(head);
+  const words = events.map(({ type, data }) => `${type} ${String(data['reason'])}`).toSorted();
+  assert.deepEqual(words, [
+    'call.ended error',
+    'device.signal.offline kicked',
+    'device.sleep.offline kicked',
+  ]);
+}
+
+const ways: readonly { readonly name: string; readonly change: () => Promise<unknown> }[] = [
+  { name: 'an import disables it', change: () => importInto(registryWith({ disabled: true })) },
+  {
+    name: 'an import gives it another secret',
+    change: () => importInto(registryWith({ secret: 'another one' })),
+  },
+  { name: 'an import says that it has expired', change: () => importInto(registryWith({ expires_at: 1 })) },
+  { name: 'an import with --replace does not have it', change: () => importInto(registryWith(null), true) },
+  {
+    name: 'the registry file gives it another secret, at SIGHUP',
+    change: async () => {
+      await writeFile(registryFile(), JSON.stringify(registryWith({ secret: 'another one' })));
+      await server.server.reload();
+    },
+  },
+  {
+    name: 'an operator puts it anew, with another secret',
+    change: () =>
+      opsOf(server).change('/v1/device/add', {
+        device_id: device,
+        product_id: 'doorbell',
+        secret: 'another one',
+      }),
+  },
+  {
+    name: 'an operator disables it',
+    change: () => opsOf(server).change('/v1/device/disable', { device_id: device, disabled: true }),
+  },
+];
+for (const { name, change } of ways)
+  test(`a device loses its sessions, its call and its leg when ${name}; another keeps its own`, async () => {
+    const present = await comeInto(device);
+    const other = await comeInto(bystander);
+    await losesAll(present, change);
+    await restore();
+    await wake(bystander);
+    await other.module.nextPacket();
+    other.leg.hangup();
+    await other.leg.closed;
+    await clearDevices(server, [bystander]);
+  });
+
+test('a device that is moved to a product of another application keeps its sessions, and its call ends', async () => {
+  const { module, controller, leg } = await comeInto(device);
+  await importInto(registryWith({ product_id: 'foreign' }));
+  assert.equal((await leg.closed).code, 1000);
+  await restore();
+  await wake(device);
+  await module.nextPacket();
+  await controller.close();
+  await clearDevices(server, [device]);
+});
+
+interface CredentialEntry {
+  readonly access_key_id: string;
+  readonly secret_key: string;
+  readonly app_id: string;
+}
+
+/** A reader with a credential of its own, which may do everything. */
+class Reader {
+  readonly entry: CredentialEntry;
+
+  private constructor(entry: CredentialEntry) {
+    this.entry = entry;
+  }
+
+  static async come(): Promise<Reader> {
+    const { appId: app_id } = testCredentials.all;
+    const made = await opsOf(server).change('/v1/credential/create', { app_id });
+    return new Reader((made as { readonly credential: CredentialEntry }).credential);
+  }
+
+  ask(path: string, query: string): Promise<ApiAnswer> {
+    const { access_key_id: accessKeyId, secret_key: secretKey, app_id: appId } = this.entry;
+    return server.api.call({ path, query, credential: { accessKeyId, secretKey, appId } });
+  }
+
+  revoke(): Promise<unknown> {
+    return opsOf(server).change('/v1/credential/revoke', { access_key_id: this.entry.access_key_id });
+  }
+
+  /** By an import that has nothing else. */
+  become(change: object): Promise<void> {
+    return importInto({ credentials: [{ ...this.entry, ...change }] });
+  }
+
+  /** What it gets that waits while its credential is changed, and then something happens. */
+  async waitThrough(change: () => Promise<unknown>): Promise<ApiAnswer> {
+    const { json } = await this.ask('/v1/events', 'after=latest');
+    const waiting = this.ask('/v1/events', `after=${String(json.data?.['next'])}&wait=30`);
+    // Taken up behind the one that waits.
+    await this.ask('/v1/events', 'after=latest');
+    await change();
+    await server.module(device);
+    const answer = await waiting;
+    await clearDevices(server, [device]);
+    return answer;
+  }
+}
+
+const lost: readonly {
+  readonly name: string;
+  readonly change: (reader: Reader) => Promise<unknown>;
+  readonly code: 40105 | 40301;
+}[] = [
+  { name: 'was revoked', change: (reader) => reader.revoke(), code: 40105 },
+  { name: 'is not there any more', change: () => importInto(unchanged, true), code: 40105 },
+  { name: 'has expired', change: (reader) => reader.become({ not_after: 1 }), code: 40105 },
+  {
+    name: 'has another secret',
+    change: (reader) => reader.become({ secret_key: 'another one' }),
+    code: 40105,
+  },
+  {
+    name: 'lost the permission',
+    change: (reader) => reader.become({ permissions: ['connectivity:read'] }),
+    code: 40301,
+  },
+];
+for (const { name, change, code } of lost)
+  test(`a reader whose credential ${name} while it waited is told no event, but ${code}`, async () => {
+    const reader = await Reader.come();
+    const answer = await reader.waitThrough(() => change(reader));
+    assert.deepEqual([answer.status, answer.json.code], [code === 40105 ? 401 : 200, code], answer.text);
+    if (code === 40105) assert.equal(answer.json['message'], 'unknown or revoked credential');
+    assert.equal(answer.json.data, undefined);
+  });
+
+test('a reader whose credential holds is told, whatever else has changed', async () => {
+  const reader = await Reader.come();
+  const answer = await reader.waitThrough(() => restore());
+  assert.equal(answer.json.code, 0, answer.text);
+  const { events } = answer.json.data as { readonly events: readonly unknown[] };
+  assert.equal(events.length, 1);
+});
+
+test('who waits for an outcome with a credential that was revoked meanwhile is not told it', async () => {
+  const [reader, module] = [await Reader.come(), await server.module(device)];
+  const woken = await server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': 'the-wakeup' } });
+  assert.equal(woken.status, 202);
+  const waiting = reader.ask('/v1/device/wakeup-request', 'request_id=the-wakeup&wait=30');
+  await reader.ask('/v1/device/wakeup-request', 'request_id=the-wakeup');
+  await reader.revoke();
+  await (await server.controller(device)).close();
+  const { status, json, text } = await waiting;
+  assert.deepEqual([status, json.code, json.data], [401, 40105, undefined], text);
+  await module.close();
+});
+
+test('a replayed issuance is answered like the first while the call lives, and never opens another', async () => {
+  const signed = {
+    ...issuance,
+    body: JSON.stringify(callBody({ msg_room_id: 'replayed' })),
+    atMs: Date.now(),
+  };
+  const first = await server.api.call(signed);
+  assert.equal(first.json.code, 0, first.text);
+  const again = await server.api.call(signed);
+  assert.deepEqual(again.json, first.json);
+  const leg = await connectDevice(server, String(first.json.data?.['token']));
+  assert.deepEqual((await server.api.call(signed)).json, first.json);
+  leg.hangup();
+  await leg.closed;
+  const late = await server.api.call(signed);
+  assert.deepEqual([late.status, late.json.code], [200, 40903], late.text);
+  assert.match(String(late.json['msg']), /its call has ended: sign a new request/);
+  assert.equal(
+    (await askCredentials(server, { msg_room_id: 'replayed' })).json.code,
+    0,
+    'a new one opens one',
+  );
+});
