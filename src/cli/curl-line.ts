@@ -1,4 +1,5 @@
 /** A signed request as a curl line for a POSIX shell: sent as signed, with nothing tidied up on the way. */
+import { showableLines } from './showable.ts';
 
 /** `body`: the text, or `@FILE`, as the option had it; null for none. */
 export function curlLine(
@@ -20,6 +21,8 @@ function bodyPart(body: string): string {
   return `--data-binary ${quote(body)}`;
 }
 
+/** What a terminal would obey is printed escaped, which a shell reads within `$'…'` only. */
 function quote(text: string): string {
+  if (showableLines(text) !== text) return `$'${text.replaceAll(/[\\']/g, '\\$&')}'`;
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,6 @@
 /** `registry import`: through the running server's ops listener, or straight into the store at rest. */
 import { accessSync, constants } from 'node:fs';
+import { importOutcome } from '../server/audited-imports.ts';
 import { importRegistry } from '../store/registry-import.ts';
 import type { ImportReport } from '../store/registry-import-messages.ts';
 import { listNames, type KindName } from '../store/registry-kinds.ts';
@@ -7,6 +8,7 @@ import { openStore } from '../store/open-store.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { opsClientOf } from './ops-client.ts';
+import { RestingAudit } from './resting-audit.ts';
 import { findRunningServer } from './running-server.ts';
 
 type Counts = ImportReport['counts'];
@@ -29,7 +31,7 @@ export async function importRegistryFile(
   try {
     const counts =
       running === null
-        ? await importAtRest(dataDirectory, file, replace, onProgress)
+        ? await importAtRest(context, file, replace, onProgress)
         : (await opsClientOf(running, dataDirectory).importFile<ImportReport>(file, replace, onProgress))
             .counts;
     line.clear();
@@ -45,14 +47,21 @@ export async function importRegistryFile(
 }
 
 async function importAtRest(
-  dataDirectory: string,
+  { clock, dataDirectory }: CommandContext,
   file: string,
   replace: boolean,
   onProgress: OnProgress,
 ): Promise<Counts> {
   const store = openStore(dataDirectory);
   try {
-    const result = importRegistry(store.registry, { file, replace, skipUnchanged: false }, onProgress);
+    const request = { file, replace, skipUnchanged: false };
+    const audit = new RestingAudit(store.directory, clock);
+    const result = await audit.record(
+      'registry.import',
+      { file, replace },
+      async () => importRegistry(store.registry, request, onProgress),
+      importOutcome,
+    );
     if (!result.ok) throw new CommandError(result.error.message, 'nothing was changed');
     return result.value.counts;
   } finally {

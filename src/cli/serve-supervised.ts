@@ -72,7 +72,8 @@ class Supervised {
         this.#sleepPort = port;
       },
     };
-    this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log: logging.log, place });
+    const { log, announce } = logging;
+    this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log, announce, place });
     this.#starting.then(
       ({ listeners, demo }) => {
         if (demo !== null) process.stderr.write(demoNotice(demo, dataDirectory));

@@ -9,6 +9,7 @@ import { addCredentialOptions, findCredential, type CredentialOptions } from './
 import { listenerAddress } from './running-server.ts';
 import { describeWakeup } from './wakeup-hints.ts';
 import { awaitOutcome, describeOutcome } from './wakeup-outcome.ts';
+import { showable } from './showable.ts';
 
 interface WakeOptions extends CredentialOptions {
   readonly customData?: string;
@@ -68,7 +69,7 @@ function mayComeOnline(wakeup: Wakeup): boolean {
 
 async function tellOutcome(context: CommandContext, api: ReveilleClient, requestId: string): Promise<void> {
   const outcome = await awaitOutcome(api, context.clock, requestId);
-  context.output.answer(outcome, `${outcome.device_id}: ${describeOutcome(outcome)}`);
+  context.output.answer(outcome, `${showable(outcome.device_id)}: ${describeOutcome(outcome)}`);
   if (outcome.status !== 'completed') process.exitCode = 1;
 }
 

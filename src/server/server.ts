@@ -4,14 +4,18 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
+import { messageOf } from '../base/error-message.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import { openStore, type Store } from '../store/open-store.ts';
+import type { ImportResult } from '../store/registry-import-messages.ts';
 import type { ApiCalls } from './api.ts';
 import { Back } from './back.ts';
 import type { DemoRegistry } from './demo-seed.ts';
+import { recordReload } from './audited-imports.ts';
 import { Front } from './front.ts';
 import { composeHouse, nodeName, type House } from './house.ts';
+import type { Logging } from './logging.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from './live-token-keys.ts';
 import { startMediaChild, type MediaCarrier } from './media-child.ts';
 import { AloneMembership, type Membership, type OwnParts } from './membership.ts';
@@ -32,6 +36,8 @@ export interface ServerHouse {
   readonly startMedia?: () => MediaCarrier;
   /** Of one process among several; left out: it is the whole server. */
   readonly place?: ProcessPlace;
+  /** Writes to the log whatever its level; left out: as what is of interest. */
+  readonly announce?: Logging['announce'];
 }
 
 export interface RunningServer {
@@ -40,7 +46,7 @@ export interface RunningServer {
   /** What a first start with nothing configured made; null otherwise. To be shown once. */
   readonly demo: DemoRegistry | null;
   readonly events: EventLog;
-  /** SIGHUP: the registry file again, and the certificates. Never rejects; failures are logged and change nothing. */
+  /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
   reload(): Promise<void>;
   /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
   stop(isHurried?: boolean): Promise<void>;
@@ -105,6 +111,7 @@ class Server implements RunningServer {
 
   constructor(settings: Settings, frame: ServerFrame, store: Store) {
     const { clock, log, tokenKeys, membership, startMedia = startMediaChild, place = null } = frame;
+    const { announce = (fields, message) => log.info(fields, message) } = frame;
     const { nodes } = membership;
     this.#settings = settings;
     this.#store = store;
@@ -133,6 +140,7 @@ class Server implements RunningServer {
           dataDirectory,
           tables,
           startMedia,
+          announce,
           ...view,
           fetchCall: nodes?.fetchCall,
           registryWritten: nodes === null ? undefined : () => nodes.registryWritten(),
@@ -179,9 +187,19 @@ class Server implements RunningServer {
   }
 
   async reload(): Promise<void> {
-    await this.#back?.reload();
+    const { log, settings } = this.#house;
+    // Of several processes the keeper has the audit log.
+    if (this.#back === null) return void (await this.#reload());
+    await recordReload(this.#back.audit, settings, () => this.#reload()).catch((error: unknown) =>
+      log.error({ reason: messageOf(error) }, 'not reloaded'),
+    );
+  }
+
+  async #reload(): Promise<ImportResult | null> {
+    const imported = (await this.#back?.reload()) ?? null;
     this.#front?.reloadTls();
     await this.#house.tokenKeys.reload();
+    return imported;
   }
 
   async stop(isHurried = false): Promise<void> {
