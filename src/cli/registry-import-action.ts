@@ -1,6 +1,6 @@
 /** `registry import`: through the running server's ops listener, or straight into the store at rest. */
 import { accessSync, constants } from 'node:fs';
-import { importOutcome } from '../server/audited-imports.ts';
+import { importOutcome } from '../server/unasked-changes.ts';
 import { importRegistry } from '../store/registry-import.ts';
 import type { ImportReport } from '../store/registry-import-messages.ts';
 import { listNames, type KindName } from '../store/registry-kinds.ts';

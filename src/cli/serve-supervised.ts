@@ -45,6 +45,7 @@ class Supervised {
       begin: (task, company) => this.#begin(task, company),
       company: (company) => this.#hear(company),
       reload: () => void this.#starting?.then((server) => server.reload()),
+      restartWorkers: () => void this.#starting?.then((server) => server.restartWorkers()),
       stop: () => this.#end(false),
       sleepConnection: (socket) => this.#take(socket),
       sleepConnections: () => this.#sleepPort?.socketCount ?? 0,

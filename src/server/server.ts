@@ -4,7 +4,6 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
-import { messageOf } from '../base/error-message.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import { openStore, type Store } from '../store/open-store.ts';
@@ -12,7 +11,7 @@ import type { ImportResult } from '../store/registry-import-messages.ts';
 import type { ApiCalls } from './api.ts';
 import { Back } from './back.ts';
 import type { DemoRegistry } from './demo-seed.ts';
-import { recordReload } from './audited-imports.ts';
+import { recordReload, recordRestart } from './unasked-changes.ts';
 import { Front } from './front.ts';
 import { composeHouse, nodeName, type House } from './house.ts';
 import type { Logging } from './logging.ts';
@@ -48,6 +47,8 @@ export interface RunningServer {
   readonly events: EventLog;
   /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
   reload(): Promise<void>;
+  /** SIGUSR2, of the keeper of several processes: asks the supervisor for it. Never rejects. */
+  restartWorkers(): Promise<void>;
   /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
   stop(isHurried?: boolean): Promise<void>;
 }
@@ -102,6 +103,7 @@ class Server implements RunningServer {
   readonly #settings: Settings;
   readonly #store: Store;
   readonly #membership: Membership;
+  readonly #place: ProcessPlace | null;
   readonly #house: House;
   readonly #back: Back | null;
   readonly #front: Front | null;
@@ -116,6 +118,7 @@ class Server implements RunningServer {
     this.#settings = settings;
     this.#store = store;
     this.#membership = membership;
+    this.#place = place;
     this.#house = composeHouse(settings, store, {
       clock,
       log,
@@ -187,12 +190,14 @@ class Server implements RunningServer {
   }
 
   async reload(): Promise<void> {
-    const { log, settings } = this.#house;
     // Of several processes the keeper has the audit log.
-    if (this.#back === null) return void (await this.#reload());
-    await recordReload(this.#back.audit, settings, () => this.#reload()).catch((error: unknown) =>
-      log.error({ reason: messageOf(error) }, 'not reloaded'),
-    );
+    if (this.#back === null) await this.#reload();
+    else await recordReload(this.#back.audit, this.#house, () => this.#reload());
+  }
+
+  async restartWorkers(): Promise<void> {
+    const restart = (): void => this.#place?.report({ kind: 'restart-workers' });
+    if (this.#back !== null) await recordRestart(this.#back.audit, this.#house, restart);
   }
 
   async #reload(): Promise<ImportResult | null> {

@@ -1,12 +1,16 @@
 /** Nothing that an operator changes goes unseen: a whole server's audit log, and what its answers tell. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { SystemClock } from '../../src/base/system-clock.ts';
 import type { OpsClient } from '../../src/cli/ops-client.ts';
 import type { AuditLine } from '../../src/domain/audit.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
-import { linesInFile } from '../support/audit-scene.ts';
+import { anIntent, linesInFile, openAudit } from '../support/audit-scene.ts';
 import { opsOf } from '../support/driven-server.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
@@ -187,6 +191,29 @@ test('no answer has a secret that it was not asked for', async () => {
   for (const { secret } of keys) assert.equal(text.includes(secret), false);
   const made = await ops.change<Answer>('/v1/device/add', { device_id: 'MADE', product_id: 'doorbell' });
   assert.match(made['device']?.['secret'] ?? '', /^[\w-]{43}$/, 'what was made just now is told');
+});
+
+test('a change within which the process was killed has its line, which says that its end is not known', async (t) => {
+  const directory = temporaryDirectory(t);
+  const program = fileURLToPath(new URL('audit-crash-process.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--import', 'tsx', program, directory]);
+  t.after(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const { audit } = openAudit(directory, new SystemClock());
+  await audit.record(
+    anIntent(),
+    () => Promise.resolve(),
+    () => ({ result: 'ok' }),
+  );
+  assert.deepEqual(
+    linesInFile(directory).map(({ action, result }) => [action, result]),
+    [
+      ['device.kick', 'unknown'],
+      ['device.kick', 'ok'],
+    ],
+  );
 });
 
 test('the command line follows it across a rotation and a SIGHUP, which has its line whatever the level of the log', async (t) => {

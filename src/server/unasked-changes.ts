@@ -1,18 +1,18 @@
-/** The changes that no operator's token stands behind, as the audit log tells them: the start of the server, and SIGHUP. */
+/** The changes that no token stands behind, as the audit log tells them: the start of the server, and signals to it. */
+import { messageOf } from '../base/error-message.ts';
 import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../domain/audit.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import type { ImportResult } from '../store/registry-import-messages.ts';
 import type { DemoRegistry } from './demo-seed.ts';
-import type { Settings } from './settings-schema.ts';
+import type { House } from './house.ts';
 
 type Audit = Pick<AuditLog, 'record'>;
-type Import<Result extends ImportResult | null> = () => Promise<Result>;
 
-/** The registry file at the start. Rejects with an AuditRefusal, and does nothing, like each of these. */
+/** The registry file at the start. Rejects with an AuditRefusal, and does nothing, like `recordSeed`. */
 export function recordFirstImport(
   audit: Audit,
   file: string,
-  act: Import<ImportResult>,
+  act: () => Promise<ImportResult>,
 ): Promise<ImportResult> {
   return audit.record(intentOf('start', 'registry.import', { file, replace: false }), act, importOutcome);
 }
@@ -23,16 +23,38 @@ export function recordSeed(audit: Audit, act: () => Promise<DemoRegistry>): Prom
   });
 }
 
-/** `act` resolves to what became of the registry file; null: none is set. */
+/** SIGHUP. `act` resolves to what became of the registry file; null: none is set. Never rejects. */
 export async function recordReload(
   audit: Audit,
-  { registry: { file } }: Pick<Settings, 'registry'>,
-  act: Import<ImportResult | null>,
+  { settings, log }: Pick<House, 'settings' | 'log'>,
+  act: () => Promise<ImportResult | null>,
 ): Promise<void> {
-  const ids = file === null ? {} : { file };
-  await audit.record(intentOf('signal', 'settings.reload', ids), act, (imported) =>
-    imported === null ? { result: 'ok' } : reloadOutcome(imported),
-  );
+  const { file } = settings.registry;
+  const intent = intentOf('signal', 'settings.reload', file === null ? {} : { file });
+  try {
+    await audit.record(intent, act, (imported) =>
+      imported === null ? { result: 'ok' } : reloadOutcome(imported),
+    );
+  } catch (error) {
+    log.error({ reason: messageOf(error) }, 'not reloaded');
+  }
+}
+
+/** SIGUSR2 to the supervisor. Never rejects. */
+export async function recordRestart(
+  audit: Audit,
+  { log }: Pick<House, 'log'>,
+  act: () => void,
+): Promise<void> {
+  try {
+    await audit.record(
+      intentOf('signal', 'cluster.restart', {}),
+      async () => act(),
+      () => ({ result: 'ok' }),
+    );
+  } catch (error) {
+    log.error({ reason: messageOf(error) }, 'workers are not restarted');
+  }
 }
 
 /** The rest was reloaded all the same. */
