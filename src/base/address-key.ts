@@ -15,6 +15,12 @@ export function addressKey(address: string): string {
     .join(':')}/64`;
 }
 
+/** The same address; one of IPv4 that is written as one of IPv6 in the form of IPv4. */
+export function plainAddress(address: string): string {
+  const key = addressKey(address);
+  return key.endsWith('/64') ? address : key;
+}
+
 /** The eight groups as numbers. */
 function expand(address: string): number[] {
   const [bare = ''] = address.split('%');

@@ -3,8 +3,9 @@ import { advised } from './advised.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './command-context.ts';
 import { reveilleCommand } from './invocation.ts';
-import { changeRegistry } from './registry-changes.ts';
+import { changeRegistry } from './change-registry.ts';
 import { isInRegistry } from './registry-look.ts';
+import { showable } from './showable.ts';
 
 export interface AddBridgeOptions {
   /** Application ids, at least one. */
@@ -25,7 +26,7 @@ export async function addBridge(
   const fresh = await advised(`see which there are: ${reveilleCommand('registry list applications')}`, () =>
     changeRegistry(dataDirectory, clock, (changes) => changes.addBridge(id, app)),
   );
-  output.answer(fresh, `added ${id} for ${app.join(', ')}\nkey  ${fresh.key}  (shown this once)`);
+  output.answer(fresh, `added ${showable(id)} for ${app.join(', ')}\nkey  ${fresh.key}  (shown this once)`);
 }
 
 export async function revokeBridge(
@@ -36,5 +37,8 @@ export async function revokeBridge(
   const bridge = await advised(`see which there are: ${reveilleCommand('bridge list')}`, () =>
     changeRegistry(dataDirectory, clock, (changes) => changes.revokeBridge(id, revoked)),
   );
-  output.answer({ bridge }, revoked ? `${id} is revoked` : `the key of ${id} is good again`);
+  output.answer(
+    { bridge },
+    revoked ? `${showable(id)} is revoked` : `the key of ${showable(id)} is good again`,
+  );
 }

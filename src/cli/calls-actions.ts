@@ -5,7 +5,7 @@ import { advised } from './advised.ts';
 import { callsTable } from './calls-view.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './command-context.ts';
-import { showable } from './events-line.ts';
+import { showable } from './showable.ts';
 import { reveilleCommand } from './invocation.ts';
 import { opsClientOf, type OpsClient } from './ops-client.ts';
 import { findRunningServer } from './running-server.ts';

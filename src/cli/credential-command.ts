@@ -7,7 +7,8 @@ import type { JsonObject } from '../store/entry-reader.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from './option-values.ts';
 import { alignColumns } from './output.ts';
-import { changeRegistry } from './registry-changes.ts';
+import { changeRegistry } from './change-registry.ts';
+import { showable } from './showable.ts';
 
 interface CreateOptions {
   readonly app: string;
@@ -92,12 +93,15 @@ async function rotateCredential(context: CommandContext, id: string, graceSecond
     changes.rotateCredential(id, graceSeconds),
   );
   const end = formatMoment(wallSeconds(clock) + graceSeconds, '');
-  output.answer({ credential, replaced: id }, `${describeFresh(credential)}\n${id} is good until ${end}`);
+  output.answer(
+    { credential, replaced: id },
+    `${describeFresh(credential)}\n${showable(id)} is good until ${end}`,
+  );
 }
 
 async function revokeCredential(context: CommandContext, id: string): Promise<void> {
   await changeRegistry(context.dataDirectory, context.clock, (changes) => changes.revokeCredential(id));
-  context.output.answer({ revoked: id }, `${id} is revoked`);
+  context.output.answer({ revoked: id }, `${showable(id)} is revoked`);
 }
 
 function describeFresh(credential: JsonObject): string {

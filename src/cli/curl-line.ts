@@ -1,5 +1,6 @@
 /** A signed request as a curl line for a POSIX shell: sent as signed, with nothing tidied up on the way. */
 import { createHash, type X509Certificate } from 'node:crypto';
+import { showableLines } from './showable.ts';
 
 /** `body`: the text, or `@FILE`, as the option had it; null for none. `certificate`: the one to be met there, whatever its name. */
 export function curlLine(
@@ -29,6 +30,8 @@ function keyPin({ publicKey }: X509Certificate): string {
   return `sha256//${createHash('sha256').update(key).digest('base64')}`;
 }
 
+/** What a terminal would obey is printed escaped, which a shell reads within `$'…'` only. */
 function quote(text: string): string {
+  if (showableLines(text) !== text) return `$'${text.replaceAll(/[\\']/g, '\\$&')}'`;
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

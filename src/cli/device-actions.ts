@@ -11,9 +11,10 @@ import { reveilleCommand } from './invocation.ts';
 import { opsClientOf } from './ops-client.ts';
 import { formatMoment } from './option-values.ts';
 import { alignColumns } from './output.ts';
-import { changeRegistry } from './registry-changes.ts';
+import { changeRegistry } from './change-registry.ts';
 import { isInRegistry, lookIntoRegistry } from './registry-look.ts';
 import { findRunningServer } from './running-server.ts';
+import { showable } from './showable.ts';
 
 export interface AddDeviceOptions {
   readonly product: string;
@@ -34,16 +35,21 @@ export async function addDevice(
       `device ${JSON.stringify(id)} is in the registry already`,
       'give it a new secret with --replace: what logs in with the old one is locked out',
     );
+  const { product, secret: given } = options;
+  const secret = given ?? generateSecret();
   const entry = {
     device_id: id,
-    product_id: options.product,
-    secret: options.secret ?? generateSecret(),
+    product_id: product,
+    secret,
     expires_at: options.expiresAt ?? null,
     disabled: false,
   };
   const rules = { allowShortSecrets: settings.registry.allow_short_secrets };
   const device = await changeRegistry(dataDirectory, clock, (changes) => changes.putDevice(entry, rules));
-  output.answer({ device }, `added ${id} to product ${entry.product_id}\nsecret  ${entry.secret}`);
+  const added = `added ${showable(id)} to product ${showable(product)}`;
+  // Who gave the secret knows it.
+  if (given !== undefined) return output.answer({ device }, added);
+  output.answer({ device: { ...device, secret } }, `${added}\nsecret  ${secret}`);
 }
 
 export async function showDevice(
@@ -70,14 +76,14 @@ export async function showDevice(
 export function unknownDevice(id: string): CommandError {
   return new CommandError(
     `no device ${JSON.stringify(id)} in the registry`,
-    `add it: ${reveilleCommand(`device add ${id} --product PRODUCT`)}`,
+    `add it: ${reveilleCommand(`device add ${showable(id)} --product PRODUCT`)}`,
   );
 }
 
 export async function disableDevice(context: CommandContext, id: string, disabled: boolean): Promise<void> {
   const { clock, dataDirectory, output } = context;
   const device = await changeRegistry(dataDirectory, clock, (changes) => changes.disableDevice(id, disabled));
-  output.answer({ device: maskSecrets(device) }, `${id} is ${disabled ? 'disabled' : 'enabled'}`);
+  output.answer({ device }, `${showable(id)} is ${disabled ? 'disabled' : 'enabled'}`);
 }
 
 export async function kickDevice({ dataDirectory, output }: CommandContext, id: string): Promise<void> {
@@ -92,7 +98,7 @@ export async function kickDevice({ dataDirectory, output }: CommandContext, id: 
   const ended = sessions.length === 2 ? `${sessions.join(' and ')} sessions` : `${sessions.join()} session`;
   output.answer(
     { kicked, sessions },
-    kicked ? `ended the ${ended} of ${id}` : `${id} has no session: nothing to end`,
+    kicked ? `ended the ${ended} of ${showable(id)}` : `${showable(id)} has no session: nothing to end`,
   );
 }
 

@@ -5,6 +5,7 @@ import { liveFeed, restingFeed, type EventFeed, type FeedAnswer } from './events
 import { followEvents } from './events-follow.ts';
 import { formatEvent } from './events-line.ts';
 import { startQuery, type EventsSince } from './events-since.ts';
+import { untilInterrupted } from './until-interrupted.ts';
 
 export interface EventsOptions {
   /** At most what one answer may hold. */
@@ -107,15 +108,4 @@ class Reading {
     for (const event of found) this.#context.output.answer(event, formatEvent(event));
     if (found.length > 0) this.hasShown = true;
   }
-}
-
-/** Ctrl-C or SIGTERM is how it ends; a second one ends the process at once. */
-async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const interruption = new AbortController();
-  const interrupt = (): void => {
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
-    interruption.abort();
-  };
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
-  await work(interruption.signal);
 }

@@ -7,6 +7,7 @@ import type { WireEvent } from '../server/event-answer.ts';
 import { CommandError } from './command-error.ts';
 import type { EventFeed, FeedAnswer } from './events-feed.ts';
 import { OpsUnavailableError } from './ops-client.ts';
+import { pauseUnless } from './pause-unless.ts';
 
 export interface FollowHouse {
   readonly clock: Clock;
@@ -47,7 +48,7 @@ export async function followEvents(
     if (trouble !== null && !isAway) house.remark(`${trouble}; following on when one is back`);
     if (trouble === null && isAway) house.remark('the server is back');
     isAway = trouble !== null;
-    if (isIdle(answer)) await pause(house.clock, retryMs, signal);
+    if (isIdle(answer)) await pauseUnless(house.clock, retryMs, signal);
   }
 }
 
@@ -91,17 +92,4 @@ function connect(house: FollowHouse): EventFeed | string | null {
 /** Asking again at once would bring nothing. */
 function isIdle(answer: FeedAnswer | string): boolean {
   return typeof answer === 'string' || (answer.draining === true && answer.events.length === 0);
-}
-
-/** Ends early when aborted. */
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      cancel();
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const cancel = clock.after(ms, end);
-    signal.addEventListener('abort', end);
-  });
 }

@@ -1,16 +1,6 @@
 /** One event as a line for people. Ids come from devices and callers: what a terminal would obey is shown escaped. */
 import type { WireEvent } from '../server/event-answer.ts';
-
-/** Controls, and what turns or hides text. */
-const unshowable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
-
-/** Text that a terminal shows as it is. */
-export function showable(text: string): string {
-  return text.replaceAll(unshowable, (found) => {
-    const code = found.codePointAt(0) ?? 0;
-    return code < 0x1_00_00 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\u{${code.toString(16)}}`;
-  });
-}
+import { showable } from './showable.ts';
 
 /** `2026-11-20 09:30:00.123` where the reader is. */
 export function formatLocalTime(ms: number): string {

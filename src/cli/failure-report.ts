@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../client/reveille-client.ts';
 import { SettingsError } from '../server/settings-error.ts';
+import { AuditRefusal } from '../store/audit-log.ts';
 import { StoreOpenError } from '../store/store-open-error.ts';
 import { CommandError } from './command-error.ts';
 
@@ -34,7 +35,8 @@ function describe(error: unknown): FailureReport {
       lines: [error.message, '  start the server, or name another with --url http://host:port'],
     };
   if (error instanceof ReveilleProtocolError) return { exitCode: 1, lines: [error.message] };
-  if (error instanceof StoreOpenError || isSystemError(error)) return { exitCode: 1, lines: [error.message] };
+  if (error instanceof StoreOpenError || error instanceof AuditRefusal || isSystemError(error))
+    return { exitCode: 1, lines: [error.message] };
   return { exitCode: 1, lines: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
 }
 

@@ -6,6 +6,7 @@ import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from
 import type { CommandContext } from './command-context.ts';
 import type { FleetTally } from './module-fleet.ts';
 import type { ProgressLine } from './progress-line.ts';
+import { showable } from './showable.ts';
 
 /** Lines for people; what goes beyond is counted. */
 const wakeLines: Rate = { perSecond: 20, burst: 40 };
@@ -37,12 +38,12 @@ export class FleetReport {
     if (!this.#context.output.wantsJson && !this.#mayShow(this.#wakeBucket, wakeLines)) return;
     const at = new Date(this.#context.clock.wallMs()).toISOString();
     const json = { event: 'wake', at, device_id: deviceId, packet: packet.toString('hex') };
-    this.#say(json, `${at}  ${deviceId}  woken: ${bytes}`);
+    this.#say(json, `${at}  ${showable(deviceId)}  woken: ${bytes}`);
   }
 
   trouble(deviceId: string, error: Error): void {
     if (!this.#mayShow(this.#troubleBucket, troubleLines)) return;
-    this.#line.above(() => this.#context.output.remark(`${deviceId}: ${error.message}`));
+    this.#line.above(() => this.#context.output.remark(showable(`${deviceId}: ${error.message}`)));
   }
 
   /** Once a second. */

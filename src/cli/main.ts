@@ -2,6 +2,7 @@
 /** The command line: `reveille <command>`. Exit codes: 0, 1 failed, 2 usage. Source: running.md, Command line. */
 import { describeFailure } from './failure-report.ts';
 import { buildProgram } from './program.ts';
+import { showableLines } from './showable.ts';
 
 // The reader of a pipe may have seen enough: that is no failure of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -13,6 +14,6 @@ try {
   await buildProgram().parseAsync(process.argv);
 } catch (error) {
   const { exitCode, lines } = describeFailure(error, process.argv.includes('--json'));
-  for (const line of lines) console.error(line);
+  for (const line of lines) console.error(showableLines(line));
   process.exitCode = exitCode;
 }

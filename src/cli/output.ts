@@ -2,6 +2,8 @@
  * What a command says: its answer on standard output, as text for people or, with `--json`, as one JSON value a
  * line for machines; remarks for people on standard error, where they spoil no pipe.
  */
+import { showable, showableLines } from './showable.ts';
+
 export interface Output {
   readonly wantsJson: boolean;
   /** The answer, in both forms. */
@@ -18,16 +20,17 @@ export class ProcessOutput implements Output {
   }
 
   answer(json: unknown, text: string): void {
-    process.stdout.write(`${this.wantsJson ? JSON.stringify(json) : text}\n`);
+    process.stdout.write(`${this.wantsJson ? JSON.stringify(json) : showableLines(text)}\n`);
   }
 
   remark(text: string): void {
-    if (!this.wantsJson) process.stderr.write(`${text}\n`);
+    if (!this.wantsJson) process.stderr.write(`${showableLines(text)}\n`);
   }
 }
 
-/** Rows of equally many cells, in columns parted by two spaces. */
-export function alignColumns(rows: readonly (readonly string[])[]): string {
+/** Rows of equally many cells, in columns parted by two spaces; a cell is one line, whatever is in it. */
+export function alignColumns(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(showable));
   const widths: number[] = [];
   for (const row of rows)
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);

@@ -1,5 +1,6 @@
 /** All commands under one roof, and the options that every one of them takes. */
 import { Command } from 'commander';
+import { addAuditCommand } from './audit-command.ts';
 import { addBridgeCommand } from './bridge-command.ts';
 import { addCallCommand } from './call-command.ts';
 import { addCallsCommand } from './calls-command.ts';
@@ -10,6 +11,7 @@ import { addDemoCommand } from './demo-command.ts';
 import { addDeviceCommand } from './device-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addEventsCommand } from './events-command.ts';
+import { addOpsTokenCommand } from './ops-token-command.ts';
 import { addRegistryCommand } from './registry-command.ts';
 import { addServeCommand } from './serve-command.ts';
 import { addSignCommand } from './sign-command.ts';
@@ -50,6 +52,8 @@ const commands = [
   addCredentialCommand,
   addBridgeCommand,
   addTokenKeyCommand,
+  addOpsTokenCommand,
+  addAuditCommand,
   addSignCommand,
   addCallCommand,
   addWakeCommand,

@@ -1,24 +1,16 @@
 /**
- * Changes to the registry, asked of the running server where one has the store, else made in the store at rest.
- * Entries are given and answered as a registry file has them. What cannot be done throws a CommandError.
+ * Changes to the registry, and how they are asked of a running server. Entries are given and answered as a registry
+ * file has them. What cannot be done throws a CommandError.
  */
-import { wallSeconds, type Clock } from '../base/clock.ts';
-import type { Outcome } from '../base/outcome.ts';
-import type { AccessKeyId, BridgeId, DeviceId } from '../domain/ids.ts';
 import type { EntryRules, JsonObject } from '../store/entry-reader.ts';
-import { generateBridgeKey } from '../store/generated-secrets.ts';
-import { openStore } from '../store/open-store.ts';
-import { parseEntry, writeEntry } from '../store/registry-entry.ts';
-import type { EntryOf, KindName } from '../store/registry-kinds.ts';
-import { RegistryStore } from '../store/registry-store.ts';
-import type { RegistryTables } from '../store/registry-tables.ts';
-import { RegistryWriter, type CredentialTerms, type MissingEntry } from '../store/registry-write.ts';
-import { CommandError, usageError } from './command-error.ts';
-import { opsClientOf, type OpsClient } from './ops-client.ts';
-import { findRunningServer } from './running-server.ts';
+import type { CredentialTerms } from '../store/registry-write.ts';
+import type { OpsClient } from './ops-client.ts';
 
 export interface RegistryChanges {
-  /** Adds the device, or replaces the one of that id. `rules` are those of the store at rest; a running server has its own. */
+  /**
+   * Adds the device, or replaces the one of that id. Of devices no secret is answered. `rules` are those of the store at
+   * rest; a running server has its own.
+   */
   putDevice(device: JsonObject, rules: EntryRules): Promise<JsonObject>;
   disableDevice(deviceId: string, disabled: boolean): Promise<JsonObject>;
   createCredential(terms: CredentialTerms): Promise<JsonObject>;
@@ -35,23 +27,8 @@ export interface FreshBridge {
   readonly key: string;
 }
 
-/** Runs `act` with the changes of whoever has the store now. */
-export async function changeRegistry<Result>(
-  dataDirectory: string,
-  clock: Clock,
-  act: (changes: RegistryChanges) => Promise<Result>,
-): Promise<Result> {
-  const running = findRunningServer(dataDirectory);
-  if (running !== null) return act(new LiveChanges(opsClientOf(running, dataDirectory)));
-  const store = openStore(dataDirectory);
-  try {
-    return await act(new RestingChanges(store.registry, clock));
-  } finally {
-    await store.close();
-  }
-}
-
-class LiveChanges implements RegistryChanges {
+/** Asked of the running server. */
+export class LiveChanges implements RegistryChanges {
   readonly #ops: OpsClient;
 
   constructor(ops: OpsClient) {
@@ -101,64 +78,4 @@ interface CredentialAnswer {
 
 interface BridgeAnswer {
   readonly bridge: JsonObject;
-}
-
-class RestingChanges implements RegistryChanges {
-  readonly #writer: RegistryWriter;
-  readonly #clock: Clock;
-
-  constructor(tables: RegistryTables, clock: Clock) {
-    this.#writer = new RegistryWriter(tables, new RegistryStore(tables));
-    this.#clock = clock;
-  }
-
-  async putDevice(device: JsonObject, rules: EntryRules): Promise<JsonObject> {
-    return shown('device', await this.#writer.putDevice(wellFormed('device', device, rules)));
-  }
-
-  async disableDevice(deviceId: string, disabled: boolean): Promise<JsonObject> {
-    return shown('device', await this.#writer.disableDevice(deviceId as DeviceId, disabled));
-  }
-
-  async createCredential(terms: CredentialTerms): Promise<JsonObject> {
-    return shown('credential', await this.#writer.createCredential(terms));
-  }
-
-  async rotateCredential(accessKeyId: string, graceSeconds: number): Promise<JsonObject> {
-    const oldNotAfter = wallSeconds(this.#clock) + graceSeconds;
-    return shown('credential', await this.#writer.rotateCredential(accessKeyId as AccessKeyId, oldNotAfter));
-  }
-
-  async revokeCredential(accessKeyId: string): Promise<void> {
-    entryOf(await this.#writer.revokeCredential(accessKeyId as AccessKeyId));
-  }
-
-  async addBridge(bridgeId: string, appIds: readonly string[]): Promise<FreshBridge> {
-    const { key, keySha256 } = generateBridgeKey();
-    const entry = { bridge_id: bridgeId, app_ids: appIds, key_sha256: keySha256 };
-    return { bridge: shown('bridge', await this.#writer.putBridge(wellFormed('bridge', entry))), key };
-  }
-
-  async revokeBridge(bridgeId: string, revoked: boolean): Promise<JsonObject> {
-    return shown('bridge', await this.#writer.revokeBridge(bridgeId as BridgeId, revoked));
-  }
-}
-
-function wellFormed<Kind extends KindName>(kind: Kind, json: JsonObject, rules?: EntryRules): EntryOf[Kind] {
-  const parsed = parseEntry(kind, json, rules);
-  if (!parsed.ok) throw usageError(`${parsed.error.field} ${parsed.error.reason}`);
-  return parsed.value;
-}
-
-function shown<Kind extends KindName>(kind: Kind, outcome: Outcome<EntryOf[Kind], MissingEntry>): JsonObject {
-  return writeEntry(kind, entryOf(outcome));
-}
-
-function entryOf<Entry>(outcome: Outcome<Entry, MissingEntry>): Entry {
-  if (!outcome.ok) throw missing(outcome.error);
-  return outcome.value;
-}
-
-function missing({ kind, id }: MissingEntry): CommandError {
-  return new CommandError(`no ${kind} ${JSON.stringify(id)} in the registry`);
 }

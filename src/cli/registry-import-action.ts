@@ -1,5 +1,6 @@
 /** `registry import`: through the running server's ops listener, or straight into the store at rest. */
 import { accessSync, constants } from 'node:fs';
+import { importOutcome } from '../server/unasked-changes.ts';
 import { importRegistry } from '../store/registry-import.ts';
 import type { ImportReport, ImportRequest } from '../store/registry-import-messages.ts';
 import { listNames, type KindName } from '../store/registry-kinds.ts';
@@ -7,6 +8,7 @@ import { openStore } from '../store/open-store.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { opsClientOf } from './ops-client.ts';
+import { RestingAudit } from './resting-audit.ts';
 import { findRunningServer } from './running-server.ts';
 
 type Counts = ImportReport['counts'];
@@ -45,14 +47,20 @@ export async function importRegistryFile(
 }
 
 async function importAtRest(
-  { dataDirectory, settings }: CommandContext,
+  { clock, dataDirectory, settings }: CommandContext,
   request: ImportRequest,
   onProgress: OnProgress,
 ): Promise<Counts> {
   const store = openStore(dataDirectory);
   try {
     const ruled = { ...request, allowShortSecrets: settings.registry.allow_short_secrets };
-    const result = importRegistry(store.registry, ruled, onProgress);
+    const audit = new RestingAudit(store.directory, clock);
+    const result = await audit.record(
+      'registry.import',
+      { file: request.file, replace: request.replace },
+      async () => importRegistry(store.registry, ruled, onProgress),
+      importOutcome,
+    );
     if (!result.ok) throw new CommandError(result.error.message, 'nothing was changed');
     return result.value.counts;
   } finally {

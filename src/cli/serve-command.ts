@@ -83,7 +83,11 @@ async function serve(context: CommandContext): Promise<void> {
   const stopping = stopSignal();
   // Loaded only here: the other commands run without the front end's binary.
   const { startServer } = await import('../server/server.ts');
-  const server = await startServer(settings, { clock, log: logging.log }).catch(refuseStart);
+  const server = await startServer(settings, {
+    clock,
+    log: logging.log,
+    announce: logging.announce,
+  }).catch(refuseStart);
   logging.announce({ listeners: server.listeners }, 'ready');
   if (server.demo !== null) process.stderr.write(demoNotice(server.demo, context.dataDirectory));
   const reload = (): void => void server.reload();

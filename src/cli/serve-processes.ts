@@ -88,7 +88,7 @@ function announceReady(
   writeRuntimeFile(directory, listeners, settings);
   announce({ listeners }, 'ready');
   process.on('SIGHUP', () => supervisor.reload());
-  process.on('SIGUSR2', () => void supervisor.restartWorkers());
+  process.on('SIGUSR2', () => supervisor.signalRestart());
 }
 
 /** The command line itself: as it is run from a checkout, or as it was built. */

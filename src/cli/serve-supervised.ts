@@ -45,6 +45,7 @@ class Supervised {
       begin: (task, company) => this.#begin(task, company),
       company: (company) => this.#hear(company),
       reload: () => void this.#starting?.then((server) => server.reload()),
+      restartWorkers: () => void this.#starting?.then((server) => server.restartWorkers()),
       stop: () => this.#end(false),
       sleepConnection: (socket) => this.#take(socket),
       sleepConnections: () => this.#sleepPort?.socketCount ?? 0,
@@ -72,7 +73,8 @@ class Supervised {
         this.#sleepPort = port;
       },
     };
-    this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log: logging.log, place });
+    const { log, announce } = logging;
+    this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log, announce, place });
     this.#starting.then(
       ({ listeners, demo }) => {
         if (demo !== null) process.stderr.write(demoNotice(demo, dataDirectory));

@@ -1,7 +1,8 @@
 /** What `reveille status` says, for people and for machines, of what a server or a store told. */
 import type { ConnectionStatus, DeviceStatus } from '../server/device-status.ts';
 import { ageInWords, momentInWords } from './ages-in-words.ts';
-import { showable, tellingPart } from './events-line.ts';
+import { tellingPart } from './events-line.ts';
+import { showable } from './showable.ts';
 import { formatMoment } from './option-values.ts';
 import { alignColumns } from './output.ts';
 

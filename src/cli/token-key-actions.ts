@@ -8,16 +8,15 @@ import {
   type TokenKeyListing,
   type TokenKeyRotationJson,
 } from '../server/token-key-routes.ts';
-import { prepareDataDirectory } from '../store/data-directory.ts';
-import { ServerLock } from '../store/server-lock.ts';
-import type { TokenKeyFile } from '../store/token-key-file.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';
 import { opsClientOf, type OpsClient } from './ops-client.ts';
 import { formatMoment } from './option-values.ts';
 import { alignColumns } from './output.ts';
+import { changeAtRest } from './resting-audit.ts';
 import { findRunningServer } from './running-server.ts';
+import { showable } from './showable.ts';
 
 type Context = Pick<CommandContext, 'clock' | 'dataDirectory' | 'output' | 'settings'>;
 
@@ -34,7 +33,7 @@ export async function rotateTokenKeys(context: Context): Promise<void> {
   const ops = findOps(context);
   const rotated =
     ops === null
-      ? await changeAtRest(context, (file) => file.rotate(wallSeconds(context.clock)).then(encodeRotation))
+      ? await rotateAtRest(context)
       : await ops.change<TokenKeyRotationJson>('/v1/token-keys/rotate', {});
   context.output.answer(rotated, describeRotation(rotated));
 }
@@ -43,9 +42,12 @@ export async function retireTokenKey(context: Context, kid: string): Promise<voi
   const ops = findOps(context);
   const left =
     ops === null
-      ? await changeAtRest(context, (file) => retireAtRest(file, kid))
+      ? await retireAtRest(context, kid)
       : await ops.change<TokenKeyListing>('/v1/token-keys/retire', { kid });
-  context.output.answer(left, `${kid} is retired: its tokens are refused\n${describeListing(left)}`);
+  context.output.answer(
+    left,
+    `${showable(kid)} is retired: its tokens are refused\n${describeListing(left)}`,
+  );
 }
 
 /** Null: no server runs. */
@@ -62,23 +64,26 @@ async function listAtRest({ settings, output }: Context): Promise<TokenKeyListin
   return { keys: encodeTokenKeys(found?.keys ?? []) };
 }
 
-async function retireAtRest(file: TokenKeyFile, kid: string): Promise<TokenKeyListing> {
-  const left = await file.retire(kid);
-  if (left.ok) return { keys: encodeTokenKeys(left.value) };
-  throw new CommandError(retireRefusals[left.error](kid), `see ${reveilleCommand('token-key list')}`);
+function rotateAtRest(context: Context): Promise<TokenKeyRotationJson> {
+  const { clock, settings } = context;
+  return changeAtRest(context, (audit) =>
+    audit.record(
+      'token-key.rotate',
+      {},
+      async () => encodeRotation(await tokenKeyFileOf(settings).rotate(wallSeconds(clock))),
+      ({ keys, dropped }) => ({ result: 'ok', ids: { kid: keys[0]?.kid, dropped } }),
+    ),
+  );
 }
 
-/** Holds off a server that would start meanwhile, and another command. */
-async function changeAtRest<Result>(
-  { dataDirectory, settings }: Context,
-  change: (file: TokenKeyFile) => Promise<Result>,
-): Promise<Result> {
-  const lock = new ServerLock(prepareDataDirectory(dataDirectory).directory);
-  try {
-    return await change(tokenKeyFileOf(settings));
-  } finally {
-    lock.release();
-  }
+function retireAtRest(context: Context, kid: string): Promise<TokenKeyListing> {
+  return changeAtRest(context, (audit) =>
+    audit.record('token-key.retire', { kid }, async () => {
+      const left = await tokenKeyFileOf(context.settings).retire(kid);
+      if (left.ok) return { keys: encodeTokenKeys(left.value) };
+      throw new CommandError(retireRefusals[left.error](kid), `see ${reveilleCommand('token-key list')}`);
+    }),
+  );
 }
 
 function describeListing({ keys }: TokenKeyListing): string {

@@ -8,6 +8,7 @@ import { addExamples, contextOf, type CommandContext } from './command-context.t
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
 import { describeWakeup } from './wakeup-hints.ts';
 import { awaitOutcome, describeOutcome } from './wakeup-outcome.ts';
+import { showable } from './showable.ts';
 
 interface WakeOptions extends CredentialOptions {
   readonly customData?: string;
@@ -66,7 +67,7 @@ function mayComeOnline(wakeup: Wakeup): boolean {
 
 async function tellOutcome(context: CommandContext, api: ReveilleClient, requestId: string): Promise<void> {
   const outcome = await awaitOutcome(api, context.clock, requestId);
-  context.output.answer(outcome, `${outcome.device_id}: ${describeOutcome(outcome)}`);
+  context.output.answer(outcome, `${showable(outcome.device_id)}: ${describeOutcome(outcome)}`);
   if (outcome.status !== 'completed') process.exitCode = 1;
 }
 

@@ -2,6 +2,7 @@
 import type { ApiResult, WakeupData } from '../client/reveille-client.ts';
 import type { FailureCode, WakeupCode } from '../domain/codes.ts';
 import { reveilleCommand } from './invocation.ts';
+import { showable } from './showable.ts';
 
 type Hint = (deviceId: string, retryAfterS: number) => readonly [meaning: string, next: string];
 
@@ -39,9 +40,9 @@ const hints: { readonly [Code in FailureCode]?: Hint } = {
 };
 
 export function describeWakeup(deviceId: string, wakeup: ApiResult<WakeupData, WakeupCode>): string {
-  if (wakeup.ok) return `${deviceId} is being woken: the packet left at ${wakeup.data.accepted_at}`;
+  if (wakeup.ok) return `${showable(deviceId)} is being woken: the packet left at ${wakeup.data.accepted_at}`;
   const { status, code, message, retryAfterS } = wakeup;
   const hint = hints[code]?.(deviceId, retryAfterS ?? 1);
-  const said = `${deviceId} was not woken: ${message} (${code}, HTTP ${status})`;
-  return hint === undefined ? said : `${said}\n  ${hint[0]}\n  ${hint[1]}`;
+  const said = `${showable(deviceId)} was not woken: ${message} (${code}, HTTP ${status})`;
+  return hint === undefined ? said : `${said}\n  ${hint[0]}\n  ${showable(hint[1])}`;
 }

@@ -4,6 +4,7 @@ import type { CommandContext } from './command-context.ts';
 import { reveilleCommand } from './invocation.ts';
 import type { OpsClient } from './ops-client.ts';
 import { servingOps, webhookName, type NameOptions } from './webhook-name.ts';
+import { showable } from './showable.ts';
 
 export interface ReplayOptions extends NameOptions {
   /** Event id; absent: all that are parked. */
@@ -72,5 +73,5 @@ export async function enableWebhook(
   const name = webhookName(url, options);
   const answer = await ops.change<{ webhook: WebhookJson }>('/v1/webhook/enable', name);
   const { behind } = answer.webhook;
-  context.output.answer(answer, `${url} is on; ${behind} events of the log are behind its cursor`);
+  context.output.answer(answer, `${showable(url)} is on; ${behind} events of the log are behind its cursor`);
 }

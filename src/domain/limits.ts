@@ -353,3 +353,21 @@ export const sleepAcceptBacklog = 32_768;
 export const processSpareDelayMs = 2000;
 /** What a member that is asked for its metrics or its state may take; then it is left out, and said to be silent. */
 export const memberViewMsMax = 1000;
+
+/** The audit log: the size at which a file is rotated, and how many rotated ones are kept; the oldest is deleted. */
+export const auditFileBytesMax = 16 * 1024 * 1024;
+export const auditOldFilesMax = 7;
+/** Text in one of a line's ids, and items of a list; more is cut, and ends with an ellipsis. */
+export const auditTextCharactersMax = 256;
+export const auditListItemsMax = 16;
+/** Room that a line keeps for its result, so that a full disk cannot hide how a change ended. */
+export const auditOutcomeBytes = 512;
+/** Changes under way at the same time; another one is refused. */
+export const auditedAtOnceMax = 64;
+/** A follower of the audit log looks so often for new lines, and waits so long for the result of one. */
+export const auditFollowMs = 250;
+export const auditResultMsMax = 60_000;
+/** Named tokens of operators; another one is refused. */
+export const opsTokensMax = 64;
+/** The last use of a token is written at most this often. */
+export const opsTokenUseWriteMs = 60_000;

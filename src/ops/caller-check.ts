@@ -1,9 +1,11 @@
 /**
- * Who may administrate: whoever holds the token and asks by a known name. The name keeps out a browser that was
+ * Who may administrate: whoever holds a token and asks by a known name. The name keeps out a browser that was
  * led here by another name for this address, the origin keeps out the pages of others; both hold for guests, too.
  * Source: running.md, Processes and listeners.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { fail, succeed, type Outcome } from '../base/outcome.ts';
+import type { Operator } from '../domain/operator.ts';
+import type { Operators } from './operators.ts';
 
 export interface Caller {
   /** Header values; empty where there is none. */
@@ -22,23 +24,28 @@ const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 /** A name or an address, IPv6 in brackets, with or without a port. */
 const hostForm = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/;
 
+const bearerPrefix = 'Bearer ';
+
 export class CallerCheck {
-  readonly #tokenHash: Buffer;
+  readonly #operators: Pick<Operators, 'identify'>;
   readonly #names: ReadonlySet<string>;
 
   /** `names`: hosts known beside the loopback ones, without a port, IPv6 with or without brackets. */
-  constructor(token: string, names: readonly string[]) {
-    this.#tokenHash = sha256(`Bearer ${token}`);
+  constructor(operators: Pick<Operators, 'identify'>, names: readonly string[]) {
+    this.#operators = operators;
     this.#names = new Set([...loopbackNames, ...names.map((name) => bracketed(name.toLowerCase()))]);
   }
 
-  /** Null: may go on. */
-  refuse(caller: Caller): CallerRefusal | null {
+  /** Who may go on. */
+  admit(caller: Caller): Outcome<Operator, CallerRefusal> {
     const refusal = this.refuseGuest(caller);
-    if (refusal !== null) return refusal;
-    // Hashes have one length, so that comparing them tells neither the token nor its length.
-    if (timingSafeEqual(sha256(caller.authorization), this.#tokenHash)) return null;
-    return { status: 401, message: 'the bearer token of ops.token is needed' };
+    if (refusal !== null) return fail(refusal);
+    const { authorization } = caller;
+    const operator = authorization.startsWith(bearerPrefix)
+      ? this.#operators.identify(authorization.slice(bearerPrefix.length))
+      : null;
+    if (operator !== null) return succeed(operator);
+    return fail({ status: 401, message: 'the bearer token of ops.token, or of an operator, is needed' });
   }
 
   /** The same of somebody who brings a credential of another kind, which is not judged here. */
@@ -57,8 +64,4 @@ function bracketed(name: string): string {
 function isOwnOrigin(origin: string, host: string): boolean {
   const own = host.toLowerCase();
   return [`http://${own}`, `https://${own}`].includes(origin.toLowerCase());
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -18,7 +18,7 @@ export interface BodyTerms {
 }
 
 export interface BodyRefusal {
-  readonly status: 400 | 413 | 415 | 503;
+  readonly status: 400 | 403 | 413 | 415 | 503;
   readonly message: string;
 }
 

@@ -1,20 +1,23 @@
 /**
  * The operators' front end: probes and metrics for everybody who can reach it, administration for whoever holds
- * the token, pages for whoever was given a ticket by it. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
+ * a token, pages for whoever was given a ticket by it. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
  * listeners, Probes.
  */
-import type { HttpConnections } from '../base/http-connections.ts';
+import { remoteAddress, type HttpConnections } from '../base/http-connections.ts';
 import { TurnBudget } from '../base/turn-budget.ts';
 import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../base/uws.ts';
 import type { HttpRequest, HttpResponse, TemplatedApp } from '../base/uws.ts';
+import { plainAddress } from '../base/address-key.ts';
 import { answersPerTurnMax } from '../domain/limits.ts';
 import type { Log } from '../ports/log.ts';
+import type { AuditLog } from '../store/audit-log.ts';
 import { AdminDesk } from './admin-desk.ts';
 import type { AdminRoute, UploadRoute } from './admin-route.ts';
 import { CallerCheck, type CallerRefusal } from './caller-check.ts';
 import { GuestDesk } from './guest-desk.ts';
 import type { GuestRoute } from './guest-route.ts';
 import type { Exposition } from './exposition.ts';
+import type { Operators } from './operators.ts';
 import { OpsExchange } from './ops-exchange.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -23,6 +26,8 @@ export interface OpsListenerHouse {
   readonly readiness: Readiness;
   readonly routes: readonly (AdminRoute | UploadRoute)[];
   readonly guestRoutes: readonly GuestRoute[];
+  readonly operators: Operators;
+  readonly audit: Pick<AuditLog, 'record'>;
   readonly log: Log;
   readonly connections: HttpConnections;
 }
@@ -33,7 +38,6 @@ export interface OpsListenerSettings {
   readonly port: number;
   /** Names that administration may be asked by, beside the loopback ones and `host`. */
   readonly hosts: readonly string[];
-  readonly token: string;
   /** Where uploads lie while they are used; this listener's alone, and emptied when it starts. */
   readonly spoolDirectory: string;
 }
@@ -51,8 +55,8 @@ export class OpsListener {
   constructor(house: OpsListenerHouse, settings: OpsListenerSettings) {
     this.#house = house;
     this.#settings = settings;
-    this.#check = new CallerCheck(settings.token, [settings.host, ...settings.hosts]);
-    this.#desk = new AdminDesk(house.routes, settings.spoolDirectory, house.log);
+    this.#check = new CallerCheck(house.operators, [settings.host, ...settings.hosts]);
+    this.#desk = new AdminDesk({ ...house, spoolDirectory: settings.spoolDirectory });
     this.#guests = new GuestDesk(house.guestRoutes, house.log);
     this.#app = house.connections
       .watch(createApp())
@@ -65,8 +69,9 @@ export class OpsListener {
     return { host, port: this.#listening?.port ?? port };
   }
 
-  /** Resolves to the real port. Rejects when the address cannot be had, or the spool directory not be made. */
+  /** Resolves to the real port. Rejects when the address cannot be had, the tokens not be read, or the spool directory not be made. */
   async listen(): Promise<number> {
+    await this.#house.operators.open();
     await this.#desk.open();
     this.#listening = await listenExclusively(this.#app, this.#settings.host, this.#settings.port);
     return this.#listening.port;
@@ -93,10 +98,16 @@ export class OpsListener {
       authorization: request.getHeader('authorization'),
     };
     const guestRoute = this.#guests.find(path);
-    const refusal = guestRoute === null ? this.#check.refuse(caller) : this.#check.refuseGuest(caller);
-    if (refusal !== null) refuseCaller(exchange, refusal);
-    else if (guestRoute === null) this.#desk.handle(exchange, method, path, request);
-    else this.#guests.handle(exchange, method, guestRoute, request);
+    if (guestRoute !== null) {
+      const refusal = this.#check.refuseGuest(caller);
+      if (refusal !== null) return refuseCaller(exchange, refusal);
+      return this.#guests.handle(exchange, method, guestRoute, request);
+    }
+    const admitted = this.#check.admit(caller);
+    if (!admitted.ok) return refuseCaller(exchange, admitted.error);
+    const from = plainAddress(remoteAddress(response));
+    const holds = (): boolean => this.#check.admit(caller).ok;
+    this.#desk.handle(exchange, { operator: admitted.value, from, holds }, method, path, request);
   }
 
   #answerOpen(exchange: OpsExchange, method: string, path: OpenPath): void {

@@ -7,13 +7,14 @@ import { z } from 'zod';
 import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../domain/ids.ts';
 import { permissions, type Credential, type Device } from '../domain/registry.ts';
 import { expelEverywhere, type ExpelHouse } from '../operations/expel-everywhere.ts';
-import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
 import { generateSecret } from '../store/generated-secrets.ts';
 import type { EntryRules } from '../store/entry-reader.ts';
 import { parseEntry, writeEntry } from '../store/registry-entry.ts';
+import { maskSecrets } from '../store/registry-export.ts';
 import type { MissingEntry, RegistryWriter } from '../store/registry-write.ts';
 import type { Outcome } from '../base/outcome.ts';
-import { checkedRoute, missingEntry } from './checked-route.ts';
+import { changeRoute, missingEntry } from './checked-route.ts';
 
 export interface AdminHouse extends ExpelHouse {
   readonly writer: RegistryWriter;
@@ -40,18 +41,48 @@ const dayS = 86_400;
 
 export function adminRoutes(house: AdminHouse): AdminRoute[] {
   return [
-    checkedRoute('POST', '/v1/device/add', deviceBody, (body) => addDevice(house, body)),
-    checkedRoute('POST', '/v1/device/disable', disableBody, (body) => disableDevice(house, body)),
-    checkedRoute('POST', '/v1/device/kick', z.strictObject({ device_id: deviceId }), (body) =>
+    changeRoute('/v1/device/add', deviceBody, audited.addDevice, (body) => addDevice(house, body)),
+    changeRoute('/v1/device/disable', disableBody, audited.disableDevice, (body) =>
+      disableDevice(house, body),
+    ),
+    changeRoute('/v1/device/kick', z.strictObject({ device_id: deviceId }), audited.kickDevice, (body) =>
       kickDevice(house, body),
     ),
-    checkedRoute('POST', '/v1/credential/create', credentialBody, (body) => createCredential(house, body)),
-    checkedRoute('POST', '/v1/credential/rotate', rotateBody, (body) => rotateCredential(house, body)),
-    checkedRoute('POST', '/v1/credential/revoke', z.strictObject({ access_key_id: accessKeyId }), (body) =>
-      revoke(house, body),
+    changeRoute('/v1/credential/create', credentialBody, audited.createCredential, (body) =>
+      createCredential(house, body),
+    ),
+    changeRoute('/v1/credential/rotate', rotateBody, audited.rotateCredential, (body) =>
+      rotateCredential(house, body),
+    ),
+    changeRoute(
+      '/v1/credential/revoke',
+      z.strictObject({ access_key_id: accessKeyId }),
+      audited.revokeCredential,
+      (body) => revoke(house, body),
     ),
   ];
 }
+
+const audited = {
+  addDevice: { action: 'device.add', asked: ['device_id', 'product_id', 'disabled'] },
+  disableDevice: {
+    action: 'device.disable',
+    asked: ['device_id'],
+    answered: { disabled: 'device.disabled' },
+  },
+  kickDevice: { action: 'device.kick', asked: ['device_id'], answered: { kicked: 'kicked' } },
+  createCredential: {
+    action: 'credential.create',
+    asked: ['app_id', 'permissions'],
+    answered: { access_key_id: 'credential.access_key_id' },
+  },
+  rotateCredential: {
+    action: 'credential.rotate',
+    asked: ['access_key_id', 'grace_s'],
+    answered: { new_access_key_id: 'credential.access_key_id' },
+  },
+  revokeCredential: { action: 'credential.revoke', asked: ['access_key_id'] },
+} as const satisfies Record<string, AuditTerms>;
 
 const deviceBody = z.strictObject({
   device_id: deviceId,
@@ -77,14 +108,14 @@ async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): 
   if (!device.ok) return { status: 400, body: { error: `${device.error.field} ${device.error.reason}` } };
   const added = await house.writer.putDevice(device.value);
   house.changed();
-  return deviceReply(added);
+  return deviceReply(added, body.secret === undefined);
 }
 
 /** A disabled device is one that does not exist, so its sessions and its calls end. */
 async function disableDevice(house: AdminHouse, body: z.output<typeof disableBody>): Promise<AdminReply> {
   const changed = await house.writer.disableDevice(body.device_id, body.disabled);
   house.changed();
-  return deviceReply(changed);
+  return deviceReply(changed, false);
 }
 
 async function kickDevice(house: AdminHouse, body: { device_id: DeviceId }): Promise<AdminReply> {
@@ -117,9 +148,11 @@ async function revoke(house: AdminHouse, body: { access_key_id: AccessKeyId }): 
   return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missingEntry(revoked.error);
 }
 
-function deviceReply(outcome: Outcome<Device, MissingEntry>): AdminReply {
+/** `isSecretFresh`: it was made just now, and is told here only. */
+function deviceReply(outcome: Outcome<Device, MissingEntry>, isSecretFresh: boolean): AdminReply {
   if (!outcome.ok) return missingEntry(outcome.error);
-  return { status: 200, body: { device: writeEntry('device', outcome.value) } };
+  const device = writeEntry('device', outcome.value);
+  return { status: 200, body: { device: isSecretFresh ? device : maskSecrets(device) } };
 }
 
 function credentialReply(

@@ -7,8 +7,12 @@ import type { FetchCall } from '../operations/admit-device-leg.ts';
 import type { ClusterHouse } from '../operations/locate-device.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
 import type { Exposition } from '../ops/exposition.ts';
+import { Operators } from '../ops/operators.ts';
 import { OpsListener } from '../ops/ops-listener.ts';
 import { ensureOpsToken } from '../ops/ops-token.ts';
+import { AuditLog } from '../store/audit-log.ts';
+import { OpsTokenFile } from '../store/ops-token-file.ts';
+import type { ImportResult } from '../store/registry-import-messages.ts';
 import { RegistryWriter } from '../store/registry-write.ts';
 import type { RegistryTables } from '../store/registry-tables.ts';
 import { adminRoutes } from './admin-routes.ts';
@@ -16,6 +20,8 @@ import { bridgeRoutes } from './bridge-routes.ts';
 import { CallService, type CallServiceParts } from './call-service.ts';
 import { EventRoutes } from './event-routes.ts';
 import type { House } from './house.ts';
+import type { Logging } from './logging.ts';
+import { opsTokenRoutes } from './ops-token-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { formatListenAddress } from './settings-values.ts';
 import { statusRoutes } from './status-routes.ts';
@@ -34,6 +40,8 @@ export interface BackParts {
   readonly registryWritten?: (() => void) | undefined;
   /** Left out: this process delivers them. */
   readonly webhooks?: ((parts: WebhooksParts) => WebhookService) | undefined;
+  /** Written to the log whatever its level. */
+  readonly announce: Logging['announce'];
   /** Of other parts of the house. */
   readonly routes: readonly AdminRoute[];
 }
@@ -43,6 +51,9 @@ export class Back {
   readonly refresh: RegistryRefresh;
   readonly calls: CallService;
   readonly tables: RegistryTables;
+  /** Of everything that an operator changes here. */
+  readonly audit: AuditLog;
+  readonly operators: Operators;
   readonly #house: House;
   readonly #webhooks: WebhookService;
   readonly #written: () => void;
@@ -56,6 +67,19 @@ export class Back {
     this.#house = house;
     this.#written = parts.registryWritten ?? (() => undefined);
     this.tables = tables;
+    this.audit = new AuditLog({
+      directory,
+      clock,
+      told: (line) => parts.announce(line, 'audit'),
+      lost: (line, reason) =>
+        log.error({ audit: line, reason }, 'the result of a change is not in the audit log'),
+    });
+    this.operators = new Operators({
+      file: new OpsTokenFile(directory),
+      localToken: ensureOpsToken(directory),
+      clock,
+      log,
+    });
     this.writer = new RegistryWriter(tables, registry, this.#written);
     this.refresh = new RegistryRefresh({
       directory,
@@ -110,11 +134,17 @@ export class Back {
     return formatListenAddress(calls.front.address ?? this.#house.settings.media.listen);
   }
 
-  /** SIGHUP: the registry file again, and the certificate. Never rejects; failures are logged and change nothing. */
-  async reload(): Promise<void> {
+  /**
+   * SIGHUP: the registry file again, operators' tokens and the certificate. Never rejects; failures are logged and change
+   * nothing. Resolves to what became of the file; null: none is set.
+   */
+  async reload(): Promise<ImportResult | null> {
     const { file } = this.#house.settings.registry;
-    if (file !== null) await this.refresh.import({ file, replace: false, skipUnchanged: false });
+    const imported =
+      file === null ? null : await this.refresh.import({ file, replace: false, skipUnchanged: false });
+    await this.operators.reload();
     this.calls.front.reloadTls();
+    return imported;
   }
 
   endWaits(): void {
@@ -134,6 +164,7 @@ export class Back {
   async close(): Promise<void> {
     await this.#webhooks.stop();
     this.#ops.close();
+    await this.operators.close();
   }
 
   #composeOps({ dataDirectory, exposition, routes }: BackParts): OpsListener {
@@ -157,6 +188,7 @@ export class Back {
       ...this.#webhooks.routes,
       ...this.calls.routes,
       ...tokenKeyRoutes(house.tokenKeys),
+      ...opsTokenRoutes(this.operators),
       ...routes,
       this.refresh.uploadRoute(),
     ];
@@ -169,11 +201,12 @@ export class Back {
         connections: this.#house.connections.ops,
         routes: all,
         guestRoutes: this.calls.guestRoutes,
+        operators: this.operators,
+        audit: this.audit,
       },
       {
         ...listen,
         hosts,
-        token: ensureOpsToken(dataDirectory),
         spoolDirectory: join(dataDirectory, 'spool'),
       },
     );

@@ -8,7 +8,7 @@ import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import { generateBridgeKey } from '../store/generated-secrets.ts';
 import { parseEntry, writeEntry } from '../store/registry-entry.ts';
 import type { RegistryWriter } from '../store/registry-write.ts';
-import { checkedRoute, missingEntry } from './checked-route.ts';
+import { changeRoute, missingEntry } from './checked-route.ts';
 
 export interface BridgeHouse {
   readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge'>;
@@ -21,8 +21,18 @@ const revokeBody = z.strictObject({ bridge_id: z.string(), revoked: z.boolean().
 
 export function bridgeRoutes(house: BridgeHouse): AdminRoute[] {
   return [
-    checkedRoute('POST', '/v1/bridge/add', addBody, (body) => add(house, body)),
-    checkedRoute('POST', '/v1/bridge/revoke', revokeBody, (body) => revoke(house, body)),
+    changeRoute(
+      '/v1/bridge/add',
+      addBody,
+      { action: 'bridge.add', asked: ['bridge_id', 'app_ids'] },
+      (body) => add(house, body),
+    ),
+    changeRoute(
+      '/v1/bridge/revoke',
+      revokeBody,
+      { action: 'bridge.revoke', asked: ['bridge_id'], answered: { revoked: 'bridge.revoked' } },
+      (body) => revoke(house, body),
+    ),
   ];
 }
 

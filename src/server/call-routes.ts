@@ -11,10 +11,10 @@ import { callEndReasons, type CallEndReason, type CallSession } from '../domain/
 import type { DeviceId, SessionId } from '../domain/ids.ts';
 import { callCommitMsMax } from '../domain/limits.ts';
 import type { ViewerTickets } from '../operations/viewer-tickets.ts';
-import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../rest/timestamp.ts';
 import { encodeCall } from './call-json.ts';
-import { checkedRoute } from './checked-route.ts';
+import { changeRoute, readRoute } from './checked-route.ts';
 import { pictureLink } from './media-origin.ts';
 
 export interface CallHouse {
@@ -39,11 +39,23 @@ const listQuery = z.strictObject({
 const endBody = z.strictObject({ session, reason: z.enum(callEndReasons).default('cancelled') });
 const ticketBody = z.strictObject({ session });
 
+const audited = {
+  end: {
+    action: 'call.end',
+    asked: ['session'],
+    answered: { device_id: 'device_id', reason: 'reason' },
+  },
+  ticket: { action: 'call.ticket', asked: ['session'] },
+} as const satisfies Record<string, AuditTerms>;
+
 export function callRoutes(house: CallHouse): AdminRoute[] {
   return [
-    checkedRoute('GET', '/v1/calls', listQuery, (query) => list(house, query)),
-    checkedRoute('POST', '/v1/calls/end', endBody, (body) => end(house, body.session, body.reason)),
-    checkedRoute('POST', '/v1/calls/ticket', ticketBody, async (body) => issueTicket(house, body.session)),
+    readRoute('/v1/calls', listQuery, (query) => list(house, query)),
+    changeRoute('/v1/calls/end', endBody, audited.end, (body) => end(house, body.session, body.reason)),
+    // Issued to operators alone, and audited: a ticket shows a stranger's face.
+    changeRoute('/v1/calls/ticket', ticketBody, audited.ticket, async (body) =>
+      issueTicket(house, body.session),
+    ),
   ];
 }
 

@@ -10,6 +10,8 @@ export interface ProcessOrders {
   begin(task: ProcessTask, company: ProcessCompanyFacts): void;
   company(company: ProcessCompanyFacts): void;
   reload(): void;
+  /** By a signal to the supervisor. */
+  restartWorkers(): void;
   stop(): void;
   /** A connection to the sleep port, just accepted. */
   sleepConnection(socket: Socket): void;
@@ -53,6 +55,8 @@ function obey(order: Plain, orders: ProcessOrders): void {
       return orders.company(order.company);
     case 'reload':
       return orders.reload();
+    case 'restart-signalled':
+      return orders.restartWorkers();
     case 'stop':
       return orders.stop();
   }

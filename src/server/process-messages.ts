@@ -57,6 +57,8 @@ export type ProcessOrder =
   /** To be answered by the same. */
   | { readonly kind: 'beat' }
   | { readonly kind: 'reload' }
+  /** To the keeper, which has the audit log: it asks for the restart of the workers in turn. */
+  | { readonly kind: 'restart-signalled' }
   /** It comes with a connection to the sleep port, unless that has ended on the way. */
   | { readonly kind: 'sleep-connection' }
   /** Drain, flush, end. */

@@ -25,6 +25,7 @@ export function processRoutes({ company, status }: ProcessViewHouse): AdminRoute
     {
       method: 'POST',
       path: '/v1/cluster/restart',
+      audit: { action: 'cluster.restart' },
       handle: () => {
         company.place.report({ kind: 'restart-workers' });
         return Promise.resolve({ status: 200, body: { restarting: true } });

@@ -3,7 +3,7 @@
  * transaction; afterwards everything that was kept of the old registry is dropped.
  */
 import type { Log } from '../ports/log.ts';
-import type { UploadRoute } from '../ops/admin-route.ts';
+import type { AdminReply, Upload, UploadRoute } from '../ops/admin-route.ts';
 import type { SigningKeyCache } from '../tgv1/signing-key.ts';
 import type { EnvironmentMode } from '../store/environment.ts';
 import { importInWorker } from '../store/import-in-worker.ts';
@@ -66,25 +66,33 @@ export class RegistryRefresh {
     return {
       method: 'POST',
       path: '/v1/registry/import',
+      audit: {
+        action: 'registry.import',
+        asked: ['replace'],
+        answered: { counts: 'result.counts', sha256: 'result.sha256' },
+      },
       upload: ({ query }, file) => this.#upload(file, query.get('replace') === 'true'),
     };
   }
 
   /** Lines of `{progress}`, as they come in, then one `{result}` or `{error}`. */
-  async *#upload(file: string, replace: boolean): AsyncGenerator {
-    const lines = new Lines();
+  #upload(file: string, replace: boolean): Upload {
+    const progress = new Progress();
     const importing = this.import({ file, replace, skipUnchanged: false }, (entries) =>
-      lines.tell({ progress: entries }),
+      progress.tell({ progress: entries }),
     );
-    void importing.then((result) => lines.end(lastLine(result)));
-    yield* lines;
+    const ended = importing.then((result) => {
+      progress.end();
+      return lastLine(result);
+    });
+    return { lines: progress, ended };
   }
 }
 
-/** From whoever tells to whoever reads; a slow reader misses all but the latest of what can be missed. */
-class Lines {
+/** From whoever tells to whoever reads; a slow reader misses all but the latest. */
+class Progress {
   #latest: object | null = null;
-  #last: object | null = null;
+  #isOver = false;
   #wake = (): void => undefined;
 
   tell(line: object): void {
@@ -92,8 +100,8 @@ class Lines {
     this.#wake();
   }
 
-  end(line: object): void {
-    this.#last = line;
+  end(): void {
+    this.#isOver = true;
     this.#wake();
   }
 
@@ -102,7 +110,7 @@ class Lines {
       const line = this.#latest;
       this.#latest = null;
       if (line !== null) yield line;
-      else if (this.#last !== null) return yield this.#last;
+      else if (this.#isOver) return;
       else
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
@@ -112,7 +120,9 @@ class Lines {
 }
 
 /** The spool file's own name means nothing to who sent it. */
-function lastLine(result: ImportResult): object {
-  if (result.ok) return { result: { counts: result.value.counts } };
-  return { error: result.error.message.replace(result.error.file, 'the file') };
+function lastLine(result: ImportResult): AdminReply {
+  if (!result.ok)
+    return { status: 409, body: { error: result.error.message.replace(result.error.file, 'the file') } };
+  const { counts, sha256 } = result.value;
+  return { status: 200, body: { result: { counts, sha256 } } };
 }

@@ -7,12 +7,15 @@ import type { Cancel, Clock } from '../base/clock.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import { openStore, type Store } from '../store/open-store.ts';
+import type { ImportResult } from '../store/registry-import-messages.ts';
 import type { ApiCalls } from './api.ts';
 import { Back } from './back.ts';
 import type { DemoRegistry } from './demo-seed.ts';
 import { reportExposedFiles } from './exposed-files.ts';
+import { recordReload, recordRestart } from './unasked-changes.ts';
 import { Front } from './front.ts';
 import { composeHouse, nodeName, type House } from './house.ts';
+import type { Logging } from './logging.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from './live-token-keys.ts';
 import { startMediaChild, type MediaCarrier } from './media-child.ts';
 import { AloneMembership, type Membership, type OwnParts } from './membership.ts';
@@ -33,6 +36,8 @@ export interface ServerHouse {
   readonly startMedia?: () => MediaCarrier;
   /** Of one process among several; left out: it is the whole server. */
   readonly place?: ProcessPlace;
+  /** Writes to the log whatever its level; left out: as what is of interest. */
+  readonly announce?: Logging['announce'];
 }
 
 export interface RunningServer {
@@ -41,8 +46,10 @@ export interface RunningServer {
   /** What a first start with nothing configured made; null otherwise. To be shown once. */
   readonly demo: DemoRegistry | null;
   readonly events: EventLog;
-  /** SIGHUP: the registry file again, and the certificates. Never rejects; failures are logged and change nothing. */
+  /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
   reload(): Promise<void>;
+  /** SIGUSR2, of the keeper of several processes: asks the supervisor for it. Never rejects. */
+  restartWorkers(): Promise<void>;
   /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
   stop(isHurried?: boolean): Promise<void>;
 }
@@ -97,6 +104,7 @@ class Server implements RunningServer {
   readonly #settings: Settings;
   readonly #store: Store;
   readonly #membership: Membership;
+  readonly #place: ProcessPlace | null;
   readonly #house: House;
   readonly #back: Back | null;
   readonly #front: Front | null;
@@ -107,10 +115,12 @@ class Server implements RunningServer {
 
   constructor(settings: Settings, frame: ServerFrame, store: Store) {
     const { clock, log, tokenKeys, membership, startMedia = startMediaChild, place = null } = frame;
+    const { announce = (fields, message) => log.info(fields, message) } = frame;
     const { nodes } = membership;
     this.#settings = settings;
     this.#store = store;
     this.#membership = membership;
+    this.#place = place;
     this.#house = composeHouse(settings, store, {
       clock,
       log,
@@ -136,6 +146,7 @@ class Server implements RunningServer {
           dataDirectory,
           tables,
           startMedia,
+          announce,
           ...view,
           fetchCall: nodes?.fetchCall,
           registryWritten: nodes === null ? undefined : () => nodes.registryWritten(),
@@ -183,10 +194,22 @@ class Server implements RunningServer {
   }
 
   async reload(): Promise<void> {
+    // Of several processes the keeper has the audit log.
+    if (this.#back === null) await this.#reload();
+    else await recordReload(this.#back.audit, this.#house, () => this.#reload());
+  }
+
+  async restartWorkers(): Promise<void> {
+    const restart = (): void => this.#place?.report({ kind: 'restart-workers' });
+    if (this.#back !== null) await recordRestart(this.#back.audit, this.#house, restart);
+  }
+
+  async #reload(): Promise<ImportResult | null> {
     if (this.#back !== null) reportExposedFiles(this.#settings, this.#house.log);
-    await this.#back?.reload();
+    const imported = (await this.#back?.reload()) ?? null;
     this.#front?.reloadTls();
     await this.#house.tokenKeys.reload();
+    return imported;
   }
 
   async stop(isHurried = false): Promise<void> {

@@ -73,7 +73,7 @@ const dataDirectory = section({
   dir: setting(
     text('the path of a directory'),
     '.reveille',
-    'The store, the ops token and uploads on their way.',
+    'The store, the tokens of operators, the audit log, and uploads on their way.',
   ),
 });
 

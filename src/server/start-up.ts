@@ -1,5 +1,7 @@
 /** What a start does before anything listens: the registry comes in, and what the last stop left open is closed. */
+import type { AuditLog } from '../store/audit-log.ts';
 import type { RegistryWriter } from '../store/registry-write.ts';
+import { recordFirstImport, recordSeed } from './unasked-changes.ts';
 import { seedDemo, wantsDemo, type DemoRegistry } from './demo-seed.ts';
 import type { House } from './house.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
@@ -8,19 +10,22 @@ import type { Settings } from './settings-schema.ts';
 interface RegistryFilling {
   readonly writer: RegistryWriter;
   readonly refresh: RegistryRefresh;
+  readonly audit: AuditLog;
 }
 
 /** Resolves to what a first start with nothing configured makes; null: nothing was made. Rejects when the file cannot come in. */
 export async function fillRegistry(
   settings: Settings,
   { registry, log }: House,
-  { writer, refresh }: RegistryFilling,
+  { writer, refresh, audit }: RegistryFilling,
 ): Promise<DemoRegistry | null> {
   const { file } = settings.registry;
   if (file !== null) {
-    const result = await refresh.import({ file, replace: false, skipUnchanged: true });
+    const result = await recordFirstImport(audit, file, () =>
+      refresh.import({ file, replace: false, skipUnchanged: true }),
+    );
     if (!result.ok) throw new Error(result.error.message);
-  } else if (wantsDemo(settings, registry)) return seedDemo(writer);
+  } else if (wantsDemo(settings, registry)) return recordSeed(audit, () => seedDemo(writer));
   if (registry.isEmpty())
     log.warn(
       {},

@@ -79,6 +79,14 @@ export class Supervisor {
     for (const { fork } of this.#slots) fork?.order({ kind: 'reload' });
   }
 
+  /** SIGUSR2. The keeper has the audit log, and asks for the restart once that has the line. */
+  signalRestart(): void {
+    const { fork } = this.#keeper;
+    if (fork === null)
+      this.#house.log.warn({}, 'workers are not restarted: the keeper is not there; try again');
+    else fork.order({ kind: 'restart-signalled' });
+  }
+
   /** One worker after the other: drained, then waited for until another is up in its place. One such round at a time. */
   async restartWorkers(): Promise<void> {
     if (this.#isRestarting) return;

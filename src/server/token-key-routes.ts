@@ -1,10 +1,9 @@
 /** The keys of calls' tokens on the ops listener. No answer has a secret: nobody needs to see one. */
 import { z } from 'zod';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
-import { StoreOpenError } from '../store/store-open-error.ts';
 import type { TokenKeyRotation } from '../store/token-key-file.ts';
 import type { StoredTokenKey } from '../store/token-key-json.ts';
-import { checkedRoute } from './checked-route.ts';
+import { changeRoute, orWhyNot, readRoute } from './checked-route.ts';
 import type { LiveTokenKeys } from './live-token-keys.ts';
 
 export interface TokenKeyJson {
@@ -31,9 +30,19 @@ const retireBody = z.strictObject({ kid: z.string().min(1) });
 
 export function tokenKeyRoutes(live: Keys): AdminRoute[] {
   return [
-    checkedRoute('GET', '/v1/token-keys', z.strictObject({}), () => list(live)),
-    checkedRoute('POST', '/v1/token-keys/rotate', rotateBody, () => orWhyNot(() => rotate(live))),
-    checkedRoute('POST', '/v1/token-keys/retire', retireBody, ({ kid }) => orWhyNot(() => retire(live, kid))),
+    readRoute('/v1/token-keys', z.strictObject({}), () => list(live)),
+    changeRoute(
+      '/v1/token-keys/rotate',
+      rotateBody,
+      { action: 'token-key.rotate', answered: { kid: 'keys.0.kid', dropped: 'dropped' } },
+      () => orWhyNot(() => rotate(live)),
+    ),
+    changeRoute(
+      '/v1/token-keys/retire',
+      retireBody,
+      { action: 'token-key.retire', asked: ['kid'] },
+      ({ kid }) => orWhyNot(() => retire(live, kid)),
+    ),
   ];
 }
 
@@ -64,14 +73,4 @@ async function retire(live: Keys, kid: string): Promise<AdminReply> {
   const left = await live.retire(kid);
   if (left.ok) return { status: 200, body: { keys: encodeTokenKeys(left.value) } satisfies TokenKeyListing };
   return { status: left.error === 'last' ? 409 : 404, body: { error: retireRefusals[left.error](kid) } };
-}
-
-/** A file that cannot be changed is for the operator to mend, who is told what is wrong with it. */
-async function orWhyNot(change: () => Promise<AdminReply>): Promise<AdminReply> {
-  try {
-    return await change();
-  } catch (error) {
-    if (error instanceof StoreOpenError) return { status: 500, body: { error: error.message } };
-    throw error;
-  }
 }

@@ -7,15 +7,17 @@ import type { SessionId } from '../domain/ids.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../rest/timestamp.ts';
 import { noTicket, unknownSession } from './call-routes.ts';
-import { checkedRoute } from './checked-route.ts';
+import { changeRoute, readRoute } from './checked-route.ts';
 import { describeCarriedCall, type WatchHouse } from './watch-house.ts';
 
 const asked = z.strictObject({ session: z.string().min(1) as unknown as z.ZodType<SessionId> });
 
 export function watchRoutes(house: WatchHouse): AdminRoute[] {
   return [
-    checkedRoute('GET', '/v1/calls/media', asked, ({ session }) => describe(house, session)),
-    checkedRoute('POST', '/v1/calls/watch', asked, async ({ session }) => handOut(house, session)),
+    readRoute('/v1/calls/media', asked, ({ session }) => describe(house, session)),
+    changeRoute('/v1/calls/watch', asked, { action: 'call.watch', asked: ['session'] }, async ({ session }) =>
+      handOut(house, session),
+    ),
   ];
 }
 

@@ -5,9 +5,9 @@
  */
 import { z } from 'zod';
 import type { EventId } from '../domain/ids.ts';
-import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
 import type { DeskRefusal, WebhookName } from '../ports/webhook-desk.ts';
-import { checkedRoute } from './checked-route.ts';
+import { changeRoute, readRoute } from './checked-route.ts';
 import { encodeParked, encodeWebhook } from './webhook-json.ts';
 import type { WebhookThread } from './webhook-thread.ts';
 
@@ -26,14 +26,24 @@ const listQuery = z.strictObject({
 
 type Thread = Pick<WebhookThread, 'ask'>;
 
+const audited = {
+  test: { action: 'webhook.test', asked: ['url', 'app_id'], answered: { delivered: 'delivered' } },
+  replay: {
+    action: 'webhook.replay',
+    asked: ['url', 'app_id', 'event_id'],
+    answered: { replayed: 'replayed' },
+  },
+  enable: { action: 'webhook.enable', asked: ['url', 'app_id'] },
+} as const satisfies Record<string, AuditTerms>;
+
 export function webhookRoutes(thread: Thread): AdminRoute[] {
   return [
-    checkedRoute('GET', '/v1/webhook/list', listQuery, (query) => list(thread, query)),
-    checkedRoute('POST', '/v1/webhook/test', nameBody, (body) => test(thread, nameOf(body))),
-    checkedRoute('POST', '/v1/webhook/replay', replayBody, (body) =>
+    readRoute('/v1/webhook/list', listQuery, (query) => list(thread, query)),
+    changeRoute('/v1/webhook/test', nameBody, audited.test, (body) => test(thread, nameOf(body))),
+    changeRoute('/v1/webhook/replay', replayBody, audited.replay, (body) =>
       replay(thread, nameOf(body), body.event_id as EventId | null),
     ),
-    checkedRoute('POST', '/v1/webhook/enable', nameBody, (body) => enable(thread, nameOf(body))),
+    changeRoute('/v1/webhook/enable', nameBody, audited.enable, (body) => enable(thread, nameOf(body))),
   ];
 }
 

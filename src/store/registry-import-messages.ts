@@ -17,6 +17,8 @@ export interface ImportReport {
   readonly file: string;
   /** The file has not changed since it was imported; nothing was done. */
   readonly skipped: boolean;
+  /** Of the whole file; lowercase hex. */
+  readonly sha256: string;
   /** Entries read, by kind. */
   readonly counts: Readonly<Record<KindName, number>>;
 }

@@ -32,7 +32,8 @@ export function importRegistry(
 ): ImportResult {
   const { file } = request;
   try {
-    if (isUnchanged(tables, request)) return succeed({ file, skipped: true, counts: noCounts() });
+    const unchanged = findUnchanged(tables, request);
+    if (unchanged !== null) return succeed({ file, skipped: true, sha256: unchanged, counts: noCounts() });
     const window = new ByteWindow(file);
     try {
       const imported = importWindow(tables, request, window, onProgress);
@@ -46,10 +47,14 @@ export function importRegistry(
   }
 }
 
-function isUnchanged(tables: RegistryTables, { file, replace, skipUnchanged }: ImportRequest): boolean {
-  if (!skipUnchanged || replace) return false;
+/** The hash of a file that may be skipped; null: it may not. */
+function findUnchanged(
+  tables: RegistryTables,
+  { file, replace, skipUnchanged }: ImportRequest,
+): string | null {
+  if (!skipUnchanged || replace) return null;
   const known = tables.imported.find(({ path }) => path === resolve(file));
-  return known !== undefined && known.sha256 === fileSha256(file);
+  return known !== undefined && known.sha256 === fileSha256(file) ? known.sha256 : null;
 }
 
 function importWindow(
@@ -64,15 +69,17 @@ function importWindow(
   const rules = { allowShortSecrets: request.allowShortSecrets === true };
   const counts = noCounts();
   let fault: Fault | null = null;
+  let sha256 = '';
   tables.environment.transactionSync(() => {
     const seen = request.replace ? beginReplacing(tables) : null;
     fault = putItems(tables, items, { counts, seen, rules, onProgress });
     if (fault !== null) return ABORT;
     seen?.removeOthers();
-    rememberFile(tables, request.file, window.sha256());
+    sha256 = window.sha256();
+    rememberFile(tables, request.file, sha256);
     return undefined;
   });
-  return fault ?? { file: request.file, skipped: false, counts };
+  return fault ?? { file: request.file, skipped: false, sha256, counts };
 }
 
 /** Null: the tables are empty now. Other nodes have to hear of what is not in the file, so there it goes at the end. */

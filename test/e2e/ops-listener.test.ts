@@ -8,12 +8,16 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { AdminRequest, AdminRoute, UploadRoute } from '../../src/ops/admin-route.ts';
+import { SystemClock } from '../../src/base/system-clock.ts';
+import type { AdminRequest, AdminRoute, AuditTerms, UploadRoute } from '../../src/ops/admin-route.ts';
 import type { GuestRoute } from '../../src/ops/guest-route.ts';
 import { Metrics } from '../../src/ops/metrics.ts';
+import { Operators } from '../../src/ops/operators.ts';
 import { OpsListener } from '../../src/ops/ops-listener.ts';
 import { Readiness } from '../../src/ops/readiness.ts';
 import { anyConnections } from '../support/fake-http.ts';
+import { OpsTokenFile } from '../../src/store/ops-token-file.ts';
+import { openAudit } from '../support/audit-scene.ts';
 import { FakeLog } from '../support/fakes.ts';
 import { metricSources } from '../support/metric-sources.ts';
 
@@ -27,10 +31,21 @@ const uploaded: { query: string; bytes: number; mode: number; text: string }[] =
 const endlessUpload = new EventEmitter();
 let port = 0;
 
+const audit: AuditTerms = { action: 'registry.import' };
+
+/** Of these nobody waits for the end. */
+function asUpload(
+  lines: (request: Pick<AdminRequest, 'query'>, file: string) => AsyncGenerator,
+): UploadRoute['upload'] {
+  const ended = Promise.resolve({ status: 200, body: undefined });
+  return (request, file) => ({ lines: lines(request, file), ended });
+}
+
 const routes: (AdminRoute | UploadRoute)[] = [
   {
     method: 'POST',
     path: '/v1/echo',
+    audit,
     handle(request) {
       asked.push(request);
       return Promise.resolve({ status: 201, body: { got: request.body ?? null } });
@@ -42,11 +57,11 @@ const routes: (AdminRoute | UploadRoute)[] = [
     handle: ({ query }) => Promise.resolve({ status: 200, body: [...query] }),
   },
   { method: 'GET', path: '/v1/broken', handle: () => Promise.reject(new Error('planted')) },
-  { method: 'POST', path: '/v1/import', upload: recordUpload },
-  { method: 'POST', path: '/v1/many', upload: manyLines },
-  { method: 'POST', path: '/v1/none', upload: noLines },
-  { method: 'POST', path: '/v1/late-fault', upload: lateFault },
-  { method: 'POST', path: '/v1/endless', upload: endless },
+  { method: 'POST', path: '/v1/import', audit, upload: asUpload(recordUpload) },
+  { method: 'POST', path: '/v1/many', audit, upload: asUpload(manyLines) },
+  { method: 'POST', path: '/v1/none', audit, upload: asUpload(noLines) },
+  { method: 'POST', path: '/v1/late-fault', audit, upload: asUpload(lateFault) },
+  { method: 'POST', path: '/v1/endless', audit, upload: asUpload(endless) },
 ];
 
 const guestRoutes: GuestRoute[] = [
@@ -92,16 +107,22 @@ async function* endless(): AsyncGenerator {
   }
 }
 
+const clock = new SystemClock();
+const { audit: auditLog } = openAudit(root, clock);
+const operators = new Operators({ file: new OpsTokenFile(root), localToken: 'the-token', clock, log });
+
 const listener = new OpsListener(
   {
     metrics: new Metrics(metricSources({ sleepSessions: () => 3 })),
     readiness,
     routes,
     guestRoutes,
+    operators,
+    audit: auditLog,
     log,
     connections: anyConnections(),
   },
-  { host: '127.0.0.1', port: 0, hosts: ['ops.example'], token: 'the-token', spoolDirectory },
+  { host: '127.0.0.1', port: 0, hosts: ['ops.example'], spoolDirectory },
 );
 
 before(async () => {
@@ -378,11 +399,13 @@ test('a second listener on the same port is refused, not given half of the conne
     readiness,
     routes: [],
     guestRoutes: [],
+    operators,
+    audit: auditLog,
     log,
     connections: anyConnections(),
   };
   const spool = join(root, 'other-spool');
-  const settings = { host: '127.0.0.1', port, hosts: [], token: 'x', spoolDirectory: spool };
+  const settings = { host: '127.0.0.1', port, hosts: [], spoolDirectory: spool };
   await assert.rejects(new OpsListener(house, settings).listen(), /cannot listen on 127\.0\.0\.1/);
   assert.ok(existsSync(spool));
 });

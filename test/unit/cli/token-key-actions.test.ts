@@ -2,29 +2,14 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Output } from '../../../src/cli/output.ts';
 import { listTokenKeys, retireTokenKey, rotateTokenKeys } from '../../../src/cli/token-key-actions.ts';
 import { loadSettings } from '../../../src/server/settings.ts';
 import type { TokenKeyListing, TokenKeyRotationJson } from '../../../src/server/token-key-routes.ts';
 import { ServerLock } from '../../../src/store/server-lock.ts';
+import { linesInFile } from '../../support/audit-scene.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
+import { HeardOutput } from '../../support/heard-output.ts';
 import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';
-
-class HeardOutput implements Output {
-  readonly wantsJson = false;
-  json: unknown = null;
-  text = '';
-  readonly remarks: string[] = [];
-
-  answer(json: unknown, text: string): void {
-    this.json = json;
-    this.text = text;
-  }
-
-  remark(text: string): void {
-    this.remarks.push(text);
-  }
-}
 
 function contextOf(t: Ending) {
   const directory = temporaryDirectory(t);
@@ -74,7 +59,14 @@ test('a rotation at rest makes keys that the next server has, and shows no secre
   await rotateTokenKeys(context);
   assert.deepEqual((context.output.json as TokenKeyRotationJson).dropped, [former?.kid]);
   assert.match(context.output.text, new RegExp(`${former?.kid} is dropped: its tokens are refused$`));
-  assert.deepEqual(readdirSync(context.dataDirectory), ['token-keys.json'], 'the lock is given back');
+  const left = readdirSync(context.dataDirectory).sort();
+  assert.deepEqual(left, ['audit.log', 'token-keys.json'], 'the lock is given back');
+  const audited = linesInFile(context.dataDirectory);
+  assert.deepEqual(
+    audited.slice(0, 2).map(({ operator, action, ids, result }) => [operator, action, ids.kid, result]),
+    [former, newest].map((key) => ['cli', 'token-key.rotate', key?.kid, 'ok']),
+  );
+  assert.deepEqual(audited[2]?.ids.dropped, [former?.kid]);
 });
 
 test('a key is retired at rest; the last one and an unknown one are refused with what to do', async (t) => {

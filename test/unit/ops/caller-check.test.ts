@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { localOperator } from '../../../src/domain/operator.ts';
 import { CallerCheck, type Caller } from '../../../src/ops/caller-check.ts';
 
-const check = new CallerCheck('the-token', ['10.0.0.7', 'Ops.Example', '2001:db8::7']);
+const operators = { identify: (token: string) => (token === 'the-token' ? localOperator : null) };
+const check = new CallerCheck(operators, ['10.0.0.7', 'Ops.Example', '2001:db8::7']);
 
 /** The status it is refused with; null: it may go on. */
 function refusedAs(change: Partial<Caller>): number | null {
   const caller = { host: 'localhost:8090', origin: '', authorization: 'Bearer the-token', ...change };
-  return check.refuse(caller)?.status ?? null;
+  const admitted = check.admit(caller);
+  return admitted.ok ? null : admitted.error.status;
 }
 
 test('loopback names, the host listened on and the configured names are known, any case, with and without a port', () => {

@@ -245,6 +245,18 @@ describe('a stop', () => {
 });
 
 describe('a restart of the workers', () => {
+  test('that is signalled is asked of the keeper, which has the audit log, and done when it asks for it', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    const [keeper, worker] = scene.forks;
+    scene.supervisor.signalRestart();
+    await scene.settle();
+    assert.deepEqual([keeper?.has('restart-signalled'), worker?.has('stop')], [true, false]);
+    keeper?.report({ kind: 'restart-workers' });
+    await scene.settle();
+    assert.equal(worker?.has('stop'), true);
+  });
+
   test('waits for each to be replaced before the next is drained', async () => {
     const scene = new SupervisorScene(2);
     await scene.started();

@@ -1,0 +1,98 @@
+/**
+ * One change by an operator, as a line of the audit log tells it. The ids a line can have are listed here, so that no
+ * secret can be recorded by mistake: a field that is not in the list does not compile.
+ */
+import type { OpsRole } from './operator.ts';
+
+export type AuditAction =
+  | 'bridge.add'
+  | 'bridge.revoke'
+  | 'call.end'
+  | 'call.ticket'
+  | 'call.watch'
+  | 'cluster.restart'
+  | 'credential.create'
+  | 'credential.revoke'
+  | 'credential.rotate'
+  | 'device.add'
+  | 'device.disable'
+  | 'device.kick'
+  | 'ops-token.create'
+  | 'ops-token.revoke'
+  | 'registry.import'
+  | 'registry.seed'
+  | 'settings.reload'
+  | 'token-key.retire'
+  | 'token-key.rotate'
+  | 'webhook.enable'
+  | 'webhook.replay'
+  | 'webhook.test';
+
+/** What was changed, and how; never a secret. */
+export type AuditId =
+  | 'access_key_id'
+  | 'app_id'
+  | 'app_ids'
+  | 'bridge_id'
+  | 'counts'
+  | 'delivered'
+  | 'device_id'
+  | 'disabled'
+  | 'dropped'
+  | 'event_id'
+  | 'file'
+  | 'grace_s'
+  | 'kicked'
+  | 'kid'
+  | 'name'
+  | 'new_access_key_id'
+  | 'permissions'
+  | 'product_id'
+  | 'reason'
+  | 'replace'
+  | 'replayed'
+  | 'revoked'
+  | 'role'
+  | 'session'
+  | 'sha256'
+  | 'skipped'
+  | 'url';
+
+export type AuditIds = Readonly<Partial<Record<AuditId, unknown>>>;
+
+export interface AuditOrigin {
+  /** Name of the token; `cli`: a command on a store at rest; `signal`: SIGHUP; `start`: the start of the server. */
+  readonly operator: string;
+  /** Null: no token was shown. */
+  readonly role: OpsRole | null;
+  /** User of the operating system, of `cli`. */
+  readonly user?: string;
+  /** Remote address, or process id. */
+  readonly from: string;
+}
+
+export interface AuditIntent extends AuditOrigin {
+  readonly action: AuditAction;
+  readonly ids: AuditIds;
+}
+
+/** `refused`: for a reason that the operator can mend, and nothing changed. `failed`: some of it may have changed. */
+export interface AuditOutcome {
+  readonly result: 'ok' | 'refused' | 'failed';
+  readonly reason?: string;
+  /** Known only afterwards. */
+  readonly ids?: AuditIds;
+}
+
+/** `unknown`: under way, or the process was killed within. */
+export type AuditResult = AuditOutcome['result'] | 'unknown';
+
+/** A line as it is read. */
+export interface AuditLine extends AuditOrigin {
+  /** ISO 8601 with milliseconds: when it was asked for. */
+  readonly at: string;
+  readonly action: string;
+  readonly ids: AuditIds;
+  readonly result: AuditResult;
+  readonly reason?: string;
+}

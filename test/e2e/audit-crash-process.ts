@@ -1,0 +1,18 @@
+/** A process that is killed within a change: it says so once the change is under way, and never ends it. */
+import { SystemClock } from '../../src/base/system-clock.ts';
+import { AuditLog } from '../../src/store/audit-log.ts';
+import { anIntent } from '../support/audit-scene.ts';
+
+const [, , directory = ''] = process.argv;
+const audit = new AuditLog({
+  directory,
+  clock: new SystemClock(),
+  told: () => undefined,
+  lost: () => undefined,
+});
+const endless = (): Promise<void> => {
+  process.stdout.write('under way\n');
+  setInterval(() => undefined, 1000);
+  return new Promise(() => undefined);
+};
+await audit.record(anIntent(), endless, () => ({ result: 'ok' }));

@@ -1,0 +1,95 @@
+/** Operators by name and role, at a whole server: what a viewer may, what a revoked one may not, and who did what. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { OpsClient } from '../../src/cli/ops-client.ts';
+import { linesInFile } from '../support/audit-scene.ts';
+import { opsOf } from '../support/driven-server.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
+
+let server: TestServer;
+let local: OpsClient;
+
+before(async () => {
+  server = await startTestServer();
+  local = opsOf(server);
+});
+after(() => server.stop());
+
+const noQuery = new URLSearchParams();
+
+interface Listing {
+  readonly tokens: readonly { readonly name: string; readonly last_used_at: number | null }[];
+}
+
+async function clientOf(name: string, role: 'viewer' | 'operator'): Promise<OpsClient> {
+  const { token } = await local.change<{ token: string }>('/v1/ops-tokens/create', { name, role });
+  return new OpsClient(`127.0.0.1:${server.ports.ops}`, token);
+}
+
+test('a viewer asks everything and changes nothing, nor watches a call', async () => {
+  const viewer = await clientOf('viola', 'viewer');
+  for (const path of ['calls', 'events', 'webhook/list', 'token-keys', 'ops-tokens', 'cluster'])
+    await viewer.ask(`/v1/${path}`, noQuery);
+  await viewer.ask('/v1/device/status', new URLSearchParams({ device_id: 'TESTDEVICE01' }));
+  const before = linesInFile(server.dataDirectory).length;
+  const changes: readonly (readonly [path: string, body: object])[] = [
+    ['device/disable', { device_id: 'TESTDEVICE01' }],
+    ['calls/ticket', { session: 'x' }],
+    ['calls/watch', { session: 'x' }],
+    ['ops-tokens/create', { name: 'mallory', role: 'operator' }],
+  ];
+  for (const [path, body] of changes)
+    await assert.rejects(viewer.change(`/v1/${path}`, body), /viola is a viewer and may change nothing/);
+  const file = join(server.dataDirectory, 'registry.json');
+  await assert.rejects(
+    viewer.importFile(file, true, () => undefined),
+    /is a viewer/,
+  );
+  assert.equal(linesInFile(server.dataDirectory).length, before, 'a viewer cannot fill the audit log');
+  const refused = server.log.lines.find(({ message }) => message.startsWith('a viewer asked'));
+  assert.deepEqual(refused?.fields, {
+    operator: 'viola',
+    from: '127.0.0.1',
+    path: '/v1/device/disable',
+  });
+});
+
+test("an operator's changes stand under his name, and his last use is told", async () => {
+  const operator = await clientOf('otto', 'operator');
+  const startS = Math.floor(Date.now() / 1000);
+  await operator.change('/v1/device/disable', { device_id: 'SLEEPING02' });
+  const line = linesInFile(server.dataDirectory).at(-1);
+  assert.deepEqual([line?.operator, line?.role, line?.action], ['otto', 'operator', 'device.disable']);
+  const { tokens } = await local.ask<Listing>('/v1/ops-tokens', noQuery);
+  const listed = tokens.find(({ name }) => name === 'otto');
+  assert.ok((listed?.last_used_at ?? 0) >= startS);
+});
+
+test('a token that is revoked opens nothing, also not for who waits for an answer', async () => {
+  const waiter = await clientOf('wanda', 'viewer');
+  const head = await waiter.ask<{ next: number }>('/v1/events', new URLSearchParams({ last: '0' }));
+  const query = new URLSearchParams({ after: String(head.next), wait: '20' });
+  const waiting = assert.rejects(waiter.ask('/v1/events', query), /the token was revoked meanwhile/);
+  await local.change('/v1/ops-tokens/revoke', { name: 'wanda' });
+  await assert.rejects(waiter.ask('/v1/events', noQuery), /bearer token .* is needed/);
+  const module = await server.module('SLEEPING01');
+  await module.close();
+  await waiting;
+});
+
+test('the file has hashes alone, of tokens that are good after a restart', async () => {
+  const { token } = await local.change<{ token: string }>('/v1/ops-tokens/create', {
+    name: 'kept',
+    role: 'viewer',
+  });
+  await server.halt();
+  const path = join(server.dataDirectory, 'ops-tokens.json');
+  assert.ok(existsSync(path));
+  assert.equal(readFileSync(path, 'utf8').includes(token), false);
+  server = await startTestServer({ dataDirectory: server.dataDirectory });
+  const client = new OpsClient(`127.0.0.1:${server.ports.ops}`, token);
+  const { tokens } = await client.ask<Listing>('/v1/ops-tokens', noQuery);
+  assert.ok(tokens.some(({ name, last_used_at: at }) => name === 'otto' && at !== null));
+});

@@ -1,0 +1,50 @@
+/** An audit log in a directory, what it tells, and its lines as they stand in its files. */
+import { existsSync, readFileSync } from 'node:fs';
+import type { Clock } from '../../src/base/clock.ts';
+import type { AuditIntent, AuditLine } from '../../src/domain/audit.ts';
+import { AuditLog, type AuditLogDeps } from '../../src/store/audit-log.ts';
+import { auditPath } from '../../src/store/audit-files.ts';
+
+export interface AuditScene {
+  readonly audit: AuditLog;
+  readonly told: readonly AuditLine[];
+  readonly lost: readonly string[];
+}
+
+export function openAudit(
+  directory: string,
+  clock: Clock,
+  limits: Pick<AuditLogDeps, 'fileBytesMax' | 'oldFilesMax'> = {},
+): AuditScene {
+  const told: AuditLine[] = [];
+  const lost: string[] = [];
+  const audit = new AuditLog({
+    directory,
+    clock,
+    told: (line) => told.push(line),
+    lost: (_line, reason) => lost.push(reason),
+    ...limits,
+  });
+  return { audit, told, lost };
+}
+
+/** Read without any code of ours: one JSON value a line. */
+export function linesInFile(directory: string, age = 0): AuditLine[] {
+  const path = auditPath(directory, age);
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as AuditLine);
+}
+
+export function anIntent(change: Partial<AuditIntent> = {}): AuditIntent {
+  return {
+    operator: 'alice',
+    role: 'operator',
+    from: '10.0.0.7',
+    action: 'device.kick',
+    ids: { device_id: 'DOOR-1' },
+    ...change,
+  };
+}
