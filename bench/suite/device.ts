@@ -51,7 +51,7 @@ function addMailbox(bench: Bench): void {
   const directory = new DeviceDirectory({ sleepRecords: records, signalRecords: records, node: 'bench' });
   const ids = Array.from({ length: devices }, (_, i) => `DEVICE-${i}` as DeviceId);
   for (const id of ids)
-    directory.claim(id).post({ to: 'sleep', event: login, connection, wakeMode: 'custom' , secretMark: 0});
+    directory.claim(id).post({ to: 'sleep', event: login, connection, wakeMode: 'custom', secretMark: 0 });
   let next = 0;
   let found: unknown = null;
   const reply = (answer: unknown): void => {

@@ -108,8 +108,7 @@ class Server implements RunningServer {
   readonly #house: House;
   readonly #back: Back | null;
   readonly #front: Front | null;
-  #stopWatching: Cancel = () => undefined;
-  #stopCounting: Cancel = () => undefined;
+  readonly #timers: Cancel[] = [];
   #listeners: RunningServer['listeners'] = { api: '', sleep: '', signal: '', media: '', ops: '' };
   #demo: DemoRegistry | null = null;
 
@@ -154,10 +153,7 @@ class Server implements RunningServer {
         })
       : null;
     this.#front = hasFront(membership.role)
-      ? new Front(this.#house, {
-          calls: () => this.#apiCalls(),
-          place,
-        })
+      ? new Front(this.#house, { calls: () => this.#apiCalls(), place })
       : null;
   }
 
@@ -183,8 +179,7 @@ class Server implements RunningServer {
     await this.#membership.endLost(this.#house);
     // Of several processes the keeper has taken up what none of them watches.
     if (this.#membership.role === 'alone') watch.resume();
-    this.#stopWatching = watch.start();
-    this.#stopCounting = connections.start(clock, log);
+    this.#timers.push(watch.start(), connections.start(clock, log));
     const media = this.#back?.startCalls() ?? Promise.resolve('');
     media.catch(() => undefined);
     const doors = await this.#front?.listen(media);
@@ -229,8 +224,7 @@ class Server implements RunningServer {
   async close(): Promise<void> {
     this.#house.deviceReview.stop();
     this.#back?.closeCalls();
-    this.#stopWatching();
-    this.#stopCounting();
+    for (const stop of this.#timers.splice(0)) stop();
     await this.#front?.close();
     await this.#membership.close();
     await this.#house.records.close();
