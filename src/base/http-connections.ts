@@ -19,6 +19,8 @@ export const httpConnectionsTickMs = 1000;
 const unprovenMsMax = 12_000;
 /** From this part of the maximum on, addresses count. */
 const crowdedPart = 0.5;
+/** So much of the maximum an address may have at most, whatever its bound. */
+const addressPart = 0.25;
 
 export class HttpConnections {
   readonly #limits: HttpConnectionLimits;
@@ -74,7 +76,8 @@ export class HttpConnections {
     const { perAddressMax } = this.#limits;
     if (perAddressMax === 0 || !this.#isCrowded) return true;
     const address = addressKey(remoteAddress(response));
-    if (this.#unproven.countOf(address) >= perAddressMax) return false;
+    const max = Math.min(perAddressMax, Math.ceil(this.#max * addressPart));
+    if (this.#unproven.countOf(address) >= max) return false;
     this.#unproven.note(address);
     return true;
   }

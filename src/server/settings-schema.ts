@@ -41,7 +41,7 @@ const api = section({
   connections_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Once half of the connections are taken: those of one address (IPv6: one /64) that came in the last 12 s and have shown no valid signature; 0, as it must be behind a proxy: no such bound.',
+    'Once half of the connections are taken: those of one address (IPv6: one /64) that came in the last 12 s and have shown no valid signature, a quarter of all at most; 0, as it must be behind a proxy: no such bound.',
   ),
   ...tlsSettings,
 }).superRefine(pairedTlsFiles);
@@ -65,7 +65,7 @@ const ops = section({
   connections_per_address_max: setting(
     wholeNumber(0, 10_000),
     32,
-    'Once half of the connections are taken: those of one address that came in the last 12 s; 0: no such bound.',
+    'Once half of the connections are taken: those of one address that came in the last 12 s, a quarter of all at most; 0: no such bound.',
   ),
 });
 

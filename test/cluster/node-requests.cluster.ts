@@ -139,7 +139,7 @@ test('a device whose secret is changed at one node loses what it has at the othe
   const deviceId = siteDevice(15);
   const [module, controller] = [await b.module(deviceId), await b.controller(deviceId)];
   const file = join(temporaryDirectory(t), 'secret.json');
-  const entry = { device_id: deviceId, product_id: 'doorbell', secret: 'another secret' };
+  const entry = { device_id: deviceId, product_id: 'doorbell', secret: 'another secret of it' };
   await writeFile(file, JSON.stringify({ devices: [{ ...entry, expires_at: null, disabled: false }] }));
   await a.cli('registry', 'import', file);
   const importedMs = performance.now();

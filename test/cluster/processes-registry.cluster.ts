@@ -93,7 +93,7 @@ describe('several processes', { timeout: 120_000 }, () => {
     const registry = JSON.parse(readFileSync(file, 'utf8')) as RegistryFile;
     const changed = new Set(numbers.map(siteDevice));
     const devices = registry.devices.map((device) =>
-      changed.has(device.device_id) ? { ...device, secret: 'another secret' } : device,
+      changed.has(device.device_id) ? { ...device, secret: 'another secret of it' } : device,
     );
     writeFileSync(file, JSON.stringify({ ...registry, devices }));
     process.kill(site.server.command.pid ?? 0, 'SIGHUP');

@@ -176,7 +176,7 @@ test('no answer has a secret that it was not asked for', async () => {
   await ask('/v1/device/status', { device_id: 'TESTDEVICE01' });
   for (const path of ['calls', 'events', 'webhook/list', 'token-keys', 'ops-tokens', 'cluster'])
     await ask(`/v1/${path}`);
-  const given = { device_id: 'GIVEN', product_id: 'doorbell', secret: 'secret of GIVEN' };
+  const given = { device_id: 'GIVEN', product_id: 'doorbell', secret: 'the secret of GIVEN' };
   answers.push(await ops.change('/v1/device/add', given));
   for (const disabled of [true, false])
     answers.push(await ops.change('/v1/device/disable', { device_id: 'GIVEN', disabled }));

@@ -113,14 +113,14 @@ const ways: readonly { readonly name: string; readonly change: () => Promise<unk
   { name: 'an import disables it', change: () => importInto(registryWith({ disabled: true })) },
   {
     name: 'an import gives it another secret',
-    change: () => importInto(registryWith({ secret: 'another one' })),
+    change: () => importInto(registryWith({ secret: 'another secret of it' })),
   },
   { name: 'an import says that it has expired', change: () => importInto(registryWith({ expires_at: 1 })) },
   { name: 'an import with --replace does not have it', change: () => importInto(registryWith(null), true) },
   {
     name: 'the registry file gives it another secret, at SIGHUP',
     change: async () => {
-      await writeFile(registryFile(), JSON.stringify(registryWith({ secret: 'another one' })));
+      await writeFile(registryFile(), JSON.stringify(registryWith({ secret: 'another secret of it' })));
       await server.server.reload();
     },
   },
@@ -130,7 +130,7 @@ const ways: readonly { readonly name: string; readonly change: () => Promise<unk
       opsOf(server).change('/v1/device/add', {
         device_id: device,
         product_id: 'doorbell',
-        secret: 'another one',
+        secret: 'another secret of it',
       }),
   },
   {
@@ -220,7 +220,7 @@ const lost: readonly {
   { name: 'has expired', change: (reader) => reader.become({ not_after: 1 }), code: 40105 },
   {
     name: 'has another secret',
-    change: (reader) => reader.become({ secret_key: 'another one' }),
+    change: (reader) => reader.become({ secret_key: 'another secret of it' }),
     code: 40105,
   },
   {

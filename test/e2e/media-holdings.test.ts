@@ -70,7 +70,7 @@ test(
 );
 
 async function holdNothing(t: Ending, run: 'built' | 'source', options: readonly string[]): Promise<void> {
-  const { server } = await openMediaScene(t, ['media.spare=true'], secretive, options, run);
+  const { server } = await openMediaScene(t, ['media.spare=true'], secretive, options, { run });
   const { pid } = await mediaChild(server);
   const spare = await server.command.logged<{ pid: number }>('a spare media process waits');
   const family = familyOf(pid);

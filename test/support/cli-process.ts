@@ -22,12 +22,22 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('REVEILLE_')));
 }
 
+export interface Launch {
+  /** What production runs, where it is built, when left out; or the source as it is. */
+  readonly run?: 'built' | 'source';
+  /** The limit of open files; that of the tests when left out. */
+  readonly openFilesMax?: number;
+}
+
 function spawnCli(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  run: 'built' | 'source' = 'built',
+  { run, openFilesMax }: Launch = {},
 ): ChildProcess {
-  return spawn(process.execPath, [...(run === 'source' ? source : program), ...args], {
+  const node = [process.execPath, ...(run === 'source' ? source : program), ...args];
+  const limited = ['sh', '-c', `ulimit -n ${openFilesMax}; exec "$0" "$@"`, ...node];
+  const [command = '', ...rest] = openFilesMax === undefined ? node : limited;
+  return spawn(command, rest, {
     cwd: checkout,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -54,14 +64,8 @@ export class LongCommand {
   readonly #ended: Promise<number | null>;
   #onLine: () => void = () => undefined;
 
-  /** `run`: what production runs, where it is built; or the source as it is. */
-  constructor(
-    t: Ending,
-    args: readonly string[],
-    env: NodeJS.ProcessEnv = {},
-    run: 'built' | 'source' = 'built',
-  ) {
-    this.#child = spawnCli(args, env, run);
+  constructor(t: Ending, args: readonly string[], env: NodeJS.ProcessEnv = {}, launch: Launch = {}) {
+    this.#child = spawnCli(args, env, launch);
     t.after(() => void this.#child.kill('SIGKILL'));
     this.#child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
       this.stderr += piece;

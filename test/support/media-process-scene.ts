@@ -1,4 +1,5 @@
 /** A real server with its media process, and calls in it that need no decoder. */
+import type { Launch } from './cli-process.ts';
 import assert from 'node:assert/strict';
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
@@ -15,11 +16,11 @@ export interface MediaScene {
   readonly api: ApiClient;
 }
 
-/** `overrides`, `env` and `run` are those of the server's process. */
+/** `overrides`, `env` and `launch` are those of the server's process. */
 export async function openMediaScene(
   t: Ending,
   overrides: readonly string[] = [],
-  ...more: [env?: NodeJS.ProcessEnv, options?: readonly string[], run?: 'built' | 'source']
+  ...more: [env?: NodeJS.ProcessEnv, options?: readonly string[], launch?: Launch]
 ): Promise<MediaScene> {
   const directory = temporaryDirectory(t);
   const own = [`data.dir=${directory}`, `registry.file=${await writeTestRegistry(directory)}`];

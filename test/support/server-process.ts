@@ -1,5 +1,5 @@
 /** A real server process, for what only a process can show: a crash, its own descriptors, its own loop. */
-import { LongCommand } from './cli-process.ts';
+import { LongCommand, type Launch } from './cli-process.ts';
 import type { Ending } from './temporary-store.ts';
 
 const listenerNames = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
@@ -16,9 +16,9 @@ export async function startServerProcess(
   overrides: readonly string[],
   env: NodeJS.ProcessEnv = {},
   options: readonly string[] = [],
-  run?: 'built' | 'source',
+  launch: Launch = {},
 ): Promise<ServerProcess> {
-  const command = new LongCommand(t, [...serveArguments(overrides), ...options], env, run);
+  const command = new LongCommand(t, [...serveArguments(overrides), ...options], env, launch);
   const ready = await command.line((line) => line.includes('"msg":"ready"'));
   const { listeners } = JSON.parse(ready) as { listeners: Record<string, string> };
   const port = (name: string): number => Number(listeners[name]?.split(':').at(-1));

@@ -60,6 +60,12 @@ test('addresses count once half of the places are taken', () => {
   assert.equal(scene.connect('192.0.2.2'), true);
 });
 
+test('an address has a quarter of the places at most, whatever its bound', () => {
+  const scene = new Scene(8, 100);
+  for (let i = 0; i < 4; i++) assert.ok(scene.connect('192.0.2.1'), 'while there is room');
+  assert.deepEqual([1, 2, 3].map(() => scene.connect('192.0.2.1')), [true, true, false]);
+});
+
 test('who shows a credential makes room for its address', () => {
   const scene = new Scene(10, 2);
   for (let i = 0; i < 7; i++) scene.connect('192.0.2.1');

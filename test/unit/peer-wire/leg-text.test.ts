@@ -88,6 +88,7 @@ test('the close codes of the page, and the words that go with them', () => {
       '4503 draining',
       '1009 too_large',
       '4400 malformed',
+      '4429 too_much',
       '4503 media_full',
     ],
   );
