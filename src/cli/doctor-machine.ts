@@ -1,10 +1,12 @@
 /** The doctor on the machine: Node, the two binaries, the data directory, open files. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { descriptorsReserved } from '../domain/limits.ts';
+import { descriptorsReserved, frontEndReadBytes } from '../domain/limits.ts';
 import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
 import { Environment } from '../store/environment.ts';
+import type { Settings } from '../server/settings-schema.ts';
+import { isLoopback } from '../server/settings-values.ts';
 import type { CommandContext } from './command-context.ts';
 import { failing, ok, warn, type Finding } from './doctor-finding.ts';
 
@@ -15,6 +17,7 @@ export async function checkMachine({ settings, dataDirectory }: CommandContext):
     await checkStorePackage(),
     checkDataDirectory(dataDirectory),
     checkOpenFiles(settings.sleep.max_sessions, readOpenFilesLimit()),
+    ...checkReceiveBuffers(settings, readReceiveBufferMax()),
   ];
 }
 
@@ -80,4 +83,26 @@ export function checkOpenFiles(wanted: number, limit: number): Finding {
   if (bounded >= wanted) return ok('open files', found);
   const advice = `sleep.max_sessions is ${wanted}: ulimit -n ${wanted + descriptorsReserved}, or LimitNOFILE in its unit`;
   return bounded === 0 ? failing('open files', found, advice) : warn('open files', found, advice);
+}
+
+const receiveBuffersFile = '/proc/sys/net/ipv4/tcp_rmem';
+const receiveBuffersAdvice = "sysctl -w net.ipv4.tcp_rmem='4096 131072 393216', and in /etc/sysctl.d";
+
+/** The most bytes that the kernel keeps of one TCP connection for us; null: this system does not say. */
+function readReceiveBufferMax(): number | null {
+  if (!existsSync(receiveBuffersFile)) return null;
+  return Number(readFileSync(receiveBuffersFile, 'latin1').trim().split(/\s+/).at(-1));
+}
+
+/** While one read can be full the front end's library goes on reading that socket. See docs/adr/0022. */
+export function checkReceiveBuffers(
+  { api, signal }: Pick<Settings, 'api' | 'signal'>,
+  bytes: number | null,
+): Finding[] {
+  if (bytes === null || (isLoopback(api.listen) && isLoopback(signal.listen))) return [];
+  const check = 'receive buffers';
+  const found = `a connection may have ${bytes} bytes waiting`;
+  if (bytes < frontEndReadBytes) return [ok(check, found)];
+  const risk = `${found}: one peer with some Gbit/s can hold the API or the signal listener for seconds`;
+  return [warn(check, risk, receiveBuffersAdvice)];
 }

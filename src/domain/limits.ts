@@ -40,6 +40,8 @@ export const apiConnectionsReserved = 256;
 export const opsConnectionsReserved = 64;
 /** Of the descriptors that devices may hold, the part that either of the two may take beyond what is reserved for it. */
 export const httpPoolShareMax = 0.25;
+/** What the front end's library reads of a socket at once; as long as that is full, it reads on. */
+export const frontEndReadBytes = 512 * 1024;
 /** Addresses whose unproven connections to one listener are counted; those of others are not bounded. */
 export const addressesCountedMax = 20_000;
 
@@ -55,7 +57,7 @@ export const signalHeartbeatSeconds = 30;
 export const signalBackpressureBytesMax = 256 * 1024;
 
 /**
- * Messages and pings of one controller, a second and at once; and its wake reports, which cost more. Beyond either its
+ * Messages, pings and pongs of one controller, a second and at once; and its wake reports, which cost more. Beyond either its
  * connection is closed with 4429. Before its login it may ping so often.
  */
 export const signalMessagesPerSecondMax = 10;

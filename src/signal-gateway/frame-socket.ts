@@ -10,6 +10,8 @@ export interface SocketOwner {
   /** `bytes` are another message's once this has returned. */
   received(bytes: Uint8Array, isBinary: boolean): void;
   pinged(): void;
+  /** Nobody asked for it. */
+  ponged(): void;
   /** The socket is closed and must not be touched. Called for one that we closed, too. */
   gone(reason: SocketEnd): void;
 }

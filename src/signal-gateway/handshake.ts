@@ -75,6 +75,10 @@ export class Handshake implements Arrival, SocketOwner {
     if (this.#pings > signalHandshakePingsMax) this.#refuse('flood');
   }
 
+  ponged(): void {
+    this.pinged();
+  }
+
   gone(reason: SocketEnd): void {
     if (this.#isOver) return;
     this.#leave();

@@ -106,6 +106,10 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
     if (this.#socket.getBufferedAmount() > signalBackpressureBytesMax) this.end('reset');
   }
 
+  ponged(): void {
+    if (this.#stage !== 'closed') this.#spend(this.#messages, messageRate);
+  }
+
   gone(reason: SocketEnd): void {
     this.#end(reason, 'gone');
   }

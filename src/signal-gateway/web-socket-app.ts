@@ -40,6 +40,7 @@ function behavior(house: WebSocketAppHouse): WebSocketBehavior<SocketTag> {
     open: (socket) => house.opened(socket, socket.getUserData()),
     message: onMessage,
     ping: onPing,
+    pong: onPong,
     close: onClose,
   };
 }
@@ -50,6 +51,10 @@ function onMessage(socket: WebSocket<SocketTag>, message: ArrayBuffer, isBinary:
 
 function onPing(socket: WebSocket<SocketTag>): void {
   socket.getUserData().owner?.pinged();
+}
+
+function onPong(socket: WebSocket<SocketTag>): void {
+  socket.getUserData().owner?.ponged();
 }
 
 function onClose(socket: WebSocket<SocketTag>, code: number, message: ArrayBuffer): void {

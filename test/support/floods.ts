@@ -68,6 +68,7 @@ function plain(name: string, listener: 'api' | 'signal' | 'sleep' | 'ops', unit:
 }
 
 const ping = encodeFrame('', { opcode: opcodes.ping });
+const pong = encodeFrame('', { opcode: opcodes.pong });
 const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
 
 export const floodKinds: readonly FloodKind[] = [
@@ -76,6 +77,7 @@ export const floodKinds: readonly FloodKind[] = [
     open: async (targets) => ({ socket: (await upgraded(targets)).socket, piece: repeated(ping) }),
   },
   fromController('pings of a controller', ping),
+  fromController('pongs of a controller', pong),
   fromController('heartbeats of a controller', text({ type: 'heartbeat' })),
   fromController('acknowledgements of a controller', text({ type: 'ack', id: 'nobody-waits-for-it' })),
   fromController('wake reports of a controller', text({ type: 'wake_report', cause: 'remote' })),

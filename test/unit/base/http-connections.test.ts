@@ -63,7 +63,10 @@ test('addresses count once half of the places are taken', () => {
 test('an address has a quarter of the places at most, whatever its bound', () => {
   const scene = new Scene(8, 100);
   for (let i = 0; i < 4; i++) assert.ok(scene.connect('192.0.2.1'), 'while there is room');
-  assert.deepEqual([1, 2, 3].map(() => scene.connect('192.0.2.1')), [true, true, false]);
+  assert.deepEqual(
+    [1, 2, 3].map(() => scene.connect('192.0.2.1')),
+    [true, true, false],
+  );
 });
 
 test('who shows a credential makes room for its address', () => {

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CommandContext } from '../../../src/cli/command-context.ts';
 import { checkFiles } from '../../../src/cli/doctor-files.ts';
-import { checkNode, checkOpenFiles } from '../../../src/cli/doctor-machine.ts';
+import { checkNode, checkOpenFiles, checkReceiveBuffers } from '../../../src/cli/doctor-machine.ts';
 import { judgeRegistry } from '../../../src/cli/doctor-registry.ts';
 import type { AccessKeyId, ApplicationId } from '../../../src/domain/ids.ts';
 import type { Credential } from '../../../src/domain/registry.ts';
+import { loadSettings } from '../../../src/server/settings.ts';
+import type { Settings } from '../../../src/server/settings-schema.ts';
 import { temporaryDirectory } from '../../support/temporary-store.ts';
 
 test('Node 20 and 22 are well, others are said, older ones fail', () => {
@@ -25,6 +27,17 @@ test('too few open files for the sessions that were asked for are a warning, non
   assert.match(found, /3072 sleep sessions/);
   assert.match(String(advice), /ulimit -n 20024/);
   assert.equal(checkOpenFiles(19_000, 1024).state, 'fail');
+});
+
+test('receive buffers that fill a read of the front end are a warning, where strangers reach it', () => {
+  const settings = (api: string): Settings => loadSettings({ env: {}, overrides: [`api.listen=${api}`] });
+  const states = (api: string, bytes: number | null): string[] =>
+    checkReceiveBuffers(settings(api), bytes).map(({ state }) => state);
+  assert.deepEqual(states('0.0.0.0:8080', 6_291_456), ['warn']);
+  assert.deepEqual(states('0.0.0.0:8080', 524_288), ['warn']);
+  assert.deepEqual(states('0.0.0.0:8080', 393_216), ['ok']);
+  assert.deepEqual(states('0.0.0.0:8080', null), []);
+  assert.deepEqual(states('127.0.0.1:8080', 6_291_456), []);
 });
 
 const nowS = 1_000_000;
