@@ -20,7 +20,7 @@ if (places.length === 0) places.push(fileURLToPath(new URL('.', import.meta.url)
 
 /** Folders whose files change nothing of their process; and how many of them go into one. */
 const together = /[/\\]test[/\\](?:unit|property|protocol|conformance)[/\\]/;
-const togetherMax = 12;
+const togetherMax = 40;
 /** What is to happen around every test of a file would happen around those of the others. */
 const aroundEach = /^(?:before|beforeEach|afterEach)\(/m;
 

@@ -196,7 +196,7 @@ export const smokePlan: Plan = {
   },
   processes: { sessions: 200, dates: 5, warmUpSeconds: 0.1, seconds: 0.3 },
   hops: { devices: 100, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
-  hostile: { sessions: 200, warmUpSeconds: 0.1, queriesPerSecond: 100, seconds: 1 },
+  hostile: { sessions: 200, warmUpSeconds: 0.1, queriesPerSecond: 100, seconds: 0.3 },
   fleet: { processes: 2, players: 2, sessions: 1000, heartbeatSeconds: 2, seconds: 2 },
   nodes: { devices: 20_000 },
   stream: { devices: 200, events: 2000 },

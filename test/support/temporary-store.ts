@@ -24,9 +24,10 @@ export function temporaryDirectory(t: Ending): string {
   return directory;
 }
 
-/** A new store; closed when the test ends unless the test closed it. */
+/** A new store; closed when the test ends, before its directory is removed, unless the test closed it. */
 export function temporaryStore(t: Ending): Store {
-  return closedAfter(t, openStore(join(temporaryDirectory(t), 'data')));
+  const ending = lastFirst(t);
+  return closedAfter(ending, openStore(join(temporaryDirectory(ending), 'data')));
 }
 
 export function closedAfter(t: Ending, store: Store): Store {
