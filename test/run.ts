@@ -96,7 +96,8 @@ function runNode(files: readonly string[], report: string): Promise<number> {
     '--import',
     'tsx',
     '--test',
-    '--test-concurrency=2',
+    // One more than our smallest machine has processors: many tests wait for a while of theirs.
+    '--test-concurrency=3',
     '--test-timeout=120000',
     ...reporters,
     ...flags,
