@@ -22,7 +22,8 @@ type Wanted = Partial<StreamConfig> & { name: string };
 const duplicateWindowMs = 120_000;
 /** Buckets whose entries go by themselves. */
 const bucketTtlMs: Partial<Record<BucketName, number>> = { wakeups: 24 * 3600 * 1000 };
-const nameInUse = 10_058;
+/** The name is in use, or its subjects are: which of the two depends on how far the other node's making of it is. */
+const madeMeanwhile: ReadonlySet<number> = new Set([10_058, 10_065]);
 
 /** Rejects while JetStream is away, and with JetStream's words when it refuses to make one. */
 export async function ensureStores(
@@ -51,10 +52,11 @@ async function make(manager: JetStreamManager, wanted: Wanted): Promise<StreamCo
     // A copy: the client writes into what it is given.
     return (await manager.streams.add({ ...wanted })).config;
   } catch (error) {
-    // Another node made it meanwhile, by other settings.
-    if (error instanceof JetStreamApiError && error.code === nameInUse)
-      return (await manager.streams.info(wanted.name)).config;
-    throw error;
+    if (!(error instanceof JetStreamApiError) || !madeMeanwhile.has(error.code)) throw error;
+    const there = await find(manager, wanted.name);
+    // The subjects are another stream's.
+    if (there === null) throw error;
+    return there;
   }
 }
 
