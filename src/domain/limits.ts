@@ -273,7 +273,7 @@ export const refusedWakeupsKnownMax = 100_000;
  * Requests of one listener that are answered within one turn of the event loop; beyond it the answer comes in the next, and
  * a connection that has sent another request by then is closed.
  */
-export const answersPerTurnMax = 64;
+export const answersPerTurnMax = 256;
 /** A request body that is not whole after this is given up with its connection. */
 export const bodyReadMsMax = 10_000;
 
