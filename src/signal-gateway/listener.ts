@@ -6,6 +6,7 @@ import { addressKey } from '../base/address-key.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { DeadlineWheel } from '../base/deadline-wheel.ts';
 import { drain } from '../base/drain.ts';
+import { remoteAddress } from '../base/http-connections.ts';
 import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
 import { ListeningApps } from '../base/listening-apps.ts';
 import type { HttpResponse } from '../base/uws.ts';
@@ -134,7 +135,7 @@ export class SignalListener {
 
   #addressOf(response: HttpResponse): string {
     if (this.#gatehouse.settings.handshakesPerAddressMax === 0) return '';
-    return addressKey(Buffer.from(response.getRemoteAddressAsText()).toString('latin1'));
+    return addressKey(remoteAddress(response));
   }
 
   #admitsHandshake(address: string): boolean {
