@@ -71,6 +71,8 @@ const desk = new WebhookDesk({ clock, engine, book, sender });
 engine.start(task.head);
 const stopCounting = clock.every(countsMs, () => counts.flush());
 port.on('message', (message: ToWebhooks) => void take(message));
+// A new hook's cursor is committed before any event: a thread that dies at once would else begin it behind them.
+await engine.flush();
 send({ kind: 'ready' });
 
 async function take(message: ToWebhooks): Promise<void> {

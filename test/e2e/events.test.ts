@@ -52,12 +52,17 @@ async function page(query: string, call: ApiCall = {}, from = server): Promise<P
   return json.data as unknown as PageJson;
 }
 
-/** Every event from the cursor on, waiting until there are so many. */
-async function eventsFrom(cursor: string, count: number, from = server): Promise<readonly EventJson[]> {
+/** The device's events from the cursor on, waiting until there are so many. */
+async function eventsOf(
+  device: string,
+  cursor: string,
+  count: number,
+  from = server,
+): Promise<readonly EventJson[]> {
   const events: EventJson[] = [];
   for (let after = cursor; events.length < count;) {
     const { events: more, next } = await page(`after=${after}&wait=30`, {}, from);
-    events.push(...more);
+    events.push(...more.filter(({ device_id }) => device_id === device));
     after = next;
   }
   return events;
@@ -88,8 +93,7 @@ test('what one device does is told in its order, each with the next number', asy
   const module = await server.module('SLEEPING01');
   await module.close();
   const again = await server.module('SLEEPING01');
-  const events = await eventsFrom(next, 3);
-  const own = events.filter(({ device_id }) => device_id === 'SLEEPING01');
+  const own = await eventsOf('SLEEPING01', next, 3);
   assert.deepEqual(
     own.map(({ type, seq, epoch }) => [type, seq, epoch]),
     [
