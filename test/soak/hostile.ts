@@ -64,6 +64,8 @@ async function soak(): Promise<void> {
   endings.push(async () => void (await Promise.all(modules.map((module) => module.close()))));
   const stopBeating = beat(modules.slice(1));
   endings.push(stopBeating);
+  // The logins took as long as they took: from here on every module has sent a heartbeat.
+  await sleep(heartbeatSeconds * 1000);
   const attack = startAttack({ ...server.ports, ...attacker });
   const pid = server.command.pid ?? 0;
   const look = new Look(api);
