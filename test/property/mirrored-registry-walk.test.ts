@@ -116,7 +116,7 @@ async function walk(t: TestContext, steps: readonly Step[]): Promise<number> {
 test('nodes that changed what they liked end equal, and none lost a change of its own before it was shared', async (t) => {
   let compared = 0;
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
       compared += await walk(t, steps);
     }),
     { numRuns: 15 },
