@@ -3,13 +3,14 @@
  * that a write of anybody else ends the holding. Writes come one after another.
  */
 import type { KV } from '@nats-io/kv';
+import { SerialQueue } from '../base/serial-queue.ts';
 import { isConflict } from './nats-conflict.ts';
 
 export class NatsHeldKey {
   readonly #bucket: KV;
   readonly #key: string;
+  readonly #writes = new SerialQueue();
   #revision: number;
-  #last: Promise<unknown> = Promise.resolve();
 
   /** `revision`: what is there now; 0: nothing. */
   constructor(bucket: KV, key: string, revision: number) {
@@ -35,15 +36,13 @@ export class NatsHeldKey {
     return this.#next(() => this.#bucket.delete(this.#key, { previousSeq: this.#revision }));
   }
 
-  #next(change: () => Promise<void>): Promise<boolean> {
-    const done = this.#last.then(change).then(
-      () => true,
-      (error: unknown) => {
-        if (isConflict(error)) return false;
-        throw error;
-      },
-    );
-    this.#last = done.catch(() => undefined);
-    return done;
+  async #next(change: () => Promise<void>): Promise<boolean> {
+    try {
+      await this.#writes.run(change);
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return false;
+      throw error;
+    }
   }
 }

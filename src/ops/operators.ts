@@ -5,6 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { wallSeconds, type Cancel, type Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/outcome.ts';
+import { SerialQueue } from '../base/serial-queue.ts';
 import { opsTokenUseWriteMs } from '../domain/limits.ts';
 import { localOperator, type Operator } from '../domain/operator.ts';
 import type { Log } from '../ports/log.ts';
@@ -38,7 +39,7 @@ export class Operators {
   readonly #uses = new Map<string, number>();
   #writtenMs = -Infinity;
   #cancelWrite: Cancel | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new SerialQueue();
 
   constructor(deps: OperatorsDeps) {
     this.#deps = deps;
@@ -49,7 +50,7 @@ export class Operators {
 
   /** Rejects with a StoreOpenError when the file cannot be used. */
   async open(): Promise<void> {
-    await this.#inTurn(async () => this.#adopt(await this.#deps.file.read()));
+    await this.#turns.run(async () => this.#adopt(await this.#deps.file.read()));
   }
 
   /** Null: nobody holds this token now. */
@@ -72,7 +73,7 @@ export class Operators {
 
   /** Rejects with a StoreOpenError, and changes nothing, when the file cannot be read or written. */
   create(operator: Operator): Promise<Outcome<FreshOpsToken, OpsTokenRefusal>> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const created = await this.#deps.file.create(operator, wallSeconds(this.#deps.clock));
       if (created.ok) this.#adopt(created.value.tokens);
       return created;
@@ -81,7 +82,7 @@ export class Operators {
 
   /** False: there is none of this name. Rejects like `create`. */
   revoke(name: string): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const left = await this.#deps.file.revoke(name);
       if (left !== null) this.#adopt(left);
       return left !== null;
@@ -124,17 +125,11 @@ export class Operators {
     this.#writtenMs = this.#deps.clock.monotonicMs();
     const uses = new Map(this.#uses);
     try {
-      await this.#inTurn(async () => this.#adopt(await this.#deps.file.noteUses(uses)));
+      await this.#turns.run(async () => this.#adopt(await this.#deps.file.noteUses(uses)));
       // Not those that were used again meanwhile.
       for (const [sha256, atS] of uses) if (this.#uses.get(sha256) === atS) this.#uses.delete(sha256);
     } catch (error) {
       this.#deps.log.error({ err: error }, 'the last use of tokens is not written; tried again at the next');
     }
-  }
-
-  #inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(act);
-    this.#turn = result.catch(() => undefined);
-    return result;
   }
 }

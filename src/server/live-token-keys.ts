@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/outcome.ts';
+import { SerialQueue } from '../base/serial-queue.ts';
 import { TokenKeys } from '../call-token/token-keys.ts';
 import type { Log } from '../ports/log.ts';
 import { StoreOpenError } from '../store/store-open-error.ts';
@@ -28,7 +29,7 @@ export class LiveTokenKeys {
   readonly keys: TokenKeys;
   readonly #house: LiveTokenKeysHouse;
   #stored: readonly StoredTokenKey[];
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new SerialQueue();
   #changed: () => void = () => undefined;
 
   private constructor(house: LiveTokenKeysHouse, keys: TokenKeys, stored: readonly StoredTokenKey[]) {
@@ -57,7 +58,7 @@ export class LiveTokenKeys {
   /** SIGHUP. Never rejects: what is wrong with the file is logged, and what is live stays. */
   async reload(): Promise<void> {
     try {
-      await this.#inTurn(() => this.#readAgain());
+      await this.#turns.run(() => this.#readAgain());
     } catch (error) {
       this.#house.log.error({ err: error }, 'token keys not read again; those that are live stay');
     }
@@ -65,7 +66,7 @@ export class LiveTokenKeys {
 
   /** Rejects with a StoreOpenError, and changes nothing, when the file cannot be read or written. */
   rotate(): Promise<TokenKeyRotation> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const rotation = await this.#house.file.rotate(wallSeconds(this.#house.clock));
       this.#adopt(rotation.keys, 'token keys rotated');
       return rotation;
@@ -74,7 +75,7 @@ export class LiveTokenKeys {
 
   /** The keys that are left. Rejects like `rotate`. */
   retire(kid: string): Promise<Outcome<readonly StoredTokenKey[], 'unknown' | 'last'>> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const left = await this.#house.file.retire(kid);
       if (left.ok) this.#adopt(left.value, 'token key retired');
       return left;
@@ -93,12 +94,6 @@ export class LiveTokenKeys {
     this.#stored = keys;
     this.#changed();
     this.#house.log.info({ kids: keys.map(({ kid }) => kid) }, message);
-  }
-
-  #inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(act);
-    this.#turn = result.catch(() => undefined);
-    return result;
   }
 }
 

@@ -5,6 +5,7 @@
 import { open, rename, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/error-message.ts';
+import { SerialQueue } from '../base/serial-queue.ts';
 import { auditedAtOnceMax, auditFileBytesMax, auditOldFilesMax } from '../domain/limits.ts';
 import type { AuditIntent, AuditLine, AuditOutcome } from '../domain/audit.ts';
 import { auditPath } from './audit-files.ts';
@@ -44,7 +45,7 @@ export class AuditLog {
   readonly #fileBytesMax: number;
   readonly #oldFilesMax: number;
   /** One writes at a time. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new SerialQueue();
   #underWay = 0;
 
   constructor(deps: AuditLogDeps) {
@@ -92,12 +93,12 @@ export class AuditLog {
 
   async #begin(begun: AuditLine): Promise<AuditedChange> {
     const bytes = encodeBegun(begun);
-    const { file, position } = await this.#inTurn(() => this.#append(bytes));
+    const { file, position } = await this.#turns.run(() => this.#append(bytes));
     return {
       end: async (outcome) => {
         const line = endedLine(begun, outcome);
         try {
-          await this.#inTurn(() => overwrite(file, encodeEnded(begun, outcome, bytes.length), position));
+          await this.#turns.run(() => overwrite(file, encodeEnded(begun, outcome, bytes.length), position));
         } catch (error) {
           this.#deps.lost(line, messageOf(error));
         }
@@ -139,12 +140,6 @@ export class AuditLog {
     for (let age = this.#oldFilesMax - 1; age >= 0; age--)
       await rename(auditPath(directory, age), auditPath(directory, age + 1)).catch(unlessMissing);
     await syncDirectory(directory);
-  }
-
-  #inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(act);
-    this.#turn = result.catch(() => undefined);
-    return result;
   }
 }
 
