@@ -7,8 +7,7 @@ import { CommandError } from './command-error.ts';
 import type { CommandContext } from './command-context.ts';
 import { showable } from './showable.ts';
 import { reveilleCommand } from './invocation.ts';
-import { opsClientOf, type OpsClient } from './ops-client.ts';
-import { findRunningServer } from './running-server.ts';
+import { findOpsClient, type OpsClient } from './ops-client.ts';
 
 export interface ListCallsOptions {
   readonly device?: string;
@@ -65,8 +64,8 @@ function change<Answer>(context: CommandContext, path: string, body: object): Pr
 }
 
 function servingOps({ dataDirectory }: CommandContext): OpsClient {
-  const running = findRunningServer(dataDirectory);
-  if (running !== null) return opsClientOf(running, dataDirectory);
+  const ops = findOpsClient(dataDirectory);
+  if (ops !== null) return ops;
   throw new CommandError(
     `no server runs on ${dataDirectory}, and only a running one has calls`,
     'name the data directory of the running one with --data-dir',

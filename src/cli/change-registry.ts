@@ -1,10 +1,9 @@
 /** Who changes the registry: the running server where one has the store, else this process in the store at rest. */
 import type { Clock } from '../base/clock.ts';
 import { openStore } from '../store/open-store.ts';
-import { opsClientOf } from './ops-client.ts';
+import { findOpsClient } from './ops-client.ts';
 import { LiveChanges, type RegistryChanges } from './registry-changes.ts';
 import { RestingChanges } from './resting-changes.ts';
-import { findRunningServer } from './running-server.ts';
 
 /** Runs `act` with the changes of whoever has the store now. */
 export async function changeRegistry<Result>(
@@ -12,8 +11,8 @@ export async function changeRegistry<Result>(
   clock: Clock,
   act: (changes: RegistryChanges) => Promise<Result>,
 ): Promise<Result> {
-  const running = findRunningServer(dataDirectory);
-  if (running !== null) return act(new LiveChanges(opsClientOf(running, dataDirectory)));
+  const ops = findOpsClient(dataDirectory);
+  if (ops !== null) return act(new LiveChanges(ops));
   const store = openStore(dataDirectory);
   try {
     return await act(new RestingChanges(store, clock));

@@ -3,9 +3,8 @@ import type { Command } from 'commander';
 import type { ClusterJson, MemberJson } from '../server/cluster-json.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
-import { opsClientOf, type OpsClient } from './ops-client.ts';
+import { findOpsClient, type OpsClient } from './ops-client.ts';
 import { alignColumns } from './output.ts';
-import { findRunningServer } from './running-server.ts';
 
 export function addClusterCommand(program: Command): void {
   const cluster = program
@@ -60,8 +59,8 @@ function readCluster(client: OpsClient): Promise<ClusterJson> {
 }
 
 function clientOf({ dataDirectory }: CommandContext): OpsClient {
-  const running = findRunningServer(dataDirectory);
-  if (running !== null) return opsClientOf(running, dataDirectory);
+  const ops = findOpsClient(dataDirectory);
+  if (ops !== null) return ops;
   throw new CommandError(
     `no server runs on ${dataDirectory}`,
     'start it, or name its directory with --data-dir',

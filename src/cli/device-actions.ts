@@ -8,12 +8,11 @@ import { maskSecrets } from '../store/registry-export.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';
-import { opsClientOf } from './ops-client.ts';
+import { findOpsClient } from './ops-client.ts';
 import { formatMoment } from './option-values.ts';
 import { alignColumns } from './output.ts';
 import { changeRegistry } from './change-registry.ts';
 import { isInRegistry, lookIntoRegistry } from './registry-look.ts';
-import { findRunningServer } from './running-server.ts';
 import { showable } from './showable.ts';
 
 export interface AddDeviceOptions {
@@ -87,13 +86,12 @@ export async function disableDevice(context: CommandContext, id: string, disable
 }
 
 export async function kickDevice({ dataDirectory, output }: CommandContext, id: string): Promise<void> {
-  const running = findRunningServer(dataDirectory);
-  if (running === null)
+  const ops = findOpsClient(dataDirectory);
+  if (ops === null)
     throw new CommandError(
       `no server runs on ${dataDirectory}, so no device has a session`,
       'name the data directory of the running server with --data-dir',
     );
-  const ops = opsClientOf(running, dataDirectory);
   const { kicked, sessions } = await ops.change<KickAnswer>('/v1/device/kick', { device_id: id });
   const ended = sessions.length === 2 ? `${sessions.join(' and ')} sessions` : `${sessions.join()} session`;
   output.answer(

@@ -4,8 +4,7 @@ import { StoredEvents } from '../store/stored-events.ts';
 import { readEvents, type EventsAnswer } from '../server/event-answer.ts';
 import { parseEventsRequest } from '../server/event-request.ts';
 import { usageError } from './command-error.ts';
-import { opsClientOf } from './ops-client.ts';
-import { findRunningServer } from './running-server.ts';
+import { findOpsClient } from './ops-client.ts';
 
 export interface FeedAnswer extends EventsAnswer {
   /** The server is stopping: it answers at once, whatever the wait. */
@@ -19,9 +18,8 @@ export interface EventFeed {
 
 /** Null: no server runs on the directory. Throws a CommandError while one starts or stops. */
 export function liveFeed(dataDirectory: string): EventFeed | null {
-  const running = findRunningServer(dataDirectory);
-  if (running === null) return null;
-  const ops = opsClientOf(running, dataDirectory);
+  const ops = findOpsClient(dataDirectory);
+  if (ops === null) return null;
   return { ask: (query, signal) => ops.ask<FeedAnswer>('/v1/events', query, signal) };
 }
 

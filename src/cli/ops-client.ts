@@ -11,13 +11,19 @@ import { text as readText } from 'node:stream/consumers';
 import { findOpsToken } from '../ops/ops-token.ts';
 import type { Runtime } from '../server/runtime-file.ts';
 import { CommandError } from './command-error.ts';
-import { reachableAddress } from './running-server.ts';
+import { findRunningServer, reachableAddress } from './running-server.ts';
 
 /** A change is answered at once; an import says how far it is at least this often. */
 const silentMsMax = 60_000;
 
 /** The server could not be reached, or could not answer now: the same may be asked again. */
 export class OpsUnavailableError extends CommandError {}
+
+/** Null when the store is at rest. Throws a CommandError like `findRunningServer` and `opsClientOf`. */
+export function findOpsClient(dataDirectory: string): OpsClient | null {
+  const running = findRunningServer(dataDirectory);
+  return running === null ? null : opsClientOf(running, dataDirectory);
+}
 
 /** Throws a CommandError when the directory has no token. */
 export function opsClientOf(runtime: Runtime, dataDirectory: string): OpsClient {

@@ -12,17 +12,16 @@ import { OpsTokenFile } from '../store/ops-token-file.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';
-import { opsClientOf, type OpsClient } from './ops-client.ts';
+import { findOpsClient } from './ops-client.ts';
 import { formatMoment } from './option-values.ts';
 import { alignColumns } from './output.ts';
 import { changeAtRest } from './resting-audit.ts';
-import { findRunningServer } from './running-server.ts';
 import { showable } from './showable.ts';
 
 type Context = Pick<CommandContext, 'clock' | 'dataDirectory' | 'output'>;
 
 export async function createOpsToken(context: Context, name: string, role: OpsRole): Promise<void> {
-  const ops = findOps(context);
+  const ops = findOpsClient(context.dataDirectory);
   const fresh =
     ops === null
       ? await createAtRest(context, name, role)
@@ -34,7 +33,7 @@ export async function createOpsToken(context: Context, name: string, role: OpsRo
 }
 
 export async function listOpsTokens(context: Context): Promise<void> {
-  const ops = findOps(context);
+  const ops = findOpsClient(context.dataDirectory);
   const listing =
     ops === null
       ? { tokens: encodeOpsTokens(await new OpsTokenFile(context.dataDirectory).read()) }
@@ -43,19 +42,13 @@ export async function listOpsTokens(context: Context): Promise<void> {
 }
 
 export async function revokeOpsToken(context: Context, name: string): Promise<void> {
-  const ops = findOps(context);
+  const ops = findOpsClient(context.dataDirectory);
   if (ops === null) await revokeAtRest(context, name);
   else await ops.change('/v1/ops-tokens/revoke', { name });
   context.output.answer(
     { revoked: name },
     `the token of ${showable(name)} is revoked: it is refused from now on`,
   );
-}
-
-/** Null: no server runs. */
-function findOps({ dataDirectory }: Context): OpsClient | null {
-  const running = findRunningServer(dataDirectory);
-  return running === null ? null : opsClientOf(running, dataDirectory);
 }
 
 function createAtRest(context: Context, name: string, role: OpsRole): Promise<FreshOpsTokenJson> {

@@ -7,8 +7,7 @@ import { RegistryStore } from '../store/registry-store.ts';
 import { StoredEvents } from '../store/stored-events.ts';
 import type { CommandContext } from './command-context.ts';
 import { unknownDevice } from './device-actions.ts';
-import { opsClientOf } from './ops-client.ts';
-import { findRunningServer } from './running-server.ts';
+import { findOpsClient } from './ops-client.ts';
 import { statusJson, statusText } from './status-view.ts';
 
 /** Throws a CommandError for a device that is not in the registry, a StoreOpenError where there is no store. */
@@ -16,13 +15,10 @@ export async function showStatus(context: CommandContext, id: string): Promise<v
   const { clock, dataDirectory, output } = context;
   const resting = await readAtRest(dataDirectory, id as DeviceId, clock.wallMs());
   if (resting === null) throw unknownDevice(id);
-  const running = findRunningServer(dataDirectory);
-  const source = running === null ? 'store' : 'server';
+  const ops = findOpsClient(dataDirectory);
+  const source = ops === null ? 'store' : 'server';
   const query = new URLSearchParams({ device_id: id });
-  const status =
-    running === null
-      ? resting
-      : await opsClientOf(running, dataDirectory).ask<DeviceStatus>('/v1/device/status', query);
+  const status = ops === null ? resting : await ops.ask<DeviceStatus>('/v1/device/status', query);
   output.answer(statusJson(status, source), statusText(status, source));
 }
 

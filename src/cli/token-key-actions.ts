@@ -11,17 +11,16 @@ import {
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';
-import { opsClientOf, type OpsClient } from './ops-client.ts';
+import { findOpsClient } from './ops-client.ts';
 import { formatMoment } from './option-values.ts';
 import { alignColumns } from './output.ts';
 import { changeAtRest } from './resting-audit.ts';
-import { findRunningServer } from './running-server.ts';
 import { showable } from './showable.ts';
 
 type Context = Pick<CommandContext, 'clock' | 'dataDirectory' | 'output' | 'settings'>;
 
 export async function listTokenKeys(context: Context): Promise<void> {
-  const ops = findOps(context);
+  const ops = findOpsClient(context.dataDirectory);
   const listing =
     ops === null
       ? await listAtRest(context)
@@ -30,7 +29,7 @@ export async function listTokenKeys(context: Context): Promise<void> {
 }
 
 export async function rotateTokenKeys(context: Context): Promise<void> {
-  const ops = findOps(context);
+  const ops = findOpsClient(context.dataDirectory);
   const rotated =
     ops === null
       ? await rotateAtRest(context)
@@ -39,7 +38,7 @@ export async function rotateTokenKeys(context: Context): Promise<void> {
 }
 
 export async function retireTokenKey(context: Context, kid: string): Promise<void> {
-  const ops = findOps(context);
+  const ops = findOpsClient(context.dataDirectory);
   const left =
     ops === null
       ? await retireAtRest(context, kid)
@@ -48,12 +47,6 @@ export async function retireTokenKey(context: Context, kid: string): Promise<voi
     left,
     `${showable(kid)} is retired: its tokens are refused\n${describeListing(left)}`,
   );
-}
-
-/** Null: no server runs. */
-function findOps({ dataDirectory }: Context): OpsClient | null {
-  const running = findRunningServer(dataDirectory);
-  return running === null ? null : opsClientOf(running, dataDirectory);
 }
 
 async function listAtRest({ settings, output }: Context): Promise<TokenKeyListing> {

@@ -9,8 +9,7 @@ import { hasWebhookTables, WebhookTables } from '../store/webhook-tables.ts';
 import { describeParked, describeWebhook } from '../webhooks/webhook-status.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './command-context.ts';
-import { opsClientOf } from './ops-client.ts';
-import { findRunningServer } from './running-server.ts';
+import { findOpsClient } from './ops-client.ts';
 import { webhookName, type NameOptions } from './webhook-name.ts';
 import { describeWebhookAlone, webhookTable } from './webhook-view.ts';
 
@@ -33,11 +32,11 @@ export async function listWebhooks(
   options: ListOptions,
 ): Promise<void> {
   const { clock, dataDirectory, output } = context;
-  const running = findRunningServer(dataDirectory);
+  const ops = findOpsClient(dataDirectory);
   const listing =
-    running === null
+    ops === null
       ? await listAtRest(dataDirectory, url, options)
-      : await opsClientOf(running, dataDirectory).ask<Listing>('/v1/webhook/list', queryOf(url, options));
+      : await ops.ask<Listing>('/v1/webhook/list', queryOf(url, options));
   const [webhook] = listing.webhooks;
   const { parked } = listing;
   const text =
@@ -45,7 +44,7 @@ export async function listWebhooks(
       ? describeWebhookAlone(webhook, parked, clock.wallMs())
       : webhookTable(listing.webhooks, clock.wallMs());
   output.answer(listing, text);
-  if (running === null) output.remark('no server runs: this is how the last one left it');
+  if (ops === null) output.remark('no server runs: this is how the last one left it');
 }
 
 function queryOf(url: string | null, options: ListOptions): URLSearchParams {

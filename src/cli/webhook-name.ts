@@ -1,8 +1,7 @@
 /** Which webhook a command is about, and the running server that serves it. */
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './command-context.ts';
-import { opsClientOf, type OpsClient } from './ops-client.ts';
-import { findRunningServer } from './running-server.ts';
+import { findOpsClient, type OpsClient } from './ops-client.ts';
 
 export interface NameOptions {
   /** Application; absent: the only one that has the URL. */
@@ -19,8 +18,8 @@ export function webhookName(
 
 /** Throws a CommandError when there is none: only a running server sends anything. */
 export function servingOps({ dataDirectory }: CommandContext): OpsClient {
-  const running = findRunningServer(dataDirectory);
-  if (running !== null) return opsClientOf(running, dataDirectory);
+  const ops = findOpsClient(dataDirectory);
+  if (ops !== null) return ops;
   throw new CommandError(
     `no server runs on ${dataDirectory}, and only a running one sends to webhooks`,
     'start it, or name the data directory of the running one with --data-dir',
