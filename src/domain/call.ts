@@ -1,5 +1,6 @@
 /** A messaging-app VoIP call as the house speaks of it. Source: API doc, Endpoints 3 and 4; calls-and-media.md. */
 import type { ApplicationId, DeviceId, SessionId, TokenId } from './ids.ts';
+import type { SignedRequest } from './signed-request.ts';
 
 /** In the order in which a call goes through them; states may be skipped forwards, never gone back to. */
 export const callStates = ['issued', 'establishing', 'ringing', 'attempting', 'connected', 'ended'] as const;
@@ -84,12 +85,7 @@ export interface CallOrder {
 }
 
 /** The same as a signed request asks for it. */
-export interface SignedCallOrder extends CallOrder {
-  /** 64 hex digits; the same signature within the clock window is the same issuance. */
-  readonly signature: string;
-  /** Wall milliseconds after which the signature is refused by its date and need not be remembered. */
-  readonly signatureExpiresMs: number;
-}
+export interface SignedCallOrder extends CallOrder, SignedRequest {}
 
 /** A live session, as it is kept. Sessions that have ended are kept nowhere but in the log of events. */
 export interface CallSession extends CallOrder {

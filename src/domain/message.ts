@@ -1,16 +1,13 @@
 /** A message as a backend asks for it, and what it is told. Source: signal-wire.md, Sending a message. */
 import type { ApplicationId, DeviceId, MessageId } from './ids.ts';
 import type { JsonObject } from './json.ts';
+import type { SignedRequest } from './signed-request.ts';
 
-export interface MessageRequest {
+export interface MessageRequest extends SignedRequest {
   readonly appId: ApplicationId;
   readonly deviceId: DeviceId;
   readonly name: string;
   readonly payload: JsonObject;
-  /** 64 hex digits; the same signature within the clock window is the same message. */
-  readonly signature: string;
-  /** Wall milliseconds after which the signature is refused by its date and need not be remembered. */
-  readonly signatureExpiresMs: number;
 }
 
 /** The device says it has it. */

@@ -100,7 +100,7 @@ export type PeerNotice =
       readonly bodySha256: string;
       readonly receipt: WakeupReceipt;
     }
-  /** To everybody who may keep the device's next call: a repeat of it opens none. `signature` as in SignedCallOrder. */
+  /** To everybody who may keep the device's next call: a repeat of it opens none. `signature` as in SignedRequest. */
   | {
       readonly kind: 'call-issued';
       readonly signature: string;

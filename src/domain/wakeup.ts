@@ -2,9 +2,10 @@
 import type { MemberId } from './cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from './ids.ts';
 import type { WakeCause } from './signal.ts';
+import type { SignedRequest } from './signed-request.ts';
 import type { CustomData } from './sleep.ts';
 
-export interface WakeupRequest {
+export interface WakeupRequest extends SignedRequest {
   readonly appId: ApplicationId;
   readonly deviceId: DeviceId;
   readonly customData: CustomData;
@@ -14,10 +15,6 @@ export interface WakeupRequest {
   readonly requestId: RequestId;
   /** True: it is the caller's own X-Request-ID; false: the server made it, and a made one never repeats. */
   readonly isCallersId: boolean;
-  /** 64 hex digits; the same signature within the clock window is the same wakeup. */
-  readonly signature: string;
-  /** Wall milliseconds after which the signature is refused by its date and need not be remembered. */
-  readonly signatureExpiresMs: number;
   /** Lowercase hex SHA-256 of the request body. */
   readonly bodySha256: string;
 }

@@ -4,6 +4,7 @@
  */
 import { wallSeconds, type Clock } from '../base/clock.ts';
 import { isCredentialValid, type Credential } from '../domain/registry.ts';
+import type { SignedRequest } from '../domain/signed-request.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { SignatureVerifier } from '../ports/signature-verifier.ts';
@@ -18,12 +19,9 @@ import type { SigningKeyCache } from '../tgv1/signing-key.ts';
 import type { SignatureVerdict } from '../tgv1/verify-signature.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 
-export interface Authentic {
+export interface Authentic extends SignedRequest {
   readonly kind: 'authentic';
   readonly credential: Credential;
-  readonly signature: string;
-  /** Wall milliseconds after which the signature is refused by its date. */
-  readonly signatureExpiresMs: number;
   readonly bodySha256: string;
 }
 

@@ -2,20 +2,18 @@
 import type { Code } from '../domain/codes.ts';
 import type { RequestId } from '../domain/ids.ts';
 import type { Credential, Permission } from '../domain/registry.ts';
+import type { SignedRequest } from '../domain/signed-request.ts';
 import type { ApplicationLimit } from '../operations/application-limit.ts';
 import type { EnvelopeShape } from '../rest/envelope.ts';
 
 /** A call that is authentic and permitted; its parameters are not yet read. */
-export interface Call {
+export interface Call extends SignedRequest {
   readonly credential: Credential;
   /** Raw, without `?`. */
   readonly query: string;
   readonly body: Uint8Array;
   /** Lowercase hex; checked against the body. */
   readonly bodySha256: string;
-  readonly signature: string;
-  /** Wall milliseconds after which the signature is refused by its date. */
-  readonly signatureExpiresMs: number;
   readonly requestId: RequestIdentity;
   /** At most one listener: called once if the caller hangs up before the answer, at once if that has happened. */
   onGone(listener: () => void): void;

@@ -6,14 +6,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Outcome } from '../base/outcome.ts';
 import type { Refusal } from '../domain/codes.ts';
+import type { SignedRequest } from '../domain/signed-request.ts';
 import { ExpiringKeys, signatureKey } from './expiring-keys.ts';
-
-export interface SignedRequest {
-  /** 64 hex digits. */
-  readonly signature: string;
-  /** Wall milliseconds after which the signature is refused by its date and need not be remembered. */
-  readonly signatureExpiresMs: number;
-}
 
 interface KnownRequest<Answer> {
   /** A promise while it is under way. */

@@ -9,8 +9,9 @@ import type { CallCredentialsCode, Refusal } from '../domain/codes.ts';
 import type { SessionId } from '../domain/ids.ts';
 import { issuancesKnownMax } from '../domain/limits.ts';
 import type { PeerNotice } from '../domain/peer.ts';
+import type { SignedRequest } from '../domain/signed-request.ts';
 import type { CallCredentials } from '../rest/call-credentials.ts';
-import { AnswerMemory, type SignedRequest } from './answer-memory.ts';
+import { AnswerMemory } from './answer-memory.ts';
 
 export interface IssuedCall extends CallCredentials {
   readonly sessionId: SessionId;
