@@ -53,15 +53,10 @@ async function page(query: string, call: ApiCall = {}, from = server): Promise<P
 }
 
 /** The device's events from the cursor on, waiting until there are so many. */
-async function eventsOf(
-  device: string,
-  cursor: string,
-  count: number,
-  from = server,
-): Promise<readonly EventJson[]> {
+async function eventsOf(device: string, cursor: string, count: number): Promise<readonly EventJson[]> {
   const events: EventJson[] = [];
   for (let after = cursor; events.length < count;) {
-    const { events: more, next } = await page(`after=${after}&wait=30`, {}, from);
+    const { events: more, next } = await page(`after=${after}&wait=30`);
     events.push(...more.filter(({ device_id }) => device_id === device));
     after = next;
   }

@@ -9,6 +9,8 @@ import { Webhooks, type WebhooksParts } from '../../src/server/webhook-service.t
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { RegistryStore } from '../../src/store/registry-store.ts';
 import { RegistryWriter } from '../../src/store/registry-write.ts';
+import { WebhookBookStore } from '../../src/store/webhook-book-store.ts';
+import { WebhookTables } from '../../src/store/webhook-tables.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { closedAfter, temporaryStore, type Ending } from '../support/temporary-store.ts';
@@ -142,6 +144,15 @@ test('a thread that dies is started again, and loses nothing', async (t) => {
   house.happen(3);
   while (!seqsOf(receiver.received).includes(3)) await receiver.until(receiver.received.length + 1);
   assert.equal(workers.length, 2);
+});
+
+test('a thread is ready once it has committed where its webhooks begin', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const house = await House.start(t, receiver.url);
+  const tables = new WebhookTables(house.store.directory, 'read-only');
+  t.after(() => tables.environment.close());
+  const cursors = Array.from(new WebhookBookStore(tables).hooks().values(), ({ cursor }) => cursor);
+  assert.deepEqual(cursors, [house.events.head]);
 });
 
 test('a webhook that is added while the server runs is told of what happens from then on', async (t) => {
