@@ -26,6 +26,12 @@ export interface ProcessesOptions {
   readonly overrides?: readonly string[];
 }
 
+interface SleepTimes {
+  /** Unix seconds. */
+  readonly last_login_at: number | null;
+  readonly last_offline_at: number | null;
+}
+
 export class ProcessSite {
   readonly directory: string;
   readonly workers: number;
@@ -100,8 +106,12 @@ export class ProcessSite {
   /** Resolves when all processes can know that the device sleeps. */
   async committed(number: number): Promise<void> {
     const call = (): Promise<ApiAnswer> => this.api().connectivity(siteDevice(number));
-    const isAsleep = ({ json }: ApiAnswer): boolean =>
-      (json.data as { sleep?: { last_login_at: unknown } }).sleep?.last_login_at !== null;
+    // Of a site that was killed and started again the login before is known, too: it has ended.
+    const isAsleep = ({ json }: ApiAnswer): boolean => {
+      const { last_login_at: loginAt, last_offline_at: offlineAt } = (json.data as { sleep: SleepTimes })
+        .sleep;
+      return loginAt !== null && loginAt >= (offlineAt ?? 0);
+    };
     await until(call, isAsleep, 10_000);
   }
 
