@@ -5,9 +5,9 @@
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importInWorker } from '../src/store/import-in-worker.ts';
-import { openStore } from '../src/store/open-store.ts';
-import { RegistryStore } from '../src/store/registry-store.ts';
+import { importInWorker } from '../src/storage/registry/import-in-worker.ts';
+import { openStore } from '../src/storage/lmdb/open-store.ts';
+import { RegistryStore } from '../src/storage/registry/registry-store.ts';
 import { deviceIdAt, writeRegistryFile } from './support/registry-file.ts';
 
 const devices = Number(process.argv[2] ?? 1_000_000);

@@ -5,9 +5,9 @@
  * cheaper than inline is what `crossingJobsMin` should be.
  */
 import { performance } from 'node:perf_hooks';
-import { assert } from '../src/base/assert.ts';
-import type { SignatureVerifier } from '../src/ports/signature-verifier.ts';
-import type { SignatureJob } from '../src/tgv1/verify-signature.ts';
+import { assert } from '../src/lib/assert.ts';
+import type { SignatureVerifier } from '../src/core/ports/signature-verifier.ts';
+import type { SignatureJob } from '../src/protocol/tgv1/verify-signature.ts';
 import { InlineVerifier } from '../src/workers/inline-verifier.ts';
 import { HmacPool } from '../src/workers/hmac-pool.ts';
 import { distinctJobs } from '../test/support/signed-requests.ts';

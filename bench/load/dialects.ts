@@ -1,9 +1,9 @@
 /** How a device logs in to each server that can hold it, from its first byte to the word that it is in. */
 import mqtt from 'mqtt-packet';
-import { assert } from '../../src/base/assert.ts';
-import { sessionKeyLength } from '../../src/base/session-key.ts';
-import { computeSignalMac } from '../../src/signal-wire/login-mac.ts';
-import { encodeLoginLine } from '../../src/sleep-wire/login-line.ts';
+import { assert } from '../../src/lib/assert.ts';
+import { sessionKeyLength } from '../../src/lib/session-key.ts';
+import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
+import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import type { DeviceIdentity } from './population.ts';
 
 /** `in`: its session is open. Bytes: to be sent; the login goes on. */

@@ -1,6 +1,6 @@
 /** Events that say themselves which they are and when they were born, so that whoever gets one can tell how old it is. */
-import type { EventBody, EventDraft } from '../../src/domain/events.ts';
-import type { DeviceId, RequestId } from '../../src/domain/ids.ts';
+import type { EventBody, EventDraft } from '../../src/model/events.ts';
+import type { DeviceId, RequestId } from '../../src/model/ids.ts';
 import { monotonicMs } from './peer-protocol.ts';
 import { deviceIdOf } from './population.ts';
 

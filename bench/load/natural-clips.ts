@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 import { makeSource, type Source } from '../../test/pictures/sources.ts';
 import { missingTool } from '../../test/support/debian-tools.ts';
 import { filmPhotographs } from '../../test/support/natural-pictures.ts';

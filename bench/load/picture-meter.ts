@@ -1,5 +1,5 @@
 /** Counts the pictures that a process makes, and what it spends on them. */
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 import { jpegSize } from '../../src/video/jpeg-header.ts';
 import type { PictureReading } from './picture-protocol.ts';
 

@@ -1,5 +1,5 @@
 /** The numbers of a figure by server and metric, one for each run; medians, spreads and ratios of the same runs. */
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/lib/assert.ts';
 
 export interface Spread {
   readonly median: number;

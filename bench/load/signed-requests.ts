@@ -3,7 +3,7 @@
  * Every request is another one: no two have the same device and date, so no server can answer from a cache of
  * signatures. The very same bytes go to peers, which ignore what they do not know.
  */
-import { signRequest } from '../../src/tgv1/sign-request.ts';
+import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
 import { backendCredential, deviceIdOf } from './population.ts';
 
 /** Requests to be sent in their order, from the first again when all were sent. */

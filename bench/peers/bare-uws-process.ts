@@ -1,5 +1,5 @@
 /** uWebSockets.js with nothing around it: reads one query parameter and answers. No signatures, no store. */
-import { createApp, listenExclusively } from '../../src/base/uws.ts';
+import { createApp, listenExclusively } from '../../src/lib/uws.ts';
 import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
 import { connectivityAnswer } from './connectivity-answer.ts';
 

@@ -2,10 +2,10 @@
  * uWebSockets.js with nothing around it, holding WebSockets: the options of ours, a challenge and a welcome of the
  * size of ours, and no proof, no names, no store. It throws away what else arrives.
  */
-import { createApp, listenExclusively, type WebSocket } from '../../src/base/uws.ts';
-import { sessionKeyLength } from '../../src/base/session-key.ts';
-import { signalBackpressureBytesMax, signalFrameBytesMax } from '../../src/domain/limits.ts';
-import { encodeChallenge, encodeWelcome } from '../../src/signal-wire/server-message.ts';
+import { createApp, listenExclusively, type WebSocket } from '../../src/lib/uws.ts';
+import { sessionKeyLength } from '../../src/lib/session-key.ts';
+import { signalBackpressureBytesMax, signalFrameBytesMax } from '../../src/model/limits.ts';
+import { encodeChallenge, encodeWelcome } from '../../src/protocol/signal/server-message.ts';
 import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
 
 /** False: it has not said anything yet. */

@@ -4,7 +4,7 @@
  * answers without waiting for the write. A device says its name in a line, unproven.
  */
 import type { Socket } from 'node:net';
-import { createApp, listenExclusively, type HttpResponse } from '../../src/base/uws.ts';
+import { createApp, listenExclusively, type HttpResponse } from '../../src/lib/uws.ts';
 import { answerAsPeer, Arrivals, type PeerPorts } from '../load/peer-protocol.ts';
 import { listenForDevices } from './device-listener.ts';
 

@@ -4,9 +4,9 @@
  * argument.
  */
 import { Agent, request } from 'node:http';
-import type { LoggedEvent } from '../../src/domain/events.ts';
-import { generateEventId, type ProductId } from '../../src/domain/ids.ts';
-import { encodeEvent } from '../../src/rest/event-json.ts';
+import type { LoggedEvent } from '../../src/model/events.ts';
+import { generateEventId, type ProductId } from '../../src/model/ids.ts';
+import { encodeEvent } from '../../src/protocol/rest/event-json.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { markedEvent } from '../load/marked-events.ts';
 import { Pace } from '../load/pace.ts';

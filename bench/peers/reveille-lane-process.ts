@@ -2,11 +2,11 @@
  * Our worker path without the calls around it: the lanes of the media process with one worker, and the same work on this
  * thread alone.
  */
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openEngine } from '../../src/codec/engine.ts';
 import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
-import type { SourceFrame } from '../../src/domain/picture.ts';
-import type { Transcoder } from '../../src/ports/transcoders.ts';
+import type { SourceFrame } from '../../src/model/picture.ts';
+import type { Transcoder } from '../../src/core/ports/transcoders.ts';
 import { TranscoderLanes } from '../../src/workers/transcoder-lanes.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
 import { readFrames } from '../../test/pictures/sources.ts';

@@ -2,12 +2,12 @@
  * Our server as `reveille serve` starts it, in a process that also appends events to its log at a fixed rate: what
  * would cause so many, logins or calls, would cost more than writing them does, and is not what is measured.
  */
-import { SystemClock } from '../../src/base/system-clock.ts';
-import type { EventLog } from '../../src/ports/event-log.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import type { EventLog } from '../../src/core/ports/event-log.ts';
 import { openLog } from '../../src/server/logging.ts';
 import { startServer } from '../../src/server/server.ts';
 import { loadSettings } from '../../src/server/settings.ts';
-import { EventStore } from '../../src/store/event-store.ts';
+import { EventStore } from '../../src/storage/events/event-store.ts';
 import { eventSourceDesk, type WriterProtocol } from '../load/event-source-protocol.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { isMarked, markedEvent } from '../load/marked-events.ts';

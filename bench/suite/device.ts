@@ -1,12 +1,12 @@
 /** What a login, a wake and a heartbeat cost inside the house, without sockets and store. */
 import type { Bench } from 'tinybench';
-import { DeviceDirectory } from '../../src/actor/device-directory.ts';
-import { DeadlineWheel, type WheelEntry } from '../../src/base/deadline-wheel.ts';
-import { reduceConnection } from '../../src/device/connection-session.ts';
-import { neverConnected } from '../../src/domain/connectivity.ts';
-import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
-import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
-import type { SleepConnection } from '../../src/ports/sleep-connection.ts';
+import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import { DeadlineWheel, type WheelEntry } from '../../src/lib/deadline-wheel.ts';
+import { reduceConnection } from '../../src/model/state/connection-session.ts';
+import { neverConnected } from '../../src/model/connectivity.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
+import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { SleepConnection } from '../../src/core/ports/sleep-connection.ts';
 
 const devices = 10_000;
 const nothingWritten = Promise.resolve('written' as const);

@@ -1,6 +1,6 @@
 /** What counting one request costs: it happens on every one of them. */
 import type { Bench } from 'tinybench';
-import { Metrics } from '../../src/ops/metrics.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 import { metricSources } from '../../test/support/metric-sources.ts';
 
 const answers = [

@@ -3,7 +3,7 @@
  * natural clip.
  */
 import type { Bench } from 'tinybench';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { CodedSource } from '../../src/codec/coded-source.ts';
 import { openEngine, type Engine } from '../../src/codec/engine.ts';
 import { traitsOf, type FilterChain } from '../../src/codec/filter-chain.ts';
@@ -12,8 +12,8 @@ import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
 import { JpegEncoder } from '../../src/codec/jpeg-encoder.ts';
 import { JpegSource } from '../../src/codec/jpeg-source.ts';
 import { buildScaler } from '../../src/codec/scaler.ts';
-import type { SourceFrame } from '../../src/domain/picture.ts';
-import type { Transcoder } from '../../src/ports/transcoders.ts';
+import type { SourceFrame } from '../../src/model/picture.ts';
+import type { Transcoder } from '../../src/core/ports/transcoders.ts';
 import { describeFrame } from '../../src/video/source-frame.ts';
 import { TranscoderLanes } from '../../src/workers/transcoder-lanes.ts';
 import { ofLandscape, ofPortrait } from '../../test/pictures/expectations.ts';

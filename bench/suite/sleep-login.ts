@@ -1,8 +1,8 @@
 /** What a module's login costs before it is admitted: the line, and its proof. */
 import type { Bench } from 'tinybench';
-import { computeLoginMac } from '../../src/sleep-wire/login-mac.ts';
-import { encodeLoginLine, LoginLineDecoder } from '../../src/sleep-wire/login-line.ts';
-import { generateSessionKey } from '../../src/base/session-key.ts';
+import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
+import { encodeLoginLine, LoginLineDecoder } from '../../src/protocol/sleep/login-line.ts';
+import { generateSessionKey } from '../../src/lib/session-key.ts';
 
 const lines = 1000;
 

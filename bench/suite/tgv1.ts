@@ -5,12 +5,12 @@
  * is what bench/verification-share.ts measures.
  */
 import type { Bench } from 'tinybench';
-import { assert } from '../../src/base/assert.ts';
-import type { SignatureVerifier } from '../../src/ports/signature-verifier.ts';
-import { canonicalRequest } from '../../src/tgv1/canonical-request.ts';
-import { checkRequest } from '../../src/tgv1/check-request.ts';
-import type { SignedRequest } from '../../src/tgv1/check-request.ts';
-import { parseSignedHeaders } from '../../src/tgv1/signed-headers.ts';
+import { assert } from '../../src/lib/assert.ts';
+import type { SignatureVerifier } from '../../src/core/ports/signature-verifier.ts';
+import { canonicalRequest } from '../../src/protocol/tgv1/canonical-request.ts';
+import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
+import type { SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
+import { parseSignedHeaders } from '../../src/protocol/tgv1/signed-headers.ts';
 import { InlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { HmacPool } from '../../src/workers/hmac-pool.ts';
 import { checking, distinctRequest, jobOf } from '../../test/support/signed-requests.ts';

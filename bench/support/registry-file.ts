@@ -1,6 +1,6 @@
 /** Registry files of any size for benchmarks: one application, one product, devices in no particular order. */
-import type { DeviceId } from '../../src/domain/ids.ts';
-import type { RegistryForm } from '../../src/store/registry-text.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
+import type { RegistryForm } from '../../src/storage/registry/registry-text.ts';
 
 /** A multiplication modulo 2^32 spreads the ids, so that neighbours in the file are none in the store. */
 export function deviceIdAt(number: number): DeviceId {

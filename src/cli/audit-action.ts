@@ -1,6 +1,6 @@
 /** What `reveille audit` does: reads the files of the audit log, whether a server runs or not. */
-import type { AuditLine } from '../domain/audit.ts';
-import { AuditFiles } from '../store/audit-files.ts';
+import type { AuditLine } from '../model/audit.ts';
+import { AuditFiles } from '../storage/audit/audit-files.ts';
 import { followAudit } from './audit-follow.ts';
 import { describeAuditLine } from './audit-view.ts';
 import type { CommandContext } from './command-context.ts';

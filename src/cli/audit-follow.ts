@@ -2,10 +2,10 @@
  * Following the audit log across rotations. A line is shown when its result is known, so that it is shown once; one
  * whose change takes very long, or whose server was killed, is shown as it stands.
  */
-import type { Clock } from '../base/clock.ts';
-import type { AuditLine } from '../domain/audit.ts';
-import { auditFollowMs, auditResultMsMax } from '../domain/limits.ts';
-import type { AuditFiles, PlacedLine } from '../store/audit-files.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { AuditLine } from '../model/audit.ts';
+import { auditFollowMs, auditResultMsMax } from '../model/limits.ts';
+import type { AuditFiles, PlacedLine } from '../storage/audit/audit-files.ts';
 import { pauseUnless } from './pause-unless.ts';
 
 export interface Following {

@@ -1,5 +1,5 @@
 /** A line of the audit log for people. */
-import type { AuditLine } from '../domain/audit.ts';
+import type { AuditLine } from '../model/audit.ts';
 import { formatLocalTime } from './events-line.ts';
 import { showable } from './showable.ts';
 

@@ -1,5 +1,5 @@
 /** A bridge, played in software: it stands idle or comes for one session, and reports of its call. Source: calls-and-media.md, Legs. */
-import type { CallEndReason, ReportedState } from '../domain/call.ts';
+import type { CallEndReason, ReportedState } from '../model/call.ts';
 import type { LegText } from './awaited-texts.ts';
 import { MediaLeg, type LegAccess } from './media-leg.ts';
 

@@ -2,10 +2,10 @@
  * What a simulated bridge plays to its call, as if it came from the phone: a film, coded as frames, and a tone, each in
  * real time. Where it is to go, and how a call comes to this, is the caller's affair. Source: calls-and-media.md, Legs.
  */
-import type { Clock } from '../base/clock.ts';
-import type { Size } from '../domain/call.ts';
-import { mediaMessageBytesMax } from '../domain/limits.ts';
-import { encodeFrameHeader, type FrameHeader } from '../peer-wire/frame-header.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Size } from '../model/call.ts';
+import { mediaMessageBytesMax } from '../model/limits.ts';
+import { encodeFrameHeader, type FrameHeader } from '../protocol/media/frame-header.ts';
 import type { Film } from './film.ts';
 import type { FrameCoder } from './frame-coder.ts';
 import { Metronome } from './metronome.ts';

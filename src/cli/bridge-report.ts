@@ -2,7 +2,7 @@
  * What a simulated bridge shows: each step of its calls as a line, how it plays in one line that stays, and a summary
  * at the end. With `--json` each is a JSON object with its `event`.
  */
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import type { PlaybackTally } from './bridge-playback.ts';
 import type { CommandContext } from './command-context.ts';
 import type { LegCounts } from './media-leg.ts';

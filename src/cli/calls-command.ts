@@ -1,6 +1,6 @@
 /** `reveille calls …`: the call sessions that live on a running server. */
 import { Option, type Command } from 'commander';
-import { callEndReasons, type CallEndReason } from '../domain/call.ts';
+import { callEndReasons, type CallEndReason } from '../model/call.ts';
 import { endCall, listCalls, watchCall, type ListCallsOptions } from './calls-actions.ts';
 import { addExamples, contextOf } from './command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from './option-values.ts';

@@ -1,6 +1,6 @@
 /** Who changes the registry: the running server where one has the store, else this process in the store at rest. */
-import type { Clock } from '../base/clock.ts';
-import { openStore } from '../store/open-store.ts';
+import type { Clock } from '../lib/clock.ts';
+import { openStore } from '../storage/lmdb/open-store.ts';
 import { findOpsClient } from './ops-client.ts';
 import { LiveChanges, type RegistryChanges } from './registry-changes.ts';
 import { RestingChanges } from './resting-changes.ts';

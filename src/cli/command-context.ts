@@ -1,8 +1,8 @@
 /** What every command has: the options that all of them take, the settings in force, a clock and a voice. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Clock } from '../base/clock.ts';
-import { SystemClock } from '../base/system-clock.ts';
+import type { Clock } from '../lib/clock.ts';
+import { SystemClock } from '../lib/system-clock.ts';
 import type { Settings } from '../server/settings-schema.ts';
 import { loadSettings, type SettingsSources } from '../server/settings.ts';
 import { ProcessOutput, type Output } from './output.ts';

@@ -1,6 +1,6 @@
 /** The heartbeats of all signal controllers of one clock: one wheel and one timer, however many they are. */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { DeadlineWheel, type WheelEntry } from '../base/deadline-wheel.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { DeadlineWheel, type WheelEntry } from '../lib/deadline-wheel.ts';
 
 /** `deadlineMs`: of the next heartbeat. */
 export interface HeartbeatEntry extends WheelEntry {

@@ -1,9 +1,9 @@
 /** `reveille credential …`: access keys of an application; several can be live, so that they rotate without an outage. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { wallSeconds } from '../base/clock.ts';
-import type { ApplicationId } from '../domain/ids.ts';
-import { permissions, type Grant } from '../domain/registry.ts';
-import type { JsonObject } from '../store/entry-reader.ts';
+import { wallSeconds } from '../lib/clock.ts';
+import type { ApplicationId } from '../model/ids.ts';
+import { permissions, type Grant } from '../model/registry.ts';
+import type { JsonObject } from '../storage/registry/entry-reader.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from './option-values.ts';
 import { alignColumns } from './output.ts';

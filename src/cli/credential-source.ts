@@ -4,11 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import { wallSeconds } from '../base/clock.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import { holdsPermission, isCredentialValid, type Credential, type Permission } from '../domain/registry.ts';
-import type { RegistryStore } from '../store/registry-store.ts';
-import type { SigningCredential } from '../tgv1/sign-request.ts';
+import { wallSeconds } from '../lib/clock.ts';
+import type { DeviceId } from '../model/ids.ts';
+import { holdsPermission, isCredentialValid, type Credential, type Permission } from '../model/registry.ts';
+import type { RegistryStore } from '../storage/registry/registry-store.ts';
+import type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError, usageError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';

@@ -8,7 +8,7 @@ import type {
   WakeupData,
   WakeupOutcomeData,
 } from '../client/reveille-client.ts';
-import type { FailureCode, WakeupCode } from '../domain/codes.ts';
+import type { FailureCode, WakeupCode } from '../model/codes.ts';
 import type { WireEvent } from '../server/event-answer.ts';
 import { envelopeOf } from './api-access.ts';
 import { credentialLines, showCredentials } from './demo-credentials.ts';

@@ -1,7 +1,7 @@
 /** The device of the story: a controller that is on or off, and a module that keeps its connection meanwhile. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { CallCredentialsData } from '../client/reveille-client.ts';
-import type { WakeMode } from '../domain/sleep.ts';
+import type { WakeMode } from '../model/sleep.ts';
 import { parseListenAddress } from '../server/settings-values.ts';
 import { credentialLines, showCredentials } from './demo-credentials.ts';
 import { DemoFailure, within } from './demo-failure.ts';

@@ -1,5 +1,5 @@
 /** A step of the story that did not go as it should: what was expected, and what came. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 export class DemoFailure extends Error {
   override readonly name = 'DemoFailure';

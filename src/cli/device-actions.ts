@@ -1,10 +1,10 @@
 /** What `reveille device …` does. */
-import { wallSeconds } from '../base/clock.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import { isExpired } from '../domain/registry.ts';
-import { generateSecret } from '../store/generated-secrets.ts';
-import { writeEntry } from '../store/registry-entry.ts';
-import { maskSecrets } from '../store/registry-export.ts';
+import { wallSeconds } from '../lib/clock.ts';
+import type { DeviceId } from '../model/ids.ts';
+import { isExpired } from '../model/registry.ts';
+import { generateSecret } from '../storage/registry/generated-secrets.ts';
+import { writeEntry } from '../storage/registry/registry-entry.ts';
+import { maskSecrets } from '../storage/registry/registry-export.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';

@@ -2,8 +2,8 @@
  * The two connections of one simulated device: they are opened and closed as its machine says, and tell it what
  * becomes of them. What comes of an attempt or a connection that was given up is closed, and nobody hears of it.
  */
-import type { WakeCause } from '../domain/signal.ts';
-import type { SleepAdvice } from '../signal-wire/server-message.ts';
+import type { WakeCause } from '../model/signal.ts';
+import type { SleepAdvice } from '../protocol/signal/server-message.ts';
 import type { DeviceEvent } from './simulated-device.ts';
 import type { SleepingModule } from './sleeping-module.ts';
 

@@ -1,6 +1,6 @@
 /** How simulated devices reach a real server: controllers by WebSocket, modules by TCP. */
-import type { Clock } from '../base/clock.ts';
-import type { WakeMode } from '../domain/sleep.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { WakeMode } from '../model/sleep.ts';
 import { parseListenAddress } from '../server/settings-values.ts';
 import type { DeviceController, DeviceDoors } from './device-connections.ts';
 import { reachableAddress } from './running-server.ts';

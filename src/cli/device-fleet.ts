@@ -3,10 +3,10 @@
  * send a heartbeat, so that a fleet of thousands costs one timer; sign-ins begin at a bounded rate, and no more are
  * under way than begin in a second, whatever made them due.
  */
-import { BoundedQueue } from '../base/bounded-queue.ts';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { DeadlineWheel, type WheelEntry } from '../base/deadline-wheel.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
+import { BoundedQueue } from '../lib/bounded-queue.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { DeadlineWheel, type WheelEntry } from '../lib/deadline-wheel.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import { DeviceConnections, type DeviceDoors } from './device-connections.ts';
 import { DeviceTally } from './device-tally.ts';
 import {

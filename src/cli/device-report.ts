@@ -3,8 +3,8 @@
  * terminal, wakes as lines while they are few and how it stands now and then. With `--json` each is an object with
  * its `event`.
  */
-import type { Clock } from '../base/clock.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
+import type { Clock } from '../lib/clock.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import type { WakeupOutcomeData } from '../client/reveille-client.ts';
 import type { DeviceTally } from './device-tally.ts';
 import { formatLocalTime } from './events-line.ts';

@@ -2,9 +2,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { descriptorsReserved, frontEndReadBytes } from '../domain/limits.ts';
-import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
-import { Environment } from '../store/environment.ts';
+import { descriptorsReserved, frontEndReadBytes } from '../model/limits.ts';
+import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
+import { Environment } from '../storage/lmdb/environment.ts';
 import type { Settings } from '../server/settings-schema.ts';
 import { isLoopback } from '../server/settings-values.ts';
 import type { CommandContext } from './command-context.ts';
@@ -33,7 +33,7 @@ export function checkNode(version: string): Finding {
 
 async function checkFrontEnd(): Promise<Finding> {
   try {
-    await import('../base/uws.ts');
+    await import('../lib/uws.ts');
     return ok('uWebSockets.js', 'its binary loads');
   } catch (error) {
     return failing('uWebSockets.js', (error as Error).message, 'see "official uWebSockets.js" in README.md');

@@ -1,11 +1,11 @@
 /** The doctor on the store and the registry in it: does it open, who may call, which devices exist. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { wallSeconds } from '../base/clock.ts';
+import { wallSeconds } from '../lib/clock.ts';
 import { formatMoment } from './option-values.ts';
-import type { Credential } from '../domain/registry.ts';
-import type { KindName } from '../store/registry-kinds.ts';
-import { registryFileName } from '../store/registry-tables.ts';
+import type { Credential } from '../model/registry.ts';
+import type { KindName } from '../storage/registry/registry-kinds.ts';
+import { registryFileName } from '../storage/registry/registry-tables.ts';
 import type { CommandContext } from './command-context.ts';
 import { chooseCredential } from './credential-source.ts';
 import { failing, ok, warn, type Finding } from './doctor-finding.ts';

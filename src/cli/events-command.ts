@@ -1,7 +1,7 @@
 /** `reveille events`: the log of what happened, over all applications, as an operator reads it. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { eventTypes } from '../domain/events.ts';
-import { eventsPageMax } from '../domain/limits.ts';
+import { eventTypes } from '../model/events.ts';
+import { eventsPageMax } from '../model/limits.ts';
 import { parseTypePattern } from '../server/event-filter.ts';
 import { addExamples, contextOf } from './command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from './option-values.ts';

@@ -2,7 +2,7 @@
  * Following the log of a server that may stop, crash and start again meanwhile: asks on behind the last event that was
  * looked at, so that nothing is missed or shown twice.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { WireEvent } from '../server/event-answer.ts';
 import { CommandError } from './command-error.ts';
 import type { EventFeed, FeedAnswer } from './events-feed.ts';

@@ -1,6 +1,6 @@
 /** `--since`: where in the log to begin, as people and programs name it. */
 import { InvalidArgumentError } from 'commander';
-import { decodeCursor } from '../rest/cursor.ts';
+import { decodeCursor } from '../protocol/rest/cursor.ts';
 import { parseMoment, parseSpan } from './option-values.ts';
 
 export type EventsSince =

@@ -2,8 +2,8 @@
 import { CommanderError } from 'commander';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../client/reveille-client.ts';
 import { SettingsError } from '../server/settings-error.ts';
-import { AuditRefusal } from '../store/audit-log.ts';
-import { StoreOpenError } from '../store/store-open-error.ts';
+import { AuditRefusal } from '../storage/audit/audit-log.ts';
+import { StoreOpenError } from '../storage/lmdb/store-open-error.ts';
 import { CommandError } from './command-error.ts';
 
 export interface FailureReport {

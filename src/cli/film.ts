@@ -1,5 +1,5 @@
 /** What a simulated phone shows: a film of a file, or a test picture that moves. */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import { drawTestPicture } from './test-picture.ts';
 
 export interface Film {

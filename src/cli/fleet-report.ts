@@ -2,7 +2,7 @@
  * What a simulated fleet shows: every wake packet as a line while they are few, troubles now and then, and how it
  * stands in one line; at the end a summary. With `--json` each is a JSON object with its `event`.
  */
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import type { CommandContext } from './command-context.ts';
 import type { FleetTally } from './module-fleet.ts';
 import type { ProgressLine } from './progress-line.ts';

@@ -2,8 +2,8 @@
 import { FrameTranscoder } from '../codec/frame-transcoder.ts';
 import type { Engine } from '../codec/engine.ts';
 import { H264Encoder } from '../codec/video-encoder.ts';
-import type { Size } from '../domain/call.ts';
-import { sourceSideMax } from '../domain/limits.ts';
+import type { Size } from '../model/call.ts';
+import { sourceSideMax } from '../model/limits.ts';
 
 export const playedFormats = ['h264', 'mjpeg', 'i420'] as const;
 export type PlayedFormat = (typeof playedFormats)[number];

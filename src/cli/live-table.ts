@@ -2,7 +2,7 @@
  * Some lines that are drawn in place on a terminal, over those that stood there before. Where standard error goes to
  * a file, one plain line now and then stands for them.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 export interface TableScreen {
   readonly isTTY?: boolean | undefined;

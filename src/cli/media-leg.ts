@@ -3,9 +3,9 @@
  * text messages and frames both ways. For the simulated bridge, the demo and the tests. Source: calls-and-media.md, Legs.
  */
 import { WebSocket } from 'ws';
-import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../domain/limits.ts';
+import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../model/limits.ts';
 import { AwaitedTexts, type LegText } from './awaited-texts.ts';
-import { decodeFrameHeader, type FrameHeader } from '../peer-wire/frame-header.ts';
+import { decodeFrameHeader, type FrameHeader } from '../protocol/media/frame-header.ts';
 
 export interface LegAccess {
   /** Of the media listener: `ws://host:port` or `wss://host:port`. */

@@ -2,7 +2,7 @@
  * Beats at an even rate in real time, for whatever is played. A beat that comes late moves none of those behind it, and
  * beats whose time has passed are left out: nothing is played twice, nor in a burst.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
 
 /** Of a beat: moments are sums of binary fractions. */
 const tolerance = 1e-6;

@@ -2,11 +2,11 @@
  * Many sleeping modules in one process. Each is on one wheel with its next heartbeat or its next attempt to log
  * in, so that a fleet of thousands costs one timer; logins go out at a bounded rate, whatever made them due.
  */
-import { BoundedQueue } from '../base/bounded-queue.ts';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { DeadlineWheel, type WheelEntry } from '../base/deadline-wheel.ts';
-import { fullBucket, takeToken, waitForToken, type TokenBucket } from '../base/token-bucket.ts';
-import type { WakeMode } from '../domain/sleep.ts';
+import { BoundedQueue } from '../lib/bounded-queue.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { DeadlineWheel, type WheelEntry } from '../lib/deadline-wheel.ts';
+import { fullBucket, takeToken, waitForToken, type TokenBucket } from '../lib/token-bucket.ts';
+import type { WakeMode } from '../model/sleep.ts';
 import { retryDelayMs } from './retry-delay.ts';
 import type { SimulatedDevice } from './simulated-devices.ts';
 import { LoginRefused, type SleepingModule, type SleepingModuleOptions } from './sleeping-module.ts';

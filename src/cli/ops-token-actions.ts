@@ -1,6 +1,6 @@
 /** What `reveille ops-token …` does: asks the running server, or changes the file while none runs. */
-import { wallSeconds } from '../base/clock.ts';
-import type { OpsRole } from '../domain/operator.ts';
+import { wallSeconds } from '../lib/clock.ts';
+import type { OpsRole } from '../model/operator.ts';
 import {
   createRefusals,
   encodeOpsTokens,
@@ -8,7 +8,7 @@ import {
   type FreshOpsTokenJson,
   type OpsTokenListing,
 } from '../server/ops-token-routes.ts';
-import { OpsTokenFile } from '../store/ops-token-file.ts';
+import { OpsTokenFile } from '../storage/keys/ops-token-file.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';

@@ -1,6 +1,6 @@
 /** `reveille ops-token …`: the tokens by which operators are known to the ops listener. */
 import { Option, type Command } from 'commander';
-import { operatorNameForm, opsRoles, type OpsRole } from '../domain/operator.ts';
+import { operatorNameForm, opsRoles, type OpsRole } from '../model/operator.ts';
 import { addExamples, contextOf } from './command-context.ts';
 import { createOpsToken, listOpsTokens, revokeOpsToken } from './ops-token-actions.ts';
 

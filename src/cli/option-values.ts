@@ -1,6 +1,6 @@
 /** Moments, spans of time and ids as people type and read them. */
 import { InvalidArgumentError } from 'commander';
-import { parseDeviceId } from '../domain/ids.ts';
+import { parseDeviceId } from '../model/ids.ts';
 
 /** Whole Unix seconds, or an ISO 8601 moment such as 2027-01-31 or 2027-01-31T12:00:00Z. Throws InvalidArgumentError. */
 export function parseMoment(text: string): number {

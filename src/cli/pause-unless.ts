@@ -1,5 +1,5 @@
 /** A wait that its user may end. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /** Resolves after `ms` of monotonic time, or when `signal` is aborted. */
 export function pauseUnless(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

@@ -1,8 +1,8 @@
 /** Sizes of pictures as people type them, and which of several is due. */
 import { InvalidArgumentError } from 'commander';
-import { assert } from '../base/assert.ts';
-import type { Size } from '../domain/call.ts';
-import { sourceSideMax } from '../domain/limits.ts';
+import { assert } from '../lib/assert.ts';
+import type { Size } from '../model/call.ts';
+import { sourceSideMax } from '../model/limits.ts';
 
 const sideMin = 16;
 

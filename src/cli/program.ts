@@ -19,7 +19,7 @@ import { addSimulateBridgeCommand } from './simulate-bridge-command.ts';
 import { addSimulateCommand } from './simulate-command.ts';
 import { addStatusCommand } from './status-command.ts';
 import { addTokenKeyCommand } from './token-key-command.ts';
-import { readVersion } from '../base/package-version.ts';
+import { readVersion } from '../lib/package-version.ts';
 import { addVersionCommand } from './version-command.ts';
 import { addWakeCommand } from './wake-command.ts';
 import { addWebhookCommand } from './webhook-command.ts';

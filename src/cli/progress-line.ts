@@ -2,7 +2,7 @@
  * How far a long command is: one line that is written over on a terminal, and now and then a plain line where
  * standard error goes to a file. Writes are synchronous, so that an import that holds the thread can tell, too.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 export interface ProgressScreen {
   readonly isTTY?: boolean | undefined;

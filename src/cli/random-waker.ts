@@ -1,5 +1,5 @@
 /** Wakes a sleeping device by chance, now and then, and sees what becomes of it: a fleet that shows itself. */
-import type { Cancel, Clock } from '../base/clock.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
 import type { WakeupOutcomeData } from '../client/reveille-client.ts';
 
 export interface RandomWakerHouse {

@@ -1,7 +1,7 @@
 /** The pictures that reach a device: the last of them, and what can be said of them all. */
-import type { Clock } from '../base/clock.ts';
-import type { Size } from '../domain/call.ts';
-import type { FrameHeader } from '../peer-wire/frame-header.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Size } from '../model/call.ts';
+import type { FrameHeader } from '../protocol/media/frame-header.ts';
 import { jpegSize } from '../video/jpeg-header.ts';
 import { sizeInWords } from './picture-sizes.ts';
 

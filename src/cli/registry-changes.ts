@@ -2,8 +2,8 @@
  * Changes to the registry, and how they are asked of a running server. Entries are given and answered as a registry
  * file has them. What cannot be done throws a CommandError.
  */
-import type { EntryRules, JsonObject } from '../store/entry-reader.ts';
-import type { CredentialTerms } from '../store/registry-write.ts';
+import type { EntryRules, JsonObject } from '../storage/registry/entry-reader.ts';
+import type { CredentialTerms } from '../storage/registry/registry-write.ts';
 import type { OpsClient } from './ops-client.ts';
 
 export interface RegistryChanges {

@@ -1,6 +1,6 @@
 /** `reveille registry …`: who may call, and which devices exist, as files and lists. Source: running.md, Data. */
 import { Argument, Option, type Command } from 'commander';
-import { listNames } from '../store/registry-kinds.ts';
+import { listNames } from '../storage/registry/registry-kinds.ts';
 import { addExamples, contextOf } from './command-context.ts';
 import { wholeNumberOption } from './option-values.ts';
 import { exportRegistryFile, type ExportOptions } from './registry-export-action.ts';

@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { exportRegistry } from '../store/registry-export.ts';
+import { exportRegistry } from '../storage/registry/registry-export.ts';
 import type { CommandContext } from './command-context.ts';
 import { describeCounts } from './registry-import-action.ts';
 import { lookIntoRegistry } from './registry-look.ts';

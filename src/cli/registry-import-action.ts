@@ -1,10 +1,10 @@
 /** `registry import`: through the running server's ops listener, or straight into the store at rest. */
 import { accessSync, constants } from 'node:fs';
 import { importOutcome } from '../server/unasked-changes.ts';
-import { importRegistry } from '../store/registry-import.ts';
-import type { ImportReport, ImportRequest } from '../store/registry-import-messages.ts';
-import { listNames, type KindName } from '../store/registry-kinds.ts';
-import { openStore } from '../store/open-store.ts';
+import { importRegistry } from '../storage/registry/registry-import.ts';
+import type { ImportReport, ImportRequest } from '../storage/registry/registry-import-messages.ts';
+import { listNames, type KindName } from '../storage/registry/registry-kinds.ts';
+import { openStore } from '../storage/lmdb/open-store.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { opsClientOf } from './ops-client.ts';

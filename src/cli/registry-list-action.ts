@@ -1,10 +1,10 @@
 /** `registry list`: one page of one kind as a table, or how many there are of each. */
-import { assert } from '../base/assert.ts';
-import type { JsonObject } from '../store/entry-reader.ts';
-import { maskSecrets } from '../store/registry-export.ts';
-import { writeEntry } from '../store/registry-entry.ts';
-import { findKindOfList, idKeys, kindNames, listNames, type KindName } from '../store/registry-kinds.ts';
-import type { RegistryStore } from '../store/registry-store.ts';
+import { assert } from '../lib/assert.ts';
+import type { JsonObject } from '../storage/registry/entry-reader.ts';
+import { maskSecrets } from '../storage/registry/registry-export.ts';
+import { writeEntry } from '../storage/registry/registry-entry.ts';
+import { findKindOfList, idKeys, kindNames, listNames, type KindName } from '../storage/registry/registry-kinds.ts';
+import type { RegistryStore } from '../storage/registry/registry-store.ts';
 import type { CommandContext } from './command-context.ts';
 import { alignColumns } from './output.ts';
 import { lookIntoRegistry } from './registry-look.ts';

@@ -1,9 +1,9 @@
 /** A look into the registry of a data directory, also while a server runs on it. */
-import { openStoreReadOnly } from '../store/open-store.ts';
-import type { KindName } from '../store/registry-kinds.ts';
-import { RegistryStore } from '../store/registry-store.ts';
-import type { RegistryTables } from '../store/registry-tables.ts';
-import { StoreOpenError } from '../store/store-open-error.ts';
+import { openStoreReadOnly } from '../storage/lmdb/open-store.ts';
+import type { KindName } from '../storage/registry/registry-kinds.ts';
+import { RegistryStore } from '../storage/registry/registry-store.ts';
+import type { RegistryTables } from '../storage/registry/registry-tables.ts';
+import { StoreOpenError } from '../storage/lmdb/store-open-error.ts';
 
 /** Throws a StoreOpenError when there is no store. What `look` returns holds nothing of the store. */
 export async function lookIntoRegistry<Result>(

@@ -1,8 +1,8 @@
 /** What `sign` and `call` are given: method, target and body, taken apart and checked. */
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
-import type { Permission } from '../domain/registry.ts';
-import { hasBody } from '../tgv1/scheme.ts';
+import type { Permission } from '../model/registry.ts';
+import { hasBody } from '../protocol/tgv1/scheme.ts';
 import { usageError } from './command-error.ts';
 
 export interface RequestTarget {

@@ -1,10 +1,10 @@
 /** Changes of a store at rest, in the audit log of its directory. Only whoever holds the directory's lock writes there. */
 import { userInfo } from 'node:os';
-import type { Clock } from '../base/clock.ts';
-import type { AuditAction, AuditIds, AuditOutcome } from '../domain/audit.ts';
-import { AuditLog } from '../store/audit-log.ts';
-import { prepareDataDirectory } from '../store/data-directory.ts';
-import { ServerLock } from '../store/server-lock.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { AuditAction, AuditIds, AuditOutcome } from '../model/audit.ts';
+import { AuditLog } from '../storage/audit/audit-log.ts';
+import { prepareDataDirectory } from '../storage/lmdb/data-directory.ts';
+import { ServerLock } from '../storage/lmdb/server-lock.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 

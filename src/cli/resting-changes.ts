@@ -1,16 +1,16 @@
 /** Changes to the registry of a store at rest, each a line in the audit log of its directory. */
-import { wallSeconds, type Clock } from '../base/clock.ts';
-import type { Outcome } from '../base/outcome.ts';
-import type { AccessKeyId, BridgeId, DeviceId } from '../domain/ids.ts';
-import type { Credential, Device } from '../domain/registry.ts';
-import type { EntryRules, JsonObject } from '../store/entry-reader.ts';
-import { generateBridgeKey } from '../store/generated-secrets.ts';
-import type { Store } from '../store/open-store.ts';
-import { parseEntry, writeEntry } from '../store/registry-entry.ts';
-import { maskSecrets } from '../store/registry-export.ts';
-import type { EntryOf, KindName } from '../store/registry-kinds.ts';
-import { RegistryStore } from '../store/registry-store.ts';
-import { RegistryWriter, type CredentialTerms, type MissingEntry } from '../store/registry-write.ts';
+import { wallSeconds, type Clock } from '../lib/clock.ts';
+import type { Outcome } from '../lib/outcome.ts';
+import type { AccessKeyId, BridgeId, DeviceId } from '../model/ids.ts';
+import type { Credential, Device } from '../model/registry.ts';
+import type { EntryRules, JsonObject } from '../storage/registry/entry-reader.ts';
+import { generateBridgeKey } from '../storage/registry/generated-secrets.ts';
+import type { Store } from '../storage/lmdb/open-store.ts';
+import { parseEntry, writeEntry } from '../storage/registry/registry-entry.ts';
+import { maskSecrets } from '../storage/registry/registry-export.ts';
+import type { EntryOf, KindName } from '../storage/registry/registry-kinds.ts';
+import { RegistryStore } from '../storage/registry/registry-store.ts';
+import { RegistryWriter, type CredentialTerms, type MissingEntry } from '../storage/registry/registry-write.ts';
 import { CommandError, usageError } from './command-error.ts';
 import type { FreshBridge, RegistryChanges } from './registry-changes.ts';
 import { RestingAudit } from './resting-audit.ts';

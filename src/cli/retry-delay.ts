@@ -1,5 +1,5 @@
 /** How long a device that lost its connection waits. Source: signal-wire.md, welcome. */
-import type { SleepAdvice } from '../signal-wire/server-message.ts';
+import type { SleepAdvice } from '../protocol/signal/server-message.ts';
 
 type RetryAdvice = SleepAdvice['retry'];
 

@@ -1,7 +1,7 @@
 /** The server that has the data directory, if one has, and where it can be reached. */
 import { formatListenAddress, parseListenAddress, reachableHere } from '../server/settings-values.ts';
 import { readRuntimeFile, type Runtime } from '../server/runtime-file.ts';
-import { livingPid } from '../store/server-lock.ts';
+import { livingPid } from '../storage/lmdb/server-lock.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './command-context.ts';
 

@@ -3,7 +3,7 @@
  * else. Source: running.md, Stopping and Settings.
  */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { processesMax } from '../domain/limits.ts';
+import { processesMax } from '../model/limits.ts';
 import { openLog, type Logging } from '../server/logging.ts';
 import type { RunningServer } from '../server/server.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';

@@ -5,8 +5,8 @@
  */
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
-import { descriptorsReserved, processStopMsMax } from '../domain/limits.ts';
+import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
+import { descriptorsReserved, processStopMsMax } from '../model/limits.ts';
 import { openLog, type Logging } from '../server/logging.ts';
 import { forkProcess } from '../server/process-forks.ts';
 import { settlePorts } from '../server/process-ports.ts';
@@ -15,8 +15,8 @@ import { removeRuntimeFile, writeRuntimeFile } from '../server/runtime-file.ts';
 import type { Settings } from '../server/settings-schema.ts';
 import { Supervisor } from '../server/supervisor.ts';
 import { SupervisorSleepPort } from '../server/supervisor-sleep-port.ts';
-import { prepareDataDirectory } from '../store/data-directory.ts';
-import { ServerLock } from '../store/server-lock.ts';
+import { prepareDataDirectory } from '../storage/lmdb/data-directory.ts';
+import { ServerLock } from '../storage/lmdb/server-lock.ts';
 import type { CommandContext } from './command-context.ts';
 import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
 

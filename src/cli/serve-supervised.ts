@@ -4,8 +4,8 @@
  * does not take its time. Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
-import { messageOf } from '../base/error-message.ts';
-import { processStopMsMax } from '../domain/limits.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { processStopMsMax } from '../model/limits.ts';
 import { openLog, type Logging } from '../server/logging.ts';
 import { followSupervisor, reportToSupervisor } from '../server/process-link.ts';
 import type { HandedPort } from '../server/process-company.ts';

@@ -4,13 +4,13 @@
  * Source: signal-wire.md.
  */
 import { WebSocket, type ClientOptions } from 'ws';
-import { BoundedQueue } from '../base/bounded-queue.ts';
-import type { Clock } from '../base/clock.ts';
-import type { WheelEntry } from '../base/deadline-wheel.ts';
-import type { JsonObject } from '../domain/json.ts';
-import type { DeviceMessage, WakeCause } from '../domain/signal.ts';
-import { computeSignalMac } from '../signal-wire/login-mac.ts';
-import type { Welcome } from '../signal-wire/server-message.ts';
+import { BoundedQueue } from '../lib/bounded-queue.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { WheelEntry } from '../lib/deadline-wheel.ts';
+import type { JsonObject } from '../model/json.ts';
+import type { DeviceMessage, WakeCause } from '../model/signal.ts';
+import { computeSignalMac } from '../protocol/signal/login-mac.ts';
+import type { Welcome } from '../protocol/signal/server-message.ts';
 import { ControllerHeartbeats, type HeartbeatEntry } from './controller-heartbeats.ts';
 import { readWelcome, type WireWelcome } from './welcome-message.ts';
 

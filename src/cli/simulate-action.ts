@@ -1,5 +1,5 @@
 /** What `reveille simulate` does. Exits 1 when a login was refused, or none came through. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { CommandContext } from './command-context.ts';
 import { usageError } from './command-error.ts';
 import { findSignalUrl } from './signal-url.ts';

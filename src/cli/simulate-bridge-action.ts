@@ -1,9 +1,9 @@
 /** What `reveille simulate-bridge` does, until it has had its calls, or Ctrl-C. Exits 1 when it was not let in. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { openEngine, type Engine } from '../codec/engine.ts';
 import { VideoFile } from '../codec/video-file.ts';
-import type { Size } from '../domain/call.ts';
-import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../domain/limits.ts';
+import type { Size } from '../model/call.ts';
+import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../model/limits.ts';
 import { i420Bytes } from '../video/i420.ts';
 import { findBridgeKey } from './bridge-key.ts';
 import { BridgeLeg } from './bridge-leg.ts';

@@ -1,6 +1,6 @@
 /** `reveille simulate`: devices over real sockets, until Ctrl-C or for a while. */
 import { Option, type Command } from 'commander';
-import { heartbeatSecondsMax, heartbeatSecondsMin } from '../domain/limits.ts';
+import { heartbeatSecondsMax, heartbeatSecondsMin } from '../model/limits.ts';
 import { parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf } from './command-context.ts';
 import { addCredentialOptions } from './credential-source.ts';

@@ -1,5 +1,5 @@
 /** Whole devices, controllers and modules: they come online, sleep, are woken and come online again. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { ReveilleClient } from '../client/reveille-client.ts';
 import { findApi, openApi } from './api-access.ts';
 import type { CommandContext } from './command-context.ts';

@@ -2,7 +2,7 @@
  * A bridge, played in software, over its calls: it stands idle, takes the call it is given, comes back to it when its
  * connection is lost, and connects anew after it. Source: calls-and-media.md, Legs.
  */
-import { legCloses } from '../peer-wire/close-code.ts';
+import { legCloses } from '../protocol/media/close-code.ts';
 import { LegGone } from './awaited-texts.ts';
 import { keyAdvice } from './bridge-key.ts';
 import { requestInWords, type BridgeLeg, type StartText } from './bridge-leg.ts';

@@ -2,7 +2,7 @@
  * One call of a simulated bridge, over all connections that it takes: it rings, says that the phone has joined when the
  * device has accepted, and plays from then on. Source: calls-and-media.md, Legs and Call sessions and call status.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
 import type { BridgeLeg, StartText } from './bridge-leg.ts';
 import type { FrameOutlet } from './bridge-playback.ts';
 import type { BridgeVoice } from './bridge-report.ts';

@@ -5,8 +5,8 @@
  * leaves only then; the module keeps its connection until the controller is online again.
  * Source: sleep-wire.md; signal-wire.md, welcome.
  */
-import type { WakeCause } from '../domain/signal.ts';
-import type { SleepAdvice } from '../signal-wire/server-message.ts';
+import type { WakeCause } from '../model/signal.ts';
+import type { SleepAdvice } from '../protocol/signal/server-message.ts';
 import { retryDelayMs } from './retry-delay.ts';
 
 /** `offline`: waits before it starts again. `booting`: the processor starts. */

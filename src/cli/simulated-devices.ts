@@ -1,7 +1,7 @@
 /** Who is simulated: devices of the local registry, or made-up ids with one secret; and the addresses they come from. */
-import { wallSeconds } from '../base/clock.ts';
-import { isExpired } from '../domain/registry.ts';
-import type { RegistryStore } from '../store/registry-store.ts';
+import { wallSeconds } from '../lib/clock.ts';
+import { isExpired } from '../model/registry.ts';
+import type { RegistryStore } from '../storage/registry/registry-store.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError, usageError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';

@@ -1,5 +1,5 @@
 /** What is asked of `reveille simulate`, and what its two plays have in common. */
-import type { WakeMode } from '../domain/sleep.ts';
+import type { WakeMode } from '../model/sleep.ts';
 import type { CredentialOptions } from './credential-source.ts';
 import type { DeviceChoice } from './simulated-devices.ts';
 

@@ -4,12 +4,12 @@
  * Source: sleep-wire.md, Exchange.
  */
 import { connect as connectTcp, type Socket } from 'node:net';
-import { BoundedQueue } from '../base/bounded-queue.ts';
-import type { WakeMode } from '../domain/sleep.ts';
+import { BoundedQueue } from '../lib/bounded-queue.ts';
+import type { WakeMode } from '../model/sleep.ts';
 import { adoptSocket, startReading, type SocketOwner } from '../sleep-gateway/socket-owner.ts';
-import { encodeLoginLine } from '../sleep-wire/login-line.ts';
-import { sessionKeyLength } from '../base/session-key.ts';
-import { wakePacketBytes } from '../sleep-wire/wake-packet.ts';
+import { encodeLoginLine } from '../protocol/sleep/login-line.ts';
+import { sessionKeyLength } from '../lib/session-key.ts';
+import { wakePacketBytes } from '../protocol/sleep/wake-packet.ts';
 
 export interface SleepingModuleOptions {
   readonly deviceId: string;

@@ -1,10 +1,10 @@
 /** What `reveille status` does. */
-import type { DeviceId } from '../domain/ids.ts';
+import type { DeviceId } from '../model/ids.ts';
 import { describeDevice, type DeviceStatus, type ObservedConnection } from '../server/device-status.ts';
-import { findConnectionRecord, type ConnectionTables } from '../store/connection-rows.ts';
-import { openStoreReadOnly, type Store } from '../store/open-store.ts';
-import { RegistryStore } from '../store/registry-store.ts';
-import { StoredEvents } from '../store/stored-events.ts';
+import { findConnectionRecord, type ConnectionTables } from '../storage/records/connection-rows.ts';
+import { openStoreReadOnly, type Store } from '../storage/lmdb/open-store.ts';
+import { RegistryStore } from '../storage/registry/registry-store.ts';
+import { StoredEvents } from '../storage/events/stored-events.ts';
 import type { CommandContext } from './command-context.ts';
 import { unknownDevice } from './device-actions.ts';
 import { findOpsClient } from './ops-client.ts';

@@ -2,7 +2,7 @@
  * A picture that moves, for calls without a film: colour bars, a grey ramp that runs, a square that bounces, and the
  * frame's number in blocks. Drawn as I420, full of edges and colours, so that what goes wrong on the way is seen.
  */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 
 /** Y, U and V: white, yellow, cyan, green, magenta, red, blue and black at three quarters. */
 const bars = [

@@ -1,6 +1,6 @@
 /** What `reveille token-key …` does: asks the running server, or changes the file while none runs. Secrets are never shown. */
-import { wallSeconds } from '../base/clock.ts';
-import { tokenKeyFileOf } from '../server/live-token-keys.ts';
+import { wallSeconds } from '../lib/clock.ts';
+import { tokenKeyFileOf } from '../storage/keys/live-token-keys.ts';
 import {
   encodeRotation,
   encodeTokenKeys,

@@ -1,6 +1,6 @@
 /** `reveille version`. */
 import type { Command } from 'commander';
-import { readVersion } from '../base/package-version.ts';
+import { readVersion } from '../lib/package-version.ts';
 import { addExamples, contextOf } from './command-context.ts';
 
 export function addVersionCommand(program: Command): void {

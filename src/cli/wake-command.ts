@@ -1,8 +1,8 @@
 /** `reveille wake`: the signed wakeup, in one sentence what became of it, and, if asked to wait, of the device. Source: API doc, Endpoint 2; events.md. */
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ApiResult, ReveilleClient, WakeupData } from '../client/reveille-client.ts';
-import type { WakeupCode } from '../domain/codes.ts';
-import { parseRequestId } from '../domain/ids.ts';
+import type { WakeupCode } from '../model/codes.ts';
+import { parseRequestId } from '../model/ids.ts';
 import { envelopeOf, findApi, openApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';

@@ -1,6 +1,6 @@
 /** What a wakeup's answer means to a person, and what to do next. Source: API doc, Endpoint 2; decisions.md, Wakeup. */
 import type { ApiResult, WakeupData } from '../client/reveille-client.ts';
-import type { FailureCode, WakeupCode } from '../domain/codes.ts';
+import type { FailureCode, WakeupCode } from '../model/codes.ts';
 import { reveilleCommand } from './invocation.ts';
 import { showable } from './showable.ts';
 

@@ -1,8 +1,8 @@
 /** What became of a wakeup, asked of the server until it is known. Source: events.md, Reading. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { ApiFailure, ReveilleClient, WakeupOutcomeData } from '../client/reveille-client.ts';
-import type { FailureCode } from '../domain/codes.ts';
-import { wakeupToOnlineMsMax } from '../domain/limits.ts';
+import type { FailureCode } from '../model/codes.ts';
+import { wakeupToOnlineMsMax } from '../model/limits.ts';
 import { CommandError } from './command-error.ts';
 
 const waitS = 5;

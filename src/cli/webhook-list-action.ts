@@ -1,11 +1,11 @@
 /** What `reveille webhook list` does: asks the running server, or looks into the store at rest. */
-import type { Webhook } from '../domain/registry.ts';
-import type { WebhookStatus } from '../ports/webhook-desk.ts';
+import type { Webhook } from '../model/registry.ts';
+import type { WebhookStatus } from '../core/ports/webhook-desk.ts';
 import { encodeParked, encodeWebhook, type ParkedJson, type WebhookJson } from '../server/webhook-json.ts';
-import { openStoreReadOnly, type Store } from '../store/open-store.ts';
-import { StoredEvents } from '../store/stored-events.ts';
-import { WebhookBookStore } from '../store/webhook-book-store.ts';
-import { hasWebhookTables, WebhookTables } from '../store/webhook-tables.ts';
+import { openStoreReadOnly, type Store } from '../storage/lmdb/open-store.ts';
+import { StoredEvents } from '../storage/events/stored-events.ts';
+import { WebhookBookStore } from '../storage/webhooks/webhook-book-store.ts';
+import { hasWebhookTables, WebhookTables } from '../storage/webhooks/webhook-tables.ts';
 import { describeParked, describeWebhook } from '../webhooks/webhook-status.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './command-context.ts';

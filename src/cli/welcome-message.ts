@@ -1,5 +1,5 @@
 /** The server's welcome as a controller reads it. Source: signal-wire.md. */
-import type { Welcome } from '../signal-wire/server-message.ts';
+import type { Welcome } from '../protocol/signal/server-message.ts';
 
 export interface WireWelcome {
   readonly epoch: number;

@@ -1,7 +1,7 @@
 /** `data` of each endpoint's success, named as on the wire. Source: API doc, Resources and their fields; events.md, Reading. */
-import type { EventBody } from '../domain/events.ts';
-import type { WakeCause } from '../domain/signal.ts';
-import type { WakeupStatus } from '../domain/wakeup.ts';
+import type { EventBody } from '../model/events.ts';
+import type { WakeCause } from '../model/signal.ts';
+import type { WakeupStatus } from '../model/wakeup.ts';
 
 /** Whole Unix seconds; null: none was observed. */
 export interface ConnectionTimes {

@@ -1,6 +1,6 @@
 /** What an endpoint answers, as a value to look at before going on. Source: API doc, Response envelopes. */
-import { decodeJsonObject } from '../base/json-object.ts';
-import type { FailureCode, TransportCode } from '../domain/codes.ts';
+import { decodeJsonObject } from '../lib/json-object.ts';
+import type { FailureCode, TransportCode } from '../model/codes.ts';
 import type { WireReply } from './transport.ts';
 
 export type ApiResult<Data, Code extends FailureCode> = ApiSuccess<Data> | ApiFailure<Code>;

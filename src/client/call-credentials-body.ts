@@ -7,7 +7,7 @@ import type {
   ResolutionMode,
   UplinkVideoFormat,
   VideoRotation,
-} from '../domain/call.ts';
+} from '../model/call.ts';
 
 export interface CallCredentialsBody {
   readonly msg_session_key: string;

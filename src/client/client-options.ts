@@ -1,7 +1,7 @@
 /** What a client is told when it is made, and with each call. */
 import type { ConnectionOptions } from 'node:tls';
-import type { Clock } from '../base/clock.ts';
-import type { SigningCredential } from '../tgv1/sign-request.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
 import type { RetrySettings } from './retry-policy.ts';
 import type { Transport } from './transport.ts';
 

@@ -2,8 +2,8 @@
  * The log of events as it grows, one after the other, whatever happens to the server or the way to it. Every event
  * comes at least once: going on from a cursor may repeat those of one page. Source: events.md, Reading.
  */
-import type { Clock } from '../base/clock.ts';
-import type { EventsCode, TransportCode } from '../domain/codes.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { EventsCode, TransportCode } from '../model/codes.ts';
 import type { ApiEvent, EventsData } from './answers.ts';
 import type { ApiResult } from './api-result.ts';
 import { ReveilleProtocolError, ReveilleRefusedError, ReveilleUnreachableError } from './client-errors.ts';

@@ -11,8 +11,8 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
-import type { Clock } from '../base/clock.ts';
-import { eventsPageCharactersMax } from '../domain/limits.ts';
+import type { Clock } from '../lib/clock.ts';
+import { eventsPageCharactersMax } from '../model/limits.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
 import type { Transport, WireReply, WireRequest } from './transport.ts';
 

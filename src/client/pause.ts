@@ -1,5 +1,5 @@
 /** A wait that its caller can end. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /** Resolves after `ms` of monotonic time; rejects with the reason of the signal as soon as that is aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

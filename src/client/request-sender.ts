@@ -1,8 +1,8 @@
 /** One call, in as many attempts as its rule allows: each is signed anew, and a clock that is off is corrected once. */
-import type { Clock } from '../base/clock.ts';
-import type { FailureCode } from '../domain/codes.ts';
-import { generateRequestId } from '../domain/ids.ts';
-import { signRequest, type SigningCredential } from '../tgv1/sign-request.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { FailureCode } from '../model/codes.ts';
+import { generateRequestId } from '../model/ids.ts';
+import { signRequest, type SigningCredential } from '../protocol/tgv1/sign-request.ts';
 import { decodeResult, retryAfterOf, type ApiResult } from './api-result.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
 import { pause } from './pause.ts';

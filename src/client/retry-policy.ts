@@ -3,8 +3,8 @@
  * its request id, credentials are those of one session however often they are asked for. A message has no id of its
  * caller's, so it is sent again only when nothing of it has left.
  */
-import { assert } from '../base/assert.ts';
-import type { FailureCode } from '../domain/codes.ts';
+import { assert } from '../lib/assert.ts';
+import type { FailureCode } from '../model/codes.ts';
 import type { ApiResult } from './api-result.ts';
 import type { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
 

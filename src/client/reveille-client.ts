@@ -3,8 +3,8 @@
  * clock that is off and sends again what may be (retry-policy.ts). The package exports it as `reveille/client`.
  * Source: API doc, Endpoints; events.md, Reading.
  */
-import type { Clock } from '../base/clock.ts';
-import { SystemClock } from '../base/system-clock.ts';
+import type { Clock } from '../lib/clock.ts';
+import { SystemClock } from '../lib/system-clock.ts';
 import type {
   CallCredentialsCode,
   CallStatusCode,
@@ -14,9 +14,9 @@ import type {
   MessageCode,
   WakeupCode,
   WakeupOutcomeCode,
-} from '../domain/codes.ts';
-import { generateRequestId, parseRequestId } from '../domain/ids.ts';
-import { longPollSecondsMax } from '../domain/limits.ts';
+} from '../model/codes.ts';
+import { generateRequestId, parseRequestId } from '../model/ids.ts';
+import { longPollSecondsMax } from '../model/limits.ts';
 import type {
   CallCredentialsData,
   CallStatusData,
@@ -53,7 +53,7 @@ export type * from './client-options.ts';
 export type { FollowedEvent } from './followed-events.ts';
 export type { RawAnswer, RawRequest } from './raw-request.ts';
 export type { RetrySettings } from './retry-policy.ts';
-export type { SigningCredential } from '../tgv1/sign-request.ts';
+export type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
 
 const usualTimeoutMs = 10_000;
 const usualSocketsMax = 50;

@@ -2,9 +2,9 @@
  * The time to sign with: this machine's, corrected by what the server said of its own when it refused ours. A wall
  * clock that is set right later is noticed in the same way.
  */
-import type { Clock } from '../base/clock.ts';
-import type { FailureCode } from '../domain/codes.ts';
-import { serverTimeOf } from '../tgv1/auth-failure.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { FailureCode } from '../model/codes.ts';
+import { serverTimeOf } from '../protocol/tgv1/auth-failure.ts';
 import type { ApiResult } from './api-result.ts';
 
 /** An answer that claims more is not believed: nobody gets a signature of ours for a day that is far away. */

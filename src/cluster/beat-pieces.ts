@@ -3,8 +3,8 @@
  * which position among the rows the part is, and how many pieces there are: 1 byte version, 6 position, 2 pieces, then
  * the beats. Source: cluster.md, Record.
  */
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import { decodeBeats, encodeBeats, type DeviceBeat } from '../cluster-wire/stored-values.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import { decodeBeats, encodeBeats, type DeviceBeat } from '../protocol/cluster/stored-values.ts';
 import { beatPieceBytesMax, beatPiecesMax } from './row-limits.ts';
 
 export interface BeatPiece {

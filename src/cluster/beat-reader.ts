@@ -2,11 +2,11 @@
  * Heartbeats of other members, as these have written them down. A member that hangs is asked about by many at once: its
  * parts are kept for a moment. Source: cluster.md, Record.
  */
-import type { Clock } from '../base/clock.ts';
-import type { DeviceBeat } from '../cluster-wire/stored-values.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import type { DeviceId, SessionId } from '../domain/ids.ts';
-import { beatsParts } from '../domain/limits.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { DeviceBeat } from '../protocol/cluster/stored-values.ts';
+import type { MemberId } from '../model/cluster.ts';
+import type { DeviceId, SessionId } from '../model/ids.ts';
+import { beatsParts } from '../model/limits.ts';
 import { decodePiece, type BeatPiece } from './beat-pieces.ts';
 import { pieceKey } from './beat-writer.ts';
 import { memberToken } from './nats-names.ts';

@@ -4,11 +4,11 @@
  * how far the rows were when it was made; before the first round is through, how far they were before anything was
  * claimed here. Source: cluster.md, Record and Node loss.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { DeviceBeat } from '../cluster-wire/stored-values.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import { beatsParts, beatsWriteMs } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { DeviceBeat } from '../protocol/cluster/stored-values.ts';
+import type { MemberId } from '../model/cluster.ts';
+import { beatsParts, beatsWriteMs } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import { encodePieces } from './beat-pieces.ts';
 import type { LiveSessions } from './live-sessions.ts';
 import { memberToken } from './nats-names.ts';

@@ -3,12 +3,12 @@
  * Each is ended once, whoever buries and however often, and none that was claimed since the burial began: a burier that
  * was stopped on the way does no harm. Source: cluster.md, Node loss.
  */
-import type { Clock } from '../base/clock.ts';
-import { decodeDeviceRow, type DeviceBeat } from '../cluster-wire/stored-values.ts';
-import type { ConnectionKind, DeviceRow, MemberId, Seat } from '../domain/cluster.ts';
-import type { SessionId } from '../domain/ids.ts';
-import type { Log } from '../ports/log.ts';
-import type { OutboxEvent } from '../ports/outbox.ts';
+import type { Clock } from '../lib/clock.ts';
+import { decodeDeviceRow, type DeviceBeat } from '../protocol/cluster/stored-values.ts';
+import type { ConnectionKind, DeviceRow, MemberId, Seat } from '../model/cluster.ts';
+import type { SessionId } from '../model/ids.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { OutboxEvent } from '../core/ports/outbox.ts';
 import type { BeatReader } from './beat-reader.ts';
 import { inTwo, type ChangeLanes } from './change-lanes.ts';
 import { RowUnreadable, type DeviceRows } from './device-rows.ts';

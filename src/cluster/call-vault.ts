@@ -1,10 +1,10 @@
 /** Live calls, where every node finds them: who keeps a device's, and what they are. Source: cluster.md, Media. */
-import type { Clock } from '../base/clock.ts';
-import { decodeDeviceCalls, encodeDeviceCalls, type DeviceCalls } from '../cluster-wire/stored-values.ts';
-import type { DeviceCallsKept } from '../domain/cluster.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import type { CallKeepers, KeptCalls } from '../ports/call-keepers.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock } from '../lib/clock.ts';
+import { decodeDeviceCalls, encodeDeviceCalls, type DeviceCalls } from '../protocol/cluster/stored-values.ts';
+import type { DeviceCallsKept } from '../model/cluster.ts';
+import type { DeviceId } from '../model/ids.ts';
+import type { CallKeepers, KeptCalls } from '../core/ports/call-keepers.ts';
+import type { Log } from '../core/ports/log.ts';
 import { answeredWithin } from './answered-within.ts';
 import { bucketAnswerMsMax } from './log-limits.ts';
 import { deviceHash } from './nats-names.ts';

@@ -3,9 +3,9 @@
  * again, and nothing of its device overtakes it; while NATS is away nothing is begun. What can never succeed is told of
  * and dropped, and holds up nothing. How many changes there are at once their givers bound.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { DeviceId } from '../model/ids.ts';
+import type { Log } from '../core/ports/log.ts';
 import { RowUnreadable } from './device-rows.ts';
 import { changeRetryMsMax, changeRetryMsMin, outboxUnderWayMax } from './row-limits.ts';
 

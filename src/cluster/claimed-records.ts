@@ -1,9 +1,9 @@
 /** A node's records of one kind of connection, whose logins are committed when all members know them, too. */
-import type { ConnectionKind } from '../domain/cluster.ts';
-import type { ConnectionRecord } from '../domain/connectivity.ts';
-import type { EventDraft } from '../domain/events.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import type { ConnectionRecords } from '../ports/connection-records.ts';
+import type { ConnectionKind } from '../model/cluster.ts';
+import type { ConnectionRecord } from '../model/connectivity.ts';
+import type { EventDraft } from '../model/events.ts';
+import type { DeviceId } from '../model/ids.ts';
+import type { ConnectionRecords } from '../core/ports/connection-records.ts';
 import type { PendingClaims } from './pending-claims.ts';
 
 export class ClaimedRecords implements ConnectionRecords {

@@ -1,8 +1,8 @@
 /** The events of one device in the stream that all nodes share, by its subject. Source: cluster.md, Events. */
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream';
-import type { DeviceId } from '../domain/ids.ts';
-import { decodeSharedEvent, encodeSharedEvent, type SharedLogEvent } from '../cluster-wire/stored-values.ts';
-import { SharedStateAway } from '../ports/whereabouts.ts';
+import type { DeviceId } from '../model/ids.ts';
+import { decodeSharedEvent, encodeSharedEvent, type SharedLogEvent } from '../protocol/cluster/stored-values.ts';
+import { SharedStateAway } from '../core/ports/whereabouts.ts';
 import { bucketAnswerMsMax } from './log-limits.ts';
 import { isConflict } from './nats-conflict.ts';
 import type { NatsLink } from './nats-link.ts';

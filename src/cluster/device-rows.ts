@@ -2,12 +2,12 @@
  * The shared rows of devices: read, and changed by compare-and-set until a change holds. Which change it is its caller
  * says, as a function of the row as it is found. Source: cluster.md, Ownership.
  */
-import type { Clock } from '../base/clock.ts';
-import { pause } from '../base/pause.ts';
-import { decodeDeviceRow, encodeDeviceRow } from '../cluster-wire/stored-values.ts';
-import { neverShared, type SharedOutcome, type SharedStep } from '../device/shared-connection.ts';
-import type { ConnectionKind, DeviceRow, SharedConnection } from '../domain/cluster.ts';
-import type { DeviceId } from '../domain/ids.ts';
+import type { Clock } from '../lib/clock.ts';
+import { pause } from '../lib/pause.ts';
+import { decodeDeviceRow, encodeDeviceRow } from '../protocol/cluster/stored-values.ts';
+import { neverShared, type SharedOutcome, type SharedStep } from '../model/state/shared-connection.ts';
+import type { ConnectionKind, DeviceRow, SharedConnection } from '../model/cluster.ts';
+import type { DeviceId } from '../model/ids.ts';
 import { deviceHash } from './nats-names.ts';
 import type { KeptValue, RowBucket } from './row-bucket.ts';
 import { rowJitterMsMax, rowTriesMax } from './row-limits.ts';

@@ -2,11 +2,11 @@
  * The stream of events, mirrored into this node's own log under the same sequences: reading, waiting and webhooks work
  * on local tables. What is in the stream and is no event leaves a sequence that nothing has. Source: cluster.md, Events.
  */
-import type { Clock } from '../base/clock.ts';
-import { decodeSharedEvent, type SharedLogEvent } from '../cluster-wire/stored-values.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import type { Log } from '../ports/log.ts';
-import type { MirroredLog } from '../ports/mirrored.ts';
+import type { Clock } from '../lib/clock.ts';
+import { decodeSharedEvent, type SharedLogEvent } from '../protocol/cluster/stored-values.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { MirroredLog } from '../core/ports/mirrored.ts';
 import { eventsPerCommitMax } from './log-limits.ts';
 import { StreamTail, type TailMessage, type TailSource } from './stream-tail.ts';
 

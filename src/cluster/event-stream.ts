@@ -4,11 +4,11 @@
  * that was lost, is in the log once. Source: cluster.md, Events.
  */
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../base/clock.ts';
-import { pause } from '../base/pause.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import type { OutboxEvent } from '../ports/outbox.ts';
+import type { Clock } from '../lib/clock.ts';
+import { pause } from '../lib/pause.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { DeviceId } from '../model/ids.ts';
+import type { OutboxEvent } from '../core/ports/outbox.ts';
 import type { DeviceEvents, StoredEvent } from './device-events.ts';
 import {
   clockSkewMsMax,

@@ -4,11 +4,11 @@
  * Source: events.md, Webhooks; cluster.md, Events.
  */
 import { z } from 'zod';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import { decodeSharedEvent, encodeSharedEvent } from '../cluster-wire/stored-values.ts';
-import { decodeVersioned, encodeVersioned } from '../cluster-wire/versioned.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import type { FailedEvent, HookRecord, ParkedEvent } from '../ports/webhook-book.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import { decodeSharedEvent, encodeSharedEvent } from '../protocol/cluster/stored-values.ts';
+import { decodeVersioned, encodeVersioned } from '../protocol/cluster/versioned.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { FailedEvent, HookRecord, ParkedEvent } from '../core/ports/webhook-book.ts';
 
 export type HookEntry =
   | { readonly kind: 'hook'; readonly id: string; readonly record: HookRecord }

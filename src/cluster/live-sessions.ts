@@ -1,6 +1,6 @@
 /** The sessions whose sockets are here, as the ownership of devices needs them. */
-import type { ConnectionKind } from '../domain/cluster.ts';
-import type { DeviceId, SessionId } from '../domain/ids.ts';
+import type { ConnectionKind } from '../model/cluster.ts';
+import type { DeviceId, SessionId } from '../model/ids.ts';
 
 export interface LiveSession {
   readonly session: SessionId;

@@ -1,7 +1,7 @@
 /** What is told of a session that was claimed again, and of a lost member's that was ended. Source: cluster.md; events.md. */
-import type { BuriedSeat, ConnectionKind, MarkedEvent, Seat } from '../domain/cluster.ts';
-import type { EventDraft } from '../domain/events.ts';
-import type { DeviceId, EventId } from '../domain/ids.ts';
+import type { BuriedSeat, ConnectionKind, MarkedEvent, Seat } from '../model/cluster.ts';
+import type { EventDraft } from '../model/events.ts';
+import type { DeviceId, EventId } from '../model/ids.ts';
 import { duplicateSafeMs } from './log-limits.ts';
 
 export interface MarkedDraft {

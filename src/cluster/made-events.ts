@@ -1,8 +1,8 @@
 /** Events of what nobody's own store has committed: a session that others ended, or one that is claimed again. */
-import type { Clock } from '../base/clock.ts';
-import type { EventDraft } from '../domain/events.ts';
-import { generateEventId, type DeviceId, type EventId, type ProductId } from '../domain/ids.ts';
-import type { OutboxEvent } from '../ports/outbox.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { EventDraft } from '../model/events.ts';
+import { generateEventId, type DeviceId, type EventId, type ProductId } from '../model/ids.ts';
+import type { OutboxEvent } from '../core/ports/outbox.ts';
 
 export class MadeEvents {
   readonly #clock: Clock;

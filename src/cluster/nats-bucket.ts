@@ -4,8 +4,8 @@
  * server that follows answers. Source: cluster.md, Ownership.
  */
 import type { JetStreamManager } from '@nats-io/jetstream';
-import type { Clock } from '../base/clock.ts';
-import { settlesWithin } from '../base/settles-within.ts';
+import type { Clock } from '../lib/clock.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
 import { JetStreamSource } from './jetstream-source.ts';
 import { isConflict } from './nats-conflict.ts';
 import type { BucketName } from './nats-names.ts';

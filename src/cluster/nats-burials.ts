@@ -2,12 +2,12 @@
  * The lost members that this one closes the sessions of. A burial is a lease as well, on the dead member's key: who has
  * it renews it, and where it is not renewed the next survivor takes it. Source: cluster.md, Node loss.
  */
-import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/error-message.ts';
-import { encodeMemberStatus } from '../cluster-wire/stored-values.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import { leaseRenewMs } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { encodeMemberStatus } from '../protocol/cluster/stored-values.ts';
+import type { MemberId } from '../model/cluster.ts';
+import { leaseRenewMs } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import { NatsHeldKey } from './nats-held-key.ts';
 import type { Lease, NatsLeases } from './nats-leases.ts';
 import type { NatsLink } from './nats-link.ts';

@@ -3,7 +3,7 @@
  * a password or a token.
  */
 import { errors } from '@nats-io/nats-core';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../core/ports/log.ts';
 
 /** Subjects told of; a refusal beyond them is not told any more. */
 const subjectsMax = 64;

@@ -3,7 +3,7 @@
  * that a write of anybody else ends the holding. Writes come one after another.
  */
 import type { KV } from '@nats-io/kv';
-import { SerialQueue } from '../base/serial-queue.ts';
+import { SerialQueue } from '../lib/serial-queue.ts';
 import { isConflict } from './nats-conflict.ts';
 
 export class NatsHeldKey {

@@ -3,8 +3,8 @@
  * clocks of machines differ. Who could not see for a while starts to count anew for everybody: that nothing changed
  * means nothing then. Source: cluster.md, Node loss.
  */
-import type { MemberId, MemberStatus } from '../domain/cluster.ts';
-import { leaseLostMs } from '../domain/limits.ts';
+import type { MemberId, MemberStatus } from '../model/cluster.ts';
+import { leaseLostMs } from '../model/limits.ts';
 
 export interface Lease {
   readonly status: MemberStatus;

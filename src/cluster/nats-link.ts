@@ -7,10 +7,10 @@ import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jets
 import { Kvm, type KV } from '@nats-io/kv';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { messageOf } from '../base/error-message.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import type { Log } from '../core/ports/log.ts';
 import { abandonSocket } from './nats-abandon.ts';
 import { NatsComplaints } from './nats-complaints.ts';
 import { NatsNames, type BucketName } from './nats-names.ts';

@@ -4,7 +4,7 @@
  */
 import type { KvEntry, KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/nats-core';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { NatsLink } from './nats-link.ts';
 
 /** How long it is remembered that a member was there: until those who were cut off have seen it. */

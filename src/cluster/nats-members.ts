@@ -5,13 +5,13 @@
  * renewals come by can't see others' either, and calls nobody lost. Source: cluster.md, Node loss.
  */
 import type { KvEntry } from '@nats-io/kv';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { messageOf } from '../base/error-message.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import { decodeMemberStatus } from '../cluster-wire/stored-values.ts';
-import type { MemberId, MemberStatus } from '../domain/cluster.ts';
-import { leaseRenewMs } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import { decodeMemberStatus } from '../protocol/cluster/stored-values.ts';
+import type { MemberId, MemberStatus } from '../model/cluster.ts';
+import { leaseRenewMs } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import { NatsBurials } from './nats-burials.ts';
 import { NatsLeases } from './nats-leases.ts';
 import type { NatsLink } from './nats-link.ts';

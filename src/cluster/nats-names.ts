@@ -4,8 +4,8 @@
  * a hash and a token stand for them. Source: cluster.md, Route; decisions.md.
  */
 import { createHash } from 'node:crypto';
-import type { MemberId } from '../domain/cluster.ts';
-import type { DeviceId } from '../domain/ids.ts';
+import type { MemberId } from '../model/cluster.ts';
+import type { DeviceId } from '../model/ids.ts';
 
 export const bucketNames = ['rows', 'members', 'beats', 'registry', 'wakeups', 'calls', 'hooks'] as const;
 export type BucketName = (typeof bucketNames)[number];

@@ -4,7 +4,7 @@
  * nothing more is sent.
  */
 import type { NatsConnection } from '@nats-io/nats-core';
-import { peerBacklogBytesMax, peerMessageBytesMax } from '../domain/limits.ts';
+import { peerBacklogBytesMax, peerMessageBytesMax } from '../model/limits.ts';
 
 interface OutletLink {
   readonly isAway: boolean;

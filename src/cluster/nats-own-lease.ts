@@ -3,12 +3,12 @@
  * it waits; then it has its sessions claimed again, and comes back under the same id. Source: cluster.md, Node loss.
  */
 import type { KV } from '@nats-io/kv';
-import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/error-message.ts';
-import { decodeMemberStatus, encodeMemberStatus } from '../cluster-wire/stored-values.ts';
-import type { MemberId, MemberState, MemberStatus } from '../domain/cluster.ts';
-import { leaseLostMs, leaseRenewMs } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { decodeMemberStatus, encodeMemberStatus } from '../protocol/cluster/stored-values.ts';
+import type { MemberId, MemberState, MemberStatus } from '../model/cluster.ts';
+import { leaseLostMs, leaseRenewMs } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import { NatsHeldKey } from './nats-held-key.ts';
 import type { NatsLink } from './nats-link.ts';
 import { memberToken } from './nats-names.ts';

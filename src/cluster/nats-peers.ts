@@ -4,18 +4,18 @@
  * nothing is sent, nor kept for later. Source: cluster.md, Route.
  */
 import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { fail, type Outcome } from '../base/outcome.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { fail, type Outcome } from '../lib/outcome.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
   type PeerAnswerMessage,
   type PeerMessage,
-} from '../cluster-wire/peer-message.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../domain/peer.ts';
-import type { Log } from '../ports/log.ts';
-import type { PeerHost, Peers } from '../ports/peers.ts';
+} from '../protocol/cluster/peer-message.ts';
+import type { MemberId } from '../model/cluster.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../model/peer.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { PeerHost, Peers } from '../core/ports/peers.ts';
 import type { NatsLink } from './nats-link.ts';
 import type { NatsMembers } from './nats-members.ts';
 import { NatsOutlet } from './nats-outlet.ts';

@@ -1,9 +1,9 @@
 /** Where devices are, as the rows in NATS say. Source: cluster.md, Ownership and Record. */
-import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/error-message.ts';
-import type { DeviceRow, SharedConnection } from '../domain/cluster.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import { SharedStateAway, type Whereabouts } from '../ports/whereabouts.ts';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/error-message.ts';
+import type { DeviceRow, SharedConnection } from '../model/cluster.ts';
+import type { DeviceId } from '../model/ids.ts';
+import { SharedStateAway, type Whereabouts } from '../core/ports/whereabouts.ts';
 import { answeredWithin } from './answered-within.ts';
 import type { BeatReader } from './beat-reader.ts';
 import type { DeviceRows } from './device-rows.ts';

@@ -2,12 +2,12 @@
  * Questions to other members that are not answered yet: so many at most, each for as long as it was given, each settled
  * once. How they get there, and what is known of one whose time is up, is for who sends them.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { DeadlineWheel, type WheelEntry } from '../base/deadline-wheel.ts';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import type { PeerAnswerMessage } from '../cluster-wire/peer-message.ts';
-import { peerQuestionsMax } from '../domain/limits.ts';
-import type { PeerAnswer, PeerFailure, PeerKind } from '../domain/peer.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { DeadlineWheel, type WheelEntry } from '../lib/deadline-wheel.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import type { PeerAnswerMessage } from '../protocol/cluster/peer-message.ts';
+import { peerQuestionsMax } from '../model/limits.ts';
+import type { PeerAnswer, PeerFailure, PeerKind } from '../model/peer.ts';
 
 /** How late a question may be given up. */
 const tickMs = 5;

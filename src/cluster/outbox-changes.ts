@@ -2,9 +2,9 @@
  * What is to be done for each item of the outbox: the row first, then the event, and each once, however often it is tried.
  * Source: cluster.md, Ownership and Events.
  */
-import type { Clock } from '../base/clock.ts';
-import { claimMsMax } from '../domain/limits.ts';
-import type { OutboxEvent, OutboxItem } from '../ports/outbox.ts';
+import type { Clock } from '../lib/clock.ts';
+import { claimMsMax } from '../model/limits.ts';
+import type { OutboxEvent, OutboxItem } from '../core/ports/outbox.ts';
 import { inTwo, type Change } from './change-lanes.ts';
 import { untoldRecovery } from './lost-events.ts';
 import type { MadeEvents } from './made-events.ts';

@@ -3,9 +3,9 @@
  * tells of it, and forgotten when all see it: a crash in between has it brought again. While NATS is away nothing is
  * taken. Source: cluster.md, Events.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { Log } from '../ports/log.ts';
-import type { Outbox, PlacedItem } from '../ports/outbox.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Outbox, PlacedItem } from '../core/ports/outbox.ts';
 import type { ChangeLanes } from './change-lanes.ts';
 import type { OutboxChanges } from './outbox-changes.ts';
 import { changeRetryMsMax, outboxForgetMax, outboxForgetMs, outboxTakenMax } from './row-limits.ts';

@@ -3,9 +3,9 @@
  * off after it, so that what is not here certainly has none. As many as there are sessions here, which listeners bound.
  * In the parts in which heartbeats are written down.
  */
-import type { ConnectionKind } from '../domain/cluster.ts';
-import type { DeviceId, SessionId } from '../domain/ids.ts';
-import { beatsParts } from '../domain/limits.ts';
+import type { ConnectionKind } from '../model/cluster.ts';
+import type { DeviceId, SessionId } from '../model/ids.ts';
+import { beatsParts } from '../model/limits.ts';
 import { deviceHash } from './nats-names.ts';
 
 export interface OwnSeat {

@@ -2,16 +2,16 @@
  * Which member has which device, among nodes that share NATS: the parts of it put together, and told when NATS goes and
  * comes back. Source: cluster.md, Ownership, Without NATS and Node loss.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import type { ConnectionKind, MemberId } from '../domain/cluster.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import type { DeviceId, ProductId } from '../domain/ids.ts';
-import type { ConnectionRecords } from '../ports/connection-records.ts';
-import type { Log } from '../ports/log.ts';
-import type { Outbox, OutboxEvent } from '../ports/outbox.ts';
-import type { SeatFollower } from '../ports/seat-follower.ts';
-import type { Whereabouts } from '../ports/whereabouts.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import type { ConnectionKind, MemberId } from '../model/cluster.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { DeviceId, ProductId } from '../model/ids.ts';
+import type { ConnectionRecords } from '../core/ports/connection-records.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Outbox, OutboxEvent } from '../core/ports/outbox.ts';
+import type { SeatFollower } from '../core/ports/seat-follower.ts';
+import type { Whereabouts } from '../core/ports/whereabouts.ts';
 import { BeatReader } from './beat-reader.ts';
 import { BeatWriter } from './beat-writer.ts';
 import { Burial } from './burial.ts';

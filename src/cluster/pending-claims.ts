@@ -2,10 +2,10 @@
  * Logins that wait for their epoch in what all members share. Each waits for `claimMsMax` at most, and none while NATS is
  * away: its epoch is provisional then. Source: cluster.md, Without NATS.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { ConnectionKind } from '../domain/cluster.ts';
-import type { DeviceId, SessionId } from '../domain/ids.ts';
-import { claimMsMax } from '../domain/limits.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { ConnectionKind } from '../model/cluster.ts';
+import type { DeviceId, SessionId } from '../model/ids.ts';
+import { claimMsMax } from '../model/limits.ts';
 
 interface PendingClaim {
   readonly session: SessionId;

@@ -3,11 +3,11 @@
  * event of another member says something else of one of them. A session without its seat is claimed again, or closed
  * where a later login has it. Source: cluster.md, Without NATS.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { sessionEvent } from './session-events.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import type { Outbox, OutboxEvent } from '../ports/outbox.ts';
-import type { Log } from '../ports/log.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { Outbox, OutboxEvent } from '../core/ports/outbox.ts';
+import type { Log } from '../core/ports/log.ts';
 import { inTwo, type Change, type ChangeLanes } from './change-lanes.ts';
 import { RowUnreadable } from './device-rows.ts';
 import { eachBounded } from './each-bounded.ts';

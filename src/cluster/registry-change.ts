@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Outcome } from '../base/outcome.ts';
-import { decodeVersioned, encodeVersioned } from '../cluster-wire/versioned.ts';
-import type { RegistryChange } from '../ports/mirrored.ts';
+import type { Outcome } from '../lib/outcome.ts';
+import { decodeVersioned, encodeVersioned } from '../protocol/cluster/versioned.ts';
+import type { RegistryChange } from '../core/ports/mirrored.ts';
 
 const idCharactersMax = 8192;
 const registryChange = z

@@ -2,10 +2,10 @@
  * The bucket of the registry, mirrored into this node's own tables, from which it reads, also while NATS is away. What
  * stands in the bucket last stands here. Source: cluster.md, Registry.
  */
-import type { Clock } from '../base/clock.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import type { Log } from '../ports/log.ts';
-import type { MirroredRegistry, RegistryChange } from '../ports/mirrored.ts';
+import type { Clock } from '../lib/clock.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { MirroredRegistry, RegistryChange } from '../core/ports/mirrored.ts';
 import { registryPerCommitMax } from './log-limits.ts';
 import { decodeRegistryChange } from './registry-change.ts';
 import { StreamTail, type TailMessage, type TailSource } from './stream-tail.ts';

@@ -3,9 +3,9 @@
  * thousands under way. Of several changes of one entry only the last one of a batch goes, so that whatever part of a
  * batch fails and is told again, an older one never stands over a newer. Source: cluster.md, Registry.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { Log } from '../ports/log.ts';
-import type { MirroredRegistry, RegistryChange } from '../ports/mirrored.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { MirroredRegistry, RegistryChange } from '../core/ports/mirrored.ts';
 import { registryRetryMs, registrySharingMax, tailProgressMs } from './log-limits.ts';
 import { encodeRegistryChange, registryKey } from './registry-change.ts';
 

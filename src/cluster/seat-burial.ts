@@ -2,10 +2,10 @@
  * The end of one seat of a lost member, in what all members share. The row keeps what is to be told of it: whoever comes
  * after a burier that died on the way tells the same, once. Source: cluster.md, Node loss.
  */
-import { reduceShared, type SharedStep } from '../device/shared-connection.ts';
-import type { BuriedSeat, ConnectionKind, MarkedEvent, Seat, SharedConnection } from '../domain/cluster.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import { buriedSeatsMax } from '../domain/limits.ts';
+import { reduceShared, type SharedStep } from '../model/state/shared-connection.ts';
+import type { BuriedSeat, ConnectionKind, MarkedEvent, Seat, SharedConnection } from '../model/cluster.ts';
+import type { DeviceId } from '../model/ids.ts';
+import { buriedSeatsMax } from '../model/limits.ts';
 import type { DeviceRows } from './device-rows.ts';
 
 export interface LostSeat {

@@ -2,10 +2,10 @@
  * One login on its way to its seat in what all members share. A write whose answer was lost may hold, and a crash may
  * come between a row and what follows it: a claim can be made again, and finds what it did. Source: cluster.md, Ownership.
  */
-import { reduceShared, type SharedEvent, type SharedStep } from '../device/shared-connection.ts';
-import type { ConnectionKind, MarkedEvent, MemberId, Seat, SharedConnection } from '../domain/cluster.ts';
-import type { DeviceId, SessionId } from '../domain/ids.ts';
-import type { SeatFollower } from '../ports/seat-follower.ts';
+import { reduceShared, type SharedEvent, type SharedStep } from '../model/state/shared-connection.ts';
+import type { ConnectionKind, MarkedEvent, MemberId, Seat, SharedConnection } from '../model/cluster.ts';
+import type { DeviceId, SessionId } from '../model/ids.ts';
+import type { SeatFollower } from '../core/ports/seat-follower.ts';
 import type { ChangedRow, DeviceRows } from './device-rows.ts';
 import type { LiveSessions } from './live-sessions.ts';
 import type { OwnSeats } from './own-seats.ts';

@@ -1,7 +1,7 @@
 /** The end of one session in what all members share; it can be told again, and finds what it did. Source: cluster.md. */
-import { reduceShared, type SharedEvent } from '../device/shared-connection.ts';
-import type { ConnectionKind, Seat, SharedConnection } from '../domain/cluster.ts';
-import type { DeviceId, SessionId } from '../domain/ids.ts';
+import { reduceShared, type SharedEvent } from '../model/state/shared-connection.ts';
+import type { ConnectionKind, Seat, SharedConnection } from '../model/cluster.ts';
+import type { DeviceId, SessionId } from '../model/ids.ts';
 import type { ChangedRow, DeviceRows } from './device-rows.ts';
 
 export interface EndedSession {

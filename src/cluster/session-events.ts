@@ -1,7 +1,7 @@
 /** What an event of the log says of a session. Source: events.md, The log. */
-import type { ConnectionKind } from '../domain/cluster.ts';
-import type { EventDraft } from '../domain/events.ts';
-import type { SessionId } from '../domain/ids.ts';
+import type { ConnectionKind } from '../model/cluster.ts';
+import type { EventDraft } from '../model/events.ts';
+import type { SessionId } from '../model/ids.ts';
 
 export interface ToldSession {
   readonly connection: ConnectionKind;

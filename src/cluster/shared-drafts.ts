@@ -1,7 +1,7 @@
 /** Events as all members are to see them: with the epoch that all know a session by. Source: events.md, The log. */
-import type { ConnectionKind } from '../domain/cluster.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import type { OutboxEvent } from '../ports/outbox.ts';
+import type { ConnectionKind } from '../model/cluster.ts';
+import type { DeviceId } from '../model/ids.ts';
+import type { OutboxEvent } from '../core/ports/outbox.ts';
 import { ChangeRefused } from './change-lanes.ts';
 
 export interface SharedLogin {

@@ -1,6 +1,6 @@
 /** One bucket of NATS, as what is kept in it sees it: values by key, and a revision by which one of two writers wins. */
-import { messageOf } from '../base/error-message.ts';
-import { SharedStateAway } from '../ports/whereabouts.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { SharedStateAway } from '../core/ports/whereabouts.ts';
 import { JetStreamSource } from './jetstream-source.ts';
 import { bucketAnswerMsMax } from './log-limits.ts';
 import { isConflict } from './nats-conflict.ts';

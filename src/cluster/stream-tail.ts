@@ -3,8 +3,8 @@
  * while the last one was written. Whatever ends it (an outage, a consumer that is gone, a store that refuses), it goes on
  * from what was written. Source: cluster.md, Registry and Events.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Log } from '../core/ports/log.ts';
 import { tailMessagesMax, tailProgressMs, tailQuietMs, tailRetryMs } from './log-limits.ts';
 
 export interface TailMessage {

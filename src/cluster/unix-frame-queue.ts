@@ -1,5 +1,5 @@
 /** Frames that wait to be sent to one process, in their order, each by a key, under which it can be taken back. */
-import { peerBacklogBytesMax } from '../domain/limits.ts';
+import { peerBacklogBytesMax } from '../model/limits.ts';
 
 export class UnixFrameQueue {
   readonly #frames = new Map<number, Buffer>();

@@ -4,15 +4,15 @@
  * dialling -> greeting -> up, and back to dialling; from any of them refused, for the life of both, or gone.
  */
 import { createConnection } from 'node:net';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { encodeLengthFrame } from '../base/length-frame.ts';
-import { fail, type Outcome } from '../base/outcome.ts';
-import { decodePeerHello, encodePeerHello, type PeerHello } from '../cluster-wire/peer-hello.ts';
-import { decodePeerMessage, encodePeerMessage, type PeerMessage } from '../cluster-wire/peer-message.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import { peerMessageBytesMax, peerRedialMs } from '../domain/limits.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerQuestion } from '../domain/peer.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { encodeLengthFrame } from '../lib/length-frame.ts';
+import { fail, type Outcome } from '../lib/outcome.ts';
+import { decodePeerHello, encodePeerHello, type PeerHello } from '../protocol/cluster/peer-hello.ts';
+import { decodePeerMessage, encodePeerMessage, type PeerMessage } from '../protocol/cluster/peer-message.ts';
+import type { MemberId } from '../model/cluster.ts';
+import { peerMessageBytesMax, peerRedialMs } from '../model/limits.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerQuestion } from '../model/peer.ts';
+import type { Log } from '../core/ports/log.ts';
 import { OpenAsks } from './open-asks.ts';
 import { UnixFrameQueue } from './unix-frame-queue.ts';
 import { UnixStream } from './unix-stream.ts';

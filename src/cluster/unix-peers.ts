@@ -7,16 +7,16 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { fail, type Outcome } from '../base/outcome.ts';
-import { readVersion } from '../base/package-version.ts';
-import { encodePeerMessage } from '../cluster-wire/peer-message.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import { processesMax } from '../domain/limits.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../domain/peer.ts';
-import type { Log } from '../ports/log.ts';
-import type { PeerHost, Peers } from '../ports/peers.ts';
+import { assert } from '../lib/assert.ts';
+import type { Clock } from '../lib/clock.ts';
+import { fail, type Outcome } from '../lib/outcome.ts';
+import { readVersion } from '../lib/package-version.ts';
+import { encodePeerMessage } from '../protocol/cluster/peer-message.ts';
+import type { MemberId } from '../model/cluster.ts';
+import { processesMax } from '../model/limits.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../model/peer.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { PeerHost, Peers } from '../core/ports/peers.ts';
 import { UnixLink } from './unix-link.ts';
 import { UnixVisit } from './unix-visit.ts';
 

@@ -3,8 +3,8 @@
  * fast as the other end takes it, all of one turn in one piece. What has been taken from the queue may have arrived.
  */
 import type { Socket } from 'node:net';
-import { encodeLengthFrame, LengthFrameDecoder } from '../base/length-frame.ts';
-import { peerMessageBytesMax } from '../domain/limits.ts';
+import { encodeLengthFrame, LengthFrameDecoder } from '../lib/length-frame.ts';
+import { peerMessageBytesMax } from '../model/limits.ts';
 import type { UnixFrameQueue } from './unix-frame-queue.ts';
 
 /** Written at once; the rest waits in the queue, where it can be taken back. */

@@ -1,19 +1,19 @@
 /** A connection by which another process of this machine asks and tells this one. */
 import type { Socket } from 'node:net';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { encodeLengthFrame } from '../base/length-frame.ts';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import { decodePeerHello, encodePeerHello } from '../cluster-wire/peer-hello.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { encodeLengthFrame } from '../lib/length-frame.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import { decodePeerHello, encodePeerHello } from '../protocol/cluster/peer-hello.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
   type PeerAnswerMessage,
   type PeerMessage,
-} from '../cluster-wire/peer-message.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import { peerAnswersMax, peerGreetingMsMax, peerMessageBytesMax } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
-import type { PeerHost } from '../ports/peers.ts';
+} from '../protocol/cluster/peer-message.ts';
+import type { MemberId } from '../model/cluster.ts';
+import { peerAnswersMax, peerGreetingMsMax, peerMessageBytesMax } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { PeerHost } from '../core/ports/peers.ts';
 import { UnixFrameQueue } from './unix-frame-queue.ts';
 import { UnixStream } from './unix-stream.ts';
 

@@ -1,9 +1,9 @@
 /** The wakeups of the last 24 hours, where every node finds them: a repeat may come anywhere. Source: decisions.md, Repeats. */
-import type { Clock } from '../base/clock.ts';
-import { decodeWakeupRecord, encodeWakeupRecord } from '../cluster-wire/stored-values.ts';
-import type { ApplicationId, RequestId } from '../domain/ids.ts';
-import type { WakeupRecord } from '../domain/wakeup.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock } from '../lib/clock.ts';
+import { decodeWakeupRecord, encodeWakeupRecord } from '../protocol/cluster/stored-values.ts';
+import type { ApplicationId, RequestId } from '../model/ids.ts';
+import type { WakeupRecord } from '../model/wakeup.ts';
+import type { Log } from '../core/ports/log.ts';
 import { answeredWithin } from './answered-within.ts';
 import { hashedKey } from './registry-change.ts';
 import type { Shelf } from './shelf.ts';

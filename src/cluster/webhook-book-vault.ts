@@ -3,8 +3,8 @@
  * book and before it, and read by the one that takes over. The cursor there is never ahead of a failed event that it has
  * passed: what a crash leaves is at worst delivered twice. Source: events.md, Webhooks; cluster.md, Events.
  */
-import type { Log } from '../ports/log.ts';
-import type { HookChanges, HookRecord } from '../ports/webhook-book.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { HookChanges, HookRecord } from '../core/ports/webhook-book.ts';
 import { BookPlaces, type BookEntryName } from './book-places.ts';
 import { decodeHookEntry, encodeHookEntry, type HookEntry } from './hook-entry.ts';
 import { bookPutsMax } from './log-limits.ts';

@@ -4,11 +4,11 @@
  * never both deliver, as far as their clocks run alike. Source: events.md, Webhooks; cluster.md, Node loss.
  */
 import { z } from 'zod';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { decodeVersioned, encodeVersioned } from '../cluster-wire/versioned.ts';
-import { parseMemberId, type MemberId } from '../domain/cluster.ts';
-import { leaseRenewMs } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { decodeVersioned, encodeVersioned } from '../protocol/cluster/versioned.ts';
+import { parseMemberId, type MemberId } from '../model/cluster.ts';
+import { leaseRenewMs } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import { webhookLeaseMs } from './log-limits.ts';
 import type { Shelf } from './shelf.ts';
 

@@ -5,8 +5,8 @@
  * Source: calls-and-media.md, Resolution.
  */
 import type { Frame } from 'node-av/lib';
-import type { Size } from '../domain/call.ts';
-import type { FrameDrop, SourceFrame } from '../domain/picture.ts';
+import type { Size } from '../model/call.ts';
+import type { FrameDrop, SourceFrame } from '../model/picture.ts';
 import { parameterSpan, type CodedFormat } from '../video/parameter-span.ts';
 import type { FrameContent } from '../video/coded-frame.ts';
 import type { FrameDescription } from '../video/source-frame.ts';

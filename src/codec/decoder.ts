@@ -4,7 +4,7 @@
  */
 import type { AVCodecID } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import type { Engine } from './engine.ts';
 import {
   freeCodecContext,

@@ -1,6 +1,6 @@
 /** What decodes the frames of one format; it says what came of each, and holds the newest picture. */
 import type { Frame } from 'node-av/lib';
-import type { FrameDrop, PictureShape, SourceFrame } from '../domain/picture.ts';
+import type { FrameDrop, PictureShape, SourceFrame } from '../model/picture.ts';
 import type { Reduction } from '../video/reduction.ts';
 import type { FrameDescription } from '../video/source-frame.ts';
 

@@ -3,10 +3,10 @@
  * one thread; who hands it frames and in which order is the workers' affair.
  * Source: calls-and-media.md, The media process and Resolution.
  */
-import type { Clock } from '../base/clock.ts';
-import { SystemClock } from '../base/system-clock.ts';
-import type { Size } from '../domain/call.ts';
-import { pictureShapesKeptMax } from '../domain/limits.ts';
+import type { Clock } from '../lib/clock.ts';
+import { SystemClock } from '../lib/system-clock.ts';
+import type { Size } from '../model/call.ts';
+import { pictureShapesKeptMax } from '../model/limits.ts';
 import type {
   FrameDrop,
   FrameResult,
@@ -14,7 +14,7 @@ import type {
   PictureShape,
   SourceFrame,
   VideoFrameFormat,
-} from '../domain/picture.ts';
+} from '../model/picture.ts';
 import { exceeds } from '../video/source-bound.ts';
 import { describeFrame, type FrameDescription } from '../video/source-frame.ts';
 import { CodedSource } from './coded-source.ts';

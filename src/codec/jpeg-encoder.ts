@@ -3,7 +3,7 @@
  * Source: calls-and-media.md, Resolution.
  */
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import { quantiserOf } from '../video/jpeg-quality.ts';
 import type { Engine } from './engine.ts';
 import { isLarge } from './large-picture.ts';

@@ -1,7 +1,7 @@
 /** MJPEG: every frame is a JPEG and stands alone. Source: calls-and-media.md, Resolution. */
 import type { Frame } from 'node-av/lib';
-import type { Size } from '../domain/call.ts';
-import type { PictureShape, SourceFrame } from '../domain/picture.ts';
+import type { Size } from '../model/call.ts';
+import type { PictureShape, SourceFrame } from '../model/picture.ts';
 import { reductionFor, type Reduction } from '../video/reduction.ts';
 import type { FrameDescription } from '../video/source-frame.ts';
 import { Decoder } from './decoder.ts';

@@ -1,5 +1,5 @@
 /** Where time is saved, and where bytes and sharpness are. Source: docs/benchmarks.md, Pictures. */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 
 /** Pixels. What is larger costs the worker most of its time; what is smaller has few bytes, and each counts. */
 const smallAreaMax = 50_000;

@@ -4,7 +4,7 @@
  * graph and go with it; codecs and filter kinds are FFmpeg's own and are never freed.
  */
 import type { Codec, CodecContext, FilterGraph, FormatContext, Frame, Packet } from 'node-av/lib';
-import { assert } from '../base/assert.ts';
+import { assert } from '../lib/assert.ts';
 import type { Engine } from './engine.ts';
 
 const packets = new Set<Packet>();

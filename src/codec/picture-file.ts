@@ -1,8 +1,8 @@
 /** Pictures as files have them: a JPEG to pixels, pixels to a PNG. For people and tests; no call needs it. */
 import type { Frame } from 'node-av/lib';
-import { assert } from '../base/assert.ts';
-import type { Size } from '../domain/call.ts';
-import { sourceSideMax } from '../domain/limits.ts';
+import { assert } from '../lib/assert.ts';
+import type { Size } from '../model/call.ts';
+import { sourceSideMax } from '../model/limits.ts';
 import { Decoder } from './decoder.ts';
 import type { Engine } from './engine.ts';
 import { FilterChain, traitsOf } from './filter-chain.ts';

@@ -3,7 +3,7 @@
  * is used. One that cannot be made costs that frame, and the next one tries again. Source: calls-and-media.md, Resolution.
  */
 import type { Frame } from 'node-av/lib';
-import type { FrameDrop, Picture, PictureShape } from '../domain/picture.ts';
+import type { FrameDrop, Picture, PictureShape } from '../model/picture.ts';
 import { planPicture } from '../video/picture-plan.ts';
 import { reducePlan } from '../video/reduction.ts';
 import type { Engine } from './engine.ts';

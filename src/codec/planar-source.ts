@@ -3,7 +3,7 @@
  * them. Source: calls-and-media.md, Legs.
  */
 import type { Frame } from 'node-av/lib';
-import type { SourceFrame } from '../domain/picture.ts';
+import type { SourceFrame } from '../model/picture.ts';
 import { i420Bytes } from '../video/i420.ts';
 import type { Engine } from './engine.ts';
 import type { FrameSource, SourceStep } from './frame-source.ts';

@@ -3,7 +3,7 @@
  * 4:2:0. A chain of filters does it, since libswscale alone crops only what was copied before.
  * Source: calls-and-media.md, Resolution.
  */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import type { PicturePlan } from '../video/picture-plan.ts';
 import type { Engine } from './engine.ts';
 import { FilterChain, type FilterStep, type PictureTraits } from './filter-chain.ts';

@@ -3,8 +3,8 @@
  * simulated bridges and tests; no call needs it. Source: calls-and-media.md, Legs.
  */
 import type { CodecContext, Packet } from 'node-av/lib';
-import { assert } from '../base/assert.ts';
-import type { Size } from '../domain/call.ts';
+import { assert } from '../lib/assert.ts';
+import type { Size } from '../model/call.ts';
 import type { Engine } from './engine.ts';
 import { freeCodecContext, freePacket, makeCodecContext, makePacket } from './native-census.ts';
 import { PlanarSource } from './planar-source.ts';

@@ -3,9 +3,9 @@
  * the middle. For the simulated bridge; what becomes of the pictures is its affair.
  */
 import type { Frame } from 'node-av/lib';
-import { assert } from '../base/assert.ts';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import type { Size } from '../domain/call.ts';
+import { assert } from '../lib/assert.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import type { Size } from '../model/call.ts';
 import { fillCrop } from '../video/fill-geometry.ts';
 import { i420Bytes } from '../video/i420.ts';
 import type { Engine } from './engine.ts';

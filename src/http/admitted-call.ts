@@ -1,5 +1,5 @@
 /** A call as a route gets it. A class: a closure for every request costs more than the rest of it. */
-import type { Credential } from '../domain/registry.ts';
+import type { Credential } from '../model/registry.ts';
 import type { Authentic } from './authenticator.ts';
 import type { Exchange } from './exchange.ts';
 import type { Call, RequestIdentity } from './route.ts';

@@ -2,21 +2,21 @@
  * Who is calling, by the signature: the cheap checks here in the order of the table of failures, the expensive one
  * wherever the verifier does it. Source: tgv1-signing.md.
  */
-import { wallSeconds, type Clock } from '../base/clock.ts';
-import { isCredentialValid, type Credential } from '../domain/registry.ts';
-import type { SignedRequest } from '../domain/signed-request.ts';
-import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
-import type { SignatureVerifier } from '../ports/signature-verifier.ts';
+import { wallSeconds, type Clock } from '../lib/clock.ts';
+import { isCredentialValid, type Credential } from '../model/registry.ts';
+import type { SignedRequest } from '../model/signed-request.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { RegistryReader } from '../core/ports/registry-reader.ts';
+import type { SignatureVerifier } from '../core/ports/signature-verifier.ts';
 import {
   authFailures,
   verdictFailure,
   type AuthFailure,
   type AuthFailureReason,
-} from '../tgv1/auth-failure.ts';
-import { checkRequest, type CheckDependencies, type CheckedRequest } from '../tgv1/check-request.ts';
-import type { SigningKeyCache } from '../tgv1/signing-key.ts';
-import type { SignatureVerdict } from '../tgv1/verify-signature.ts';
+} from '../protocol/tgv1/auth-failure.ts';
+import { checkRequest, type CheckDependencies, type CheckedRequest } from '../protocol/tgv1/check-request.ts';
+import type { SigningKeyCache } from '../protocol/tgv1/signing-key.ts';
+import type { SignatureVerdict } from '../protocol/tgv1/verify-signature.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 
 export interface Authentic extends SignedRequest {

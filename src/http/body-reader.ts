@@ -1,6 +1,6 @@
 /** Collects a request body under a cap and a deadline. Source: decisions.md, HTTP (64 KiB). */
-import type { Clock } from '../base/clock.ts';
-import { bodyBytesMax, bodyReadMsMax } from '../domain/limits.ts';
+import type { Clock } from '../lib/clock.ts';
+import { bodyBytesMax, bodyReadMsMax } from '../model/limits.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The body, or `too-large`. Called once, in a later turn or this one; not at all when the peer goes or is too slow. */

@@ -1,7 +1,7 @@
 /** POST /v1/token/msgvoip. Source: API doc, Endpoint 4. */
-import { codeTexts, refusal } from '../domain/codes.ts';
-import { issueCallCredentials, type CallCredentialsHouse } from '../operations/issue-call-credentials.ts';
-import { decodeCallCredentialsBody, encodeCallCredentials } from '../rest/call-credentials.ts';
+import { codeTexts, refusal } from '../model/codes.ts';
+import { issueCallCredentials, type CallCredentialsHouse } from '../core/calls/issue-call-credentials.ts';
+import { decodeCallCredentialsBody, encodeCallCredentials } from '../protocol/rest/call-credentials.ts';
 import { refuse, type Call, type Reply, type Route } from './route.ts';
 
 export function callCredentialsRoute(house: CallCredentialsHouse): Route {

@@ -1,8 +1,8 @@
 /** GET /v1/device/msgvoip-call-status. Source: API doc, Endpoint 3. */
-import { codeTexts, refusal } from '../domain/codes.ts';
-import { queryCallStatus, type CallStatusHouse } from '../operations/query-call-status.ts';
-import { encodeCallStatus } from '../rest/call-status.ts';
-import { decodeDeviceQuery } from '../rest/device-id.ts';
+import { codeTexts, refusal } from '../model/codes.ts';
+import { queryCallStatus, type CallStatusHouse } from '../core/calls/query-call-status.ts';
+import { encodeCallStatus } from '../protocol/rest/call-status.ts';
+import { decodeDeviceQuery } from '../protocol/rest/device-id.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
 export function callStatusRoute(house: CallStatusHouse): Route {

@@ -1,7 +1,7 @@
 /** GET /v1/events. Source: events.md, Reading. */
-import { codeTexts, refusal } from '../domain/codes.ts';
-import { readEvents, type ReadEventsHouse } from '../operations/read-events.ts';
-import { decodeEventsQuery, encodeEventPage } from '../rest/events.ts';
+import { codeTexts, refusal } from '../model/codes.ts';
+import { readEvents, type ReadEventsHouse } from '../core/events/read-events.ts';
+import { decodeEventsQuery, encodeEventPage } from '../protocol/rest/events.ts';
 import { refuse, type Call, type Reply, type Route } from './route.ts';
 
 export function eventsRoute(house: ReadEventsHouse): Route {

@@ -2,11 +2,11 @@
  * One request's answer. A response of the front end must not be touched after an abort and is answered once; this
  * is the only place that touches it.
  */
-import { assert } from '../base/assert.ts';
-import { remoteAddress } from '../base/http-connections.ts';
-import type { TurnBudget } from '../base/turn-budget.ts';
-import type { HttpResponse } from '../base/uws.ts';
-import type { RequestId } from '../domain/ids.ts';
+import { assert } from '../lib/assert.ts';
+import { remoteAddress } from '../lib/http-connections.ts';
+import type { TurnBudget } from '../lib/turn-budget.ts';
+import type { HttpResponse } from '../lib/uws.ts';
+import type { RequestId } from '../model/ids.ts';
 
 const statusLines: Readonly<Record<number, string>> = {
   202: '202 Accepted',

@@ -2,7 +2,7 @@
  * A request copied out of the front end's memory, which is gone when its handler returns. Headers are walked, not
  * asked for: that alone tells a repeated header, and an empty one from an absent one.
  */
-import type { HttpRequest } from '../base/uws.ts';
+import type { HttpRequest } from '../lib/uws.ts';
 
 export interface IncomingRequest {
   /** As sent, case and all. */

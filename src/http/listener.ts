@@ -1,6 +1,6 @@
 /** The API's front end: uWebSockets.js, every request of which goes through the pipeline. */
-import type { HttpConnections } from '../base/http-connections.ts';
-import { ListeningApps, type ListeningSettings } from '../base/listening-apps.ts';
+import type { HttpConnections } from '../lib/http-connections.ts';
+import { ListeningApps, type ListeningSettings } from '../lib/listening-apps.ts';
 import type { Pipeline } from './pipeline.ts';
 
 export class ApiListener {

@@ -1,8 +1,8 @@
 /** POST /v1/device/message. Source: signal-wire.md, Sending a message. */
-import { codeTexts, refusal } from '../domain/codes.ts';
-import type { MessageHouse } from '../operations/deliver-message.ts';
-import { sendMessage } from '../operations/send-message.ts';
-import { decodeMessageBody, encodeMessageReceipt } from '../rest/message.ts';
+import { codeTexts, refusal } from '../model/codes.ts';
+import type { MessageHouse } from '../core/messages/deliver-message.ts';
+import { sendMessage } from '../core/messages/send-message.ts';
+import { decodeMessageBody, encodeMessageReceipt } from '../protocol/rest/message.ts';
 import { refuse, type Call, type Reply, type Route } from './route.ts';
 
 export function messageRoute(house: MessageHouse): Route {

@@ -3,18 +3,18 @@
  * permission, how often the application may ask, then the endpoint's own. Stays in one turn when nothing has to be waited for.
  * Source: decisions.md, HTTP and Order of checks.
  */
-import type { Clock } from '../base/clock.ts';
-import type { HttpConnections } from '../base/http-connections.ts';
-import { TurnBudget } from '../base/turn-budget.ts';
-import type { HttpRequest, HttpResponse } from '../base/uws.ts';
-import { overload, refusal, type Code, type TransportCode } from '../domain/codes.ts';
-import { generateRequestId, parseRequestId } from '../domain/ids.ts';
-import { answersPerTurnMax } from '../domain/limits.ts';
-import { holdsPermission } from '../domain/registry.ts';
-import type { Log } from '../ports/log.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import { isJsonContentType } from '../rest/content-type.ts';
-import { encodeEnvelope, type EnvelopeShape } from '../rest/envelope.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { HttpConnections } from '../lib/http-connections.ts';
+import { TurnBudget } from '../lib/turn-budget.ts';
+import type { HttpRequest, HttpResponse } from '../lib/uws.ts';
+import { overload, refusal, type Code, type TransportCode } from '../model/codes.ts';
+import { generateRequestId, parseRequestId } from '../model/ids.ts';
+import { answersPerTurnMax } from '../model/limits.ts';
+import { holdsPermission } from '../model/registry.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { isJsonContentType } from '../protocol/rest/content-type.ts';
+import { encodeEnvelope, type EnvelopeShape } from '../protocol/rest/envelope.ts';
 import { AdmittedCall } from './admitted-call.ts';
 import type { Authentic, Authentication, Authenticator } from './authenticator.ts';
 import { announcesTooMuch, readBody } from './body-reader.ts';

@@ -1,5 +1,5 @@
 /** The one table of routes. One trailing slash on a path is the same route. Source: decisions.md, HTTP. */
-import { assert } from '../base/assert.ts';
+import { assert } from '../lib/assert.ts';
 import type { Route } from './route.ts';
 
 export class RouteTable {

@@ -1,10 +1,10 @@
 /** What an endpoint says of itself; the pipeline does the rest. */
-import type { Code } from '../domain/codes.ts';
-import type { RequestId } from '../domain/ids.ts';
-import type { Credential, Permission } from '../domain/registry.ts';
-import type { SignedRequest } from '../domain/signed-request.ts';
-import type { ApplicationLimit } from '../operations/application-limit.ts';
-import type { EnvelopeShape } from '../rest/envelope.ts';
+import type { Code } from '../model/codes.ts';
+import type { RequestId } from '../model/ids.ts';
+import type { Credential, Permission } from '../model/registry.ts';
+import type { SignedRequest } from '../model/signed-request.ts';
+import type { ApplicationLimit } from '../core/devices/application-limit.ts';
+import type { EnvelopeShape } from '../protocol/rest/envelope.ts';
 
 /** A call that is authentic and permitted; its parameters are not yet read. */
 export interface Call extends SignedRequest {

@@ -1,8 +1,8 @@
 /** GET /v1/device/wakeup-request. Source: events.md, Reading. */
-import { codeTexts, refusal } from '../domain/codes.ts';
-import type { RequestId } from '../domain/ids.ts';
-import { queryWakeupOutcome, type WakeupOutcomeHouse } from '../operations/query-wakeup-outcome.ts';
-import { decodeWakeupOutcomeQuery, encodeWakeupRecord } from '../rest/wakeup-outcome.ts';
+import { codeTexts, refusal } from '../model/codes.ts';
+import type { RequestId } from '../model/ids.ts';
+import { queryWakeupOutcome, type WakeupOutcomeHouse } from '../core/wakeups/query-wakeup-outcome.ts';
+import { decodeWakeupOutcomeQuery, encodeWakeupRecord } from '../protocol/rest/wakeup-outcome.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
 export function wakeupOutcomeRoute(house: WakeupOutcomeHouse): Route {

@@ -1,8 +1,8 @@
 /** POST /v1/device/wakeup-request. Source: API doc, Endpoint 2. */
-import { codeTexts, refusal } from '../domain/codes.ts';
-import type { WakeupHouse } from '../operations/do-wakeup.ts';
-import { submitWakeup } from '../operations/submit-wakeup.ts';
-import { decodeWakeupBody, encodeWakeupReceipt } from '../rest/wakeup.ts';
+import { codeTexts, refusal } from '../model/codes.ts';
+import type { WakeupHouse } from '../core/wakeups/do-wakeup.ts';
+import { submitWakeup } from '../core/wakeups/submit-wakeup.ts';
+import { decodeWakeupBody, encodeWakeupReceipt } from '../protocol/rest/wakeup.ts';
 import { refuse, type Call, type Reply, type Route } from './route.ts';
 
 export function wakeupRoute(house: WakeupHouse): Route {

@@ -2,9 +2,9 @@
  * The leg of a bridge as the house sees it: before the bridge is told of a call, it is looked at whether anybody could
  * carry its frames. Source: calls-and-media.md, Legs.
  */
-import { fail } from '../base/outcome.ts';
-import type { LegCloseReason, LegMessage } from '../domain/call.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
+import { fail } from '../lib/outcome.ts';
+import type { LegCloseReason, LegMessage } from '../model/call.ts';
+import type { CallLeg } from '../core/ports/call-leg.ts';
 import type { LegHall } from './leg-hall.ts';
 import type { SocketLeg } from './socket-leg.ts';
 

@@ -2,13 +2,13 @@
  * Who is let in: what a request asks for is put to the desk, which takes its time, then whether it can be carried to the
  * relay; the answer becomes a leg or a refusal. Every refusal closes its connection. Source: calls-and-media.md, Legs.
  */
-import type { Clock } from '../base/clock.ts';
-import { fail, type Outcome } from '../base/outcome.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import type { LegRefusal } from '../domain/call.ts';
-import { legAdmissionMsMax } from '../domain/limits.ts';
-import type { BridgeAdmission, CallDesk, DeviceAdmission, ViewerAdmission } from '../ports/call-desk.ts';
-import type { MediaTelemetry } from '../ports/telemetry.ts';
+import type { Clock } from '../lib/clock.ts';
+import { fail, type Outcome } from '../lib/outcome.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import type { LegRefusal } from '../model/call.ts';
+import { legAdmissionMsMax } from '../model/limits.ts';
+import type { BridgeAdmission, CallDesk, DeviceAdmission, ViewerAdmission } from '../core/ports/call-desk.ts';
+import type { MediaTelemetry } from '../telemetry/telemetry.ts';
 import type { DeviceOutput } from '../relay/output.ts';
 import { BridgeLeg } from './bridge-leg.ts';
 import { DownlinkLeg, type DownlinkDoors } from './downlink-leg.ts';

@@ -2,12 +2,12 @@
  * A leg that only takes: a device without WebSocket, or a person who watches. It is an HTTP answer that goes on until
  * the call ends; what the call does between is not told to it. Source: calls-and-media.md, Legs.
  */
-import type { Cancel } from '../base/clock.ts';
-import type { Outcome } from '../base/outcome.ts';
-import { legLingerMsMax } from '../domain/limits.ts';
-import type { CarriageRefusal } from '../domain/picture.ts';
-import type { OpenViewer } from '../ports/call-desk.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
+import type { Cancel } from '../lib/clock.ts';
+import type { Outcome } from '../lib/outcome.ts';
+import { legLingerMsMax } from '../model/limits.ts';
+import type { CarriageRefusal } from '../model/picture.ts';
+import type { OpenViewer } from '../core/ports/call-desk.ts';
+import type { CallLeg } from '../core/ports/call-leg.ts';
 import type { JoinedLeg, PictureOutput } from '../relay/output.ts';
 import type { Guest, LegHall } from './leg-hall.ts';
 import type { Visit } from './visit.ts';

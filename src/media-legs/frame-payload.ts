@@ -1,5 +1,5 @@
 /** The payload behind the header of a binary message, as bytes that may be moved to another thread. */
-import { mediaFrameHeaderBytes } from '../domain/limits.ts';
+import { mediaFrameHeaderBytes } from '../model/limits.ts';
 
 /**
  * In memory that nothing else is in. A message that came in several pieces was put together in such memory, and is not

@@ -1,8 +1,8 @@
 /**
  * How much one leg may send: messages of any kind, texts among them, and bytes. Its own, so that who sends too much costs
- * itself the leg and nobody else anything. The rates are in domain/limits.ts, with their reasons.
+ * itself the leg and nobody else anything. The rates are in model/limits.ts, with their reasons.
  */
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import {
   legBytesBurstMax,
   legBytesPerSecondMax,
@@ -10,7 +10,7 @@ import {
   legMessagesPerSecondMax,
   legTextsBurstMax,
   legTextsPerSecondMax,
-} from '../domain/limits.ts';
+} from '../model/limits.ts';
 
 const messages: Rate = { perSecond: legMessagesPerSecondMax, burst: legMessagesBurstMax };
 const texts: Rate = { perSecond: legTextsPerSecondMax, burst: legTextsBurstMax };

@@ -1,6 +1,6 @@
 /** What the legs of the listener share: one object, made by the listener. */
-import type { Clock } from '../base/clock.ts';
-import type { CarriageRefusal } from '../domain/picture.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { CarriageRefusal } from '../model/picture.ts';
 import type { Relay } from '../relay/relay.ts';
 
 /** A leg that is there, for who keeps the listener. */

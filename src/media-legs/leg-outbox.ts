@@ -2,8 +2,8 @@
  * What goes out to a leg on a WebSocket: texts as they come, and frames, of which one is on its way at a time. A leg is
  * cut when texts pile up before it, and never for a frame that takes its time.
  */
-import { legBacklogBytesMax } from '../domain/limits.ts';
-import { encodeKeyFrameWanted } from '../peer-wire/leg-text.ts';
+import { legBacklogBytesMax } from '../model/limits.ts';
+import { encodeKeyFrameWanted } from '../protocol/media/leg-text.ts';
 import type { LegOutput } from '../relay/output.ts';
 import type { FrameSocket } from './frame-socket.ts';
 

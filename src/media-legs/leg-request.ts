@@ -3,9 +3,9 @@
  * calls-and-media.md, Legs.
  */
 import type { IncomingMessage } from 'node:http';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import type { LegRefusal } from '../domain/call.ts';
-import { callTokenBytesMax } from '../domain/limits.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import type { LegRefusal } from '../model/call.ts';
+import { callTokenBytesMax } from '../model/limits.ts';
 import {
   badPicture,
   badWebSocketKey,

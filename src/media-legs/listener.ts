@@ -5,14 +5,14 @@
  */
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
-import { readCertificate } from '../base/tls-files.ts';
-import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../domain/limits.ts';
-import type { CarriageRefusal } from '../domain/picture.ts';
-import type { CallDesk } from '../ports/call-desk.ts';
-import type { Log } from '../ports/log.ts';
-import type { MediaTelemetry } from '../ports/telemetry.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
+import { readCertificate } from '../lib/tls-files.ts';
+import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../model/limits.ts';
+import type { CarriageRefusal } from '../model/picture.ts';
+import type { CallDesk } from '../core/ports/call-desk.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { MediaTelemetry } from '../telemetry/telemetry.ts';
 import { Doorway } from './doorway.ts';
 import type { LegHall, LegRelay } from './leg-hall.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';

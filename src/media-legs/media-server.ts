@@ -9,10 +9,10 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../base/clock.ts';
-import { PendingConnections } from '../base/pending-connections.ts';
-import type { Certificate } from '../base/tls-files.ts';
-import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../domain/limits.ts';
+import type { Clock } from '../lib/clock.ts';
+import { PendingConnections } from '../lib/pending-connections.ts';
+import type { Certificate } from '../lib/tls-files.ts';
+import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../model/limits.ts';
 import { answerOf, methodNotAllowed, noRequest, requestTooLarge, type HttpRefusal } from './refusal.ts';
 import { Visit } from './visit.ts';
 

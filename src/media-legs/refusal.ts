@@ -1,6 +1,6 @@
 /** What somebody who is not let in is answered: a status, and a sentence of what to do. Source: calls-and-media.md, Legs. */
-import type { LegRefusal } from '../domain/call.ts';
-import { legRequestBytesMax } from '../domain/limits.ts';
+import type { LegRefusal } from '../model/call.ts';
+import { legRequestBytesMax } from '../model/limits.ts';
 
 export interface HttpRefusal {
   readonly status: number;

@@ -1,5 +1,5 @@
 /** What a deployment may set of the media listener. Its file of settings is read elsewhere. */
-import type { TlsFiles } from '../base/tls-files.ts';
+import type { TlsFiles } from '../lib/tls-files.ts';
 
 export interface MediaLegsSettings {
   readonly host: string;

@@ -3,14 +3,14 @@
  * them the house's, and where its frames go the relay's. Lifecycle: opening -> open -> closed. Source:
  * calls-and-media.md, Legs.
  */
-import type { Outcome } from '../base/outcome.ts';
-import type { LegCloseReason, LegMessage, LegRefusal } from '../domain/call.ts';
-import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../domain/limits.ts';
-import type { CarriageRefusal } from '../domain/picture.ts';
-import { faultCloses, fullClose, legCloses, type LegClose } from '../peer-wire/close-code.ts';
-import { decodeFrameHeader } from '../peer-wire/frame-header.ts';
-import { encodeLegError, encodeLegMessage } from '../peer-wire/leg-text.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
+import type { Outcome } from '../lib/outcome.ts';
+import type { LegCloseReason, LegMessage, LegRefusal } from '../model/call.ts';
+import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../model/limits.ts';
+import type { CarriageRefusal } from '../model/picture.ts';
+import { faultCloses, fullClose, legCloses, type LegClose } from '../protocol/media/close-code.ts';
+import { decodeFrameHeader } from '../protocol/media/frame-header.ts';
+import { encodeLegError, encodeLegMessage } from '../protocol/media/leg-text.ts';
+import type { CallLeg } from '../core/ports/call-leg.ts';
 import type { JoinedLeg } from '../relay/output.ts';
 import { payloadOf } from './frame-payload.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';

@@ -4,8 +4,8 @@
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { assert } from '../base/assert.ts';
-import { legRequestBodyBytesMax } from '../domain/limits.ts';
+import { assert } from '../lib/assert.ts';
+import { legRequestBodyBytesMax } from '../model/limits.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 import { answerOf, type HttpRefusal } from './refusal.ts';
 import { openWebSocket } from './web-socket.ts';

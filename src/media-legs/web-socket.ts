@@ -6,8 +6,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { legLingerMsMax, mediaFragmentsMax, mediaMessageBytesMax, mediaPiecesMax } from '../domain/limits.ts';
-import { faultCloses } from '../peer-wire/close-code.ts';
+import { legLingerMsMax, mediaFragmentsMax, mediaMessageBytesMax, mediaPiecesMax } from '../model/limits.ts';
+import { faultCloses } from '../protocol/media/close-code.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 
 class LegSocket extends WebSocket implements FrameSocket {

@@ -1,9 +1,9 @@
 /** The questions of a media process who is let in, answered by the desk: so many at once, each in its own time. */
-import type { LegRefusal } from '../domain/call.ts';
-import { succeed, type Outcome } from '../base/outcome.ts';
-import { linkQuestionsMax } from '../domain/limits.ts';
-import type { AdmittedLeg, MediaMessage, ServerMessage } from '../link-wire/link-message.ts';
-import type { CallDesk } from '../ports/call-desk.ts';
+import type { LegRefusal } from '../model/call.ts';
+import { succeed, type Outcome } from '../lib/outcome.ts';
+import { linkQuestionsMax } from '../model/limits.ts';
+import type { AdmittedLeg, MediaMessage, ServerMessage } from '../protocol/media-link/link-message.ts';
+import type { CallDesk } from '../core/ports/call-desk.ts';
 import type { GrantedLegs } from './granted-legs.ts';
 
 export type AdmissionQuestion = Extract<

@@ -1,9 +1,9 @@
 /** A media process that comes where it is not wanted is told why, and that is all that it is told. */
 import { finished, type Duplex } from 'node:stream';
-import type { Clock } from '../base/clock.ts';
-import { linkSilenceMsMax } from '../domain/limits.ts';
-import { encodeLinkFrame } from '../link-wire/link-frame.ts';
-import { linkVersion, type ServerMessage } from '../link-wire/link-message.ts';
+import type { Clock } from '../lib/clock.ts';
+import { linkSilenceMsMax } from '../model/limits.ts';
+import { encodeLinkFrame } from '../protocol/media-link/link-frame.ts';
+import { linkVersion, type ServerMessage } from '../protocol/media-link/link-message.ts';
 
 /** Hangs up behind the sentence, and cuts a peer that does not take it. Never throws. */
 export function declineLink(link: Duplex, clock: Clock, sentence: string): void {

@@ -3,12 +3,12 @@
  * were given out with the answers. What is said of a number that is not there is ignored: it was given up, or closed,
  * while it was on its way.
  */
-import type { Clock } from '../base/clock.ts';
-import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../domain/call.ts';
-import { linkGrantMsMax, linkGrantsMax, linkLegsMax } from '../domain/limits.ts';
-import type { AdmittedLeg, ServerMessage } from '../link-wire/link-message.ts';
-import type { CallDesk, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../ports/call-desk.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../model/call.ts';
+import { linkGrantMsMax, linkGrantsMax, linkLegsMax } from '../model/limits.ts';
+import type { AdmittedLeg, ServerMessage } from '../protocol/media-link/link-message.ts';
+import type { CallDesk, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../core/ports/call-desk.ts';
+import type { CallLeg } from '../core/ports/call-leg.ts';
 
 type OpenLeg =
   | { readonly kind: 'device'; readonly open: OpenDeviceLeg }

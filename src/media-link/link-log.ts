@@ -2,9 +2,9 @@
  * The log of a media process, written by its server. So many lines cross between two beats, and none while the link is
  * congested; how many more there would have been is a line itself. The fields go as the text of their JSON, which has no surprises.
  */
-import { linkLogCharactersMax, linkLogLinesMax } from '../domain/limits.ts';
-import type { MediaMessage } from '../link-wire/link-message.ts';
-import type { Log } from '../ports/log.ts';
+import { linkLogCharactersMax, linkLogLinesMax } from '../model/limits.ts';
+import type { MediaMessage } from '../protocol/media-link/link-message.ts';
+import type { Log } from '../core/ports/log.ts';
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 type LogMessage = Extract<MediaMessage, { readonly kind: 'log' }>;

@@ -4,17 +4,17 @@
  * so that it can be called from anywhere. Source: calls-and-media.md, The media process.
  */
 import { finished, type Duplex } from 'node:stream';
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { Outcome } from '../base/outcome.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Outcome } from '../lib/outcome.ts';
 import {
   linkBacklogBytesMax,
   linkBeatMs,
   linkCongestedBytes,
   linkSilenceMsMax,
   mediaStartMsMax,
-} from '../domain/limits.ts';
-import { encodeLinkFrame } from '../link-wire/link-frame.ts';
-import { LinkReader } from '../link-wire/link-reader.ts';
+} from '../model/limits.ts';
+import { encodeLinkFrame } from '../protocol/media-link/link-frame.ts';
+import { LinkReader } from '../protocol/media-link/link-reader.ts';
 
 export interface LinkOwner<Received> {
   readonly clock: Clock;

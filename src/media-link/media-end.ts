@@ -3,21 +3,21 @@
  * ends, every leg is closed, and the process has nothing more to do. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { TokenKeys } from '../call-token/token-keys.ts';
-import type { SessionId } from '../domain/ids.ts';
-import { linkTallyMs } from '../domain/limits.ts';
-import type { MediaView } from '../domain/picture.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { TokenKeys } from '../protocol/call-token/token-keys.ts';
+import type { SessionId } from '../model/ids.ts';
+import { linkTallyMs } from '../model/limits.ts';
+import type { MediaView } from '../model/picture.ts';
 import {
   linkVersion,
   readServerMessage,
   type MediaMessage,
   type ServerMessage,
-} from '../link-wire/link-message.ts';
-import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../link-wire/media-facts.ts';
-import type { CallDesk } from '../ports/call-desk.ts';
-import type { Log } from '../ports/log.ts';
-import type { MediaTelemetry } from '../ports/telemetry.ts';
+} from '../protocol/media-link/link-message.ts';
+import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../protocol/media-link/media-facts.ts';
+import type { CallDesk } from '../core/ports/call-desk.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { MediaTelemetry } from '../telemetry/telemetry.ts';
 import { Link } from './link.ts';
 import { LinkLog } from './link-log.ts';
 import { RemoteDesk } from './remote-desk.ts';

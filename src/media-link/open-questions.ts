@@ -1,5 +1,5 @@
 /** Questions to the other end that are not answered yet: so many at most, and each for so long at most. */
-import type { Cancel, Clock } from '../base/clock.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
 
 export interface OpenQuestionsBounds {
   readonly max: number;

@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { PendingConnections } from '../base/pending-connections.ts';
-import { linkConnectionsMax, linkHandshakeMsMax, linkHandshakesPerAddressMax } from '../domain/limits.ts';
+import { assert } from '../lib/assert.ts';
+import type { Clock } from '../lib/clock.ts';
+import { PendingConnections } from '../lib/pending-connections.ts';
+import { linkConnectionsMax, linkHandshakeMsMax, linkHandshakesPerAddressMax } from '../model/limits.ts';
 
 export interface PskAddress {
   readonly host: string;

@@ -3,13 +3,13 @@
  * once; if the server will not have it, that comes as a close, as the end of its call would. What is let in goes by the
  * number that the server gave, so that nothing is opened but what was granted. Source: calls-and-media.md, Legs.
  */
-import type { Clock } from '../base/clock.ts';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import { checkCallToken } from '../call-token/call-token.ts';
-import type { TokenKeys } from '../call-token/token-keys.ts';
-import type { LegRefusal } from '../domain/call.ts';
-import { legAdmissionMsMax, legRequestBytesMax, linkQuestionsMax } from '../domain/limits.ts';
-import type { AdmittedLeg, MediaMessage, ServerMessage } from '../link-wire/link-message.ts';
+import type { Clock } from '../lib/clock.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import { checkCallToken } from '../protocol/call-token/call-token.ts';
+import type { TokenKeys } from '../protocol/call-token/token-keys.ts';
+import type { LegRefusal } from '../model/call.ts';
+import { legAdmissionMsMax, legRequestBytesMax, linkQuestionsMax } from '../model/limits.ts';
+import type { AdmittedLeg, MediaMessage, ServerMessage } from '../protocol/media-link/link-message.ts';
 import type {
   BridgeAdmission,
   CallDesk,
@@ -18,8 +18,8 @@ import type {
   OpenDeviceLeg,
   OpenViewer,
   ViewerAdmission,
-} from '../ports/call-desk.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
+} from '../core/ports/call-desk.ts';
+import type { CallLeg } from '../core/ports/call-leg.ts';
 import { OpenQuestions } from './open-questions.ts';
 import { RemoteLeg, type RemoteLegHouse } from './remote-leg.ts';
 

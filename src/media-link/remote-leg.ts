@@ -2,12 +2,12 @@
  * An open leg in the media process: what its socket says crosses the link, at most once a second that it is alive. While
  * the server does not read, its words wait here and not in the link, which carries those of all legs.
  */
-import type { Clock } from '../base/clock.ts';
-import type { AliveSign, CallReport } from '../domain/call.ts';
-import { legAliveMsMin, legReportsWaitingMax } from '../domain/limits.ts';
-import type { MediaMessage } from '../link-wire/link-message.ts';
-import type { OpenBridgeLeg } from '../ports/call-desk.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { AliveSign, CallReport } from '../model/call.ts';
+import { legAliveMsMin, legReportsWaitingMax } from '../model/limits.ts';
+import type { MediaMessage } from '../protocol/media-link/link-message.ts';
+import type { OpenBridgeLeg } from '../core/ports/call-desk.ts';
+import type { CallLeg } from '../core/ports/call-leg.ts';
 
 export interface RemoteLegHouse {
   readonly clock: Clock;

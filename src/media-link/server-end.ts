@@ -4,21 +4,21 @@
  * decodes what phones send may be in one's hand. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../base/clock.ts';
-import type { TokenKeys } from '../call-token/token-keys.ts';
-import type { SessionId } from '../domain/ids.ts';
-import { linkViewMsMax, linkViewsMax } from '../domain/limits.ts';
-import type { MediaView } from '../domain/picture.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { TokenKeys } from '../protocol/call-token/token-keys.ts';
+import type { SessionId } from '../model/ids.ts';
+import { linkViewMsMax, linkViewsMax } from '../model/limits.ts';
+import type { MediaView } from '../model/picture.ts';
 import {
   linkVersion,
   readMediaMessage,
   type MediaMessage,
   type ServerMessage,
-} from '../link-wire/link-message.ts';
-import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../link-wire/media-facts.ts';
-import type { CallDesk } from '../ports/call-desk.ts';
-import type { Log } from '../ports/log.ts';
-import type { MediaTelemetry } from '../ports/telemetry.ts';
+} from '../protocol/media-link/link-message.ts';
+import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../protocol/media-link/media-facts.ts';
+import type { CallDesk } from '../core/ports/call-desk.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { MediaTelemetry } from '../telemetry/telemetry.ts';
 import { Admissions } from './admissions.ts';
 import { GrantedLegs } from './granted-legs.ts';
 import { Link } from './link.ts';

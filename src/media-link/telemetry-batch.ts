@@ -1,9 +1,9 @@
 /** What the media process counts, added up until it crosses the link. */
-import type { LegRefusal } from '../domain/call.ts';
-import { linkTallyItemsMax } from '../domain/limits.ts';
-import type { MediaFrameResult } from '../domain/picture.ts';
-import type { Tally } from '../link-wire/link-message.ts';
-import type { MediaTelemetry } from '../ports/telemetry.ts';
+import type { LegRefusal } from '../model/call.ts';
+import { linkTallyItemsMax } from '../model/limits.ts';
+import type { MediaFrameResult } from '../model/picture.ts';
+import type { Tally } from '../protocol/media-link/link-message.ts';
+import type { MediaTelemetry } from '../telemetry/telemetry.ts';
 
 export class TelemetryBatch implements MediaTelemetry {
   readonly #send: (tally: Tally) => void;

@@ -4,8 +4,8 @@
  * Source: running.md, Stopping.
  */
 import { Socket } from 'node:net';
-import { messageOf } from '../base/error-message.ts';
-import { SystemClock } from '../base/system-clock.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { SystemClock } from '../lib/system-clock.ts';
 import { MediaEnd } from '../media-link/media-end.ts';
 import { TranscoderLanes } from '../workers/transcoder-lanes.ts';
 import { closeInherited } from './inherited-descriptors.ts';

@@ -3,14 +3,14 @@
  * brings. It lives as long as its link. Source: calls-and-media.md, The media process.
  */
 import { availableParallelism } from 'node:os';
-import type { Clock } from '../base/clock.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import { mediaDrainMsMax } from '../domain/limits.ts';
-import type { MediaAddress, MediaProcessSettings } from '../link-wire/media-facts.ts';
+import type { Clock } from '../lib/clock.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import { mediaDrainMsMax } from '../model/limits.ts';
+import type { MediaAddress, MediaProcessSettings } from '../protocol/media-link/media-facts.ts';
 import { MediaListener } from '../media-legs/listener.ts';
 import type { MediaEnd } from '../media-link/media-end.ts';
-import type { Log } from '../ports/log.ts';
-import type { Transcoders } from '../ports/transcoders.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Transcoders } from '../core/ports/transcoders.ts';
 import { Relay } from '../relay/relay.ts';
 
 export interface MediaServerHouse {

@@ -3,13 +3,13 @@
  * as the link lasts, and comes again. Its settings and its log are its own. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { messageOf } from '../base/error-message.ts';
-import { mediaRestartMsMax, mediaRestartMsMin } from '../domain/limits.ts';
-import type { MediaAddress, MediaProcessSettings } from '../link-wire/media-facts.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { mediaRestartMsMax, mediaRestartMsMin } from '../model/limits.ts';
+import type { MediaAddress, MediaProcessSettings } from '../protocol/media-link/media-facts.ts';
 import { MediaEnd } from '../media-link/media-end.ts';
 import { connectPsk } from '../media-link/psk-transport.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../core/ports/log.ts';
 import { startMediaServer, type MediaServerHouse, type RunningMediaServer } from './media-server.ts';
 
 export interface RemoteMediaHouse extends Pick<MediaServerHouse, 'openTranscoders'> {

@@ -2,21 +2,21 @@
  * What this member does with what the others ask and tell. A request that was checked by who asks is checked once more:
  * it is cheap, and who asks may be behind. Source: cluster.md.
  */
-import type { Clock } from '../base/clock.ts';
-import { fail, type Outcome } from '../base/outcome.ts';
-import type { DeviceActor } from '../actor/device-actor.ts';
-import type { DeviceDirectory } from '../actor/device-directory.ts';
-import { refusal, type Refusal } from '../domain/codes.ts';
-import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../domain/peer.ts';
-import type { Log } from '../ports/log.ts';
-import type { PeerHost } from '../ports/peers.ts';
-import type { MessageHouse } from './deliver-message.ts';
-import type { WakeupHouse } from './do-wakeup.ts';
-import { expelDevice } from './expel-device.ts';
-import type { IssuedCalls } from './issued-calls.ts';
-import { answerMessage } from './send-message.ts';
-import { answerWakeup } from './submit-wakeup.ts';
-import { wakeableConnection } from './wakeable-connection.ts';
+import type { Clock } from '../lib/clock.ts';
+import { fail, type Outcome } from '../lib/outcome.ts';
+import type { DeviceActor } from '../core/devices/device-actor.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import { refusal, type Refusal } from '../model/codes.ts';
+import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../model/peer.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { PeerHost } from '../core/ports/peers.ts';
+import type { MessageHouse } from '../core/messages/deliver-message.ts';
+import type { WakeupHouse } from '../core/wakeups/do-wakeup.ts';
+import { expelDevice } from '../core/devices/expel-device.ts';
+import type { IssuedCalls } from '../core/calls/issued-calls.ts';
+import { answerMessage } from '../core/messages/send-message.ts';
+import { answerWakeup } from '../core/wakeups/submit-wakeup.ts';
+import { wakeableConnection } from '../core/wakeups/wakeable-connection.ts';
 
 type Answer<Kind extends PeerKind> = PeerAnswer<Kind> | Promise<PeerAnswer<Kind>>;
 

@@ -1,13 +1,13 @@
 /** Ends a device's sessions from our side at every member that has one. Source: cluster.md, Route. */
-import type { Clock } from '../base/clock.ts';
-import type { DeviceActor } from '../actor/device-actor.ts';
-import type { DeviceDirectory } from '../actor/device-directory.ts';
-import type { ConnectionKind, DeviceRow } from '../domain/cluster.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import { ownerQueryMsMax } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
-import { expelDevice } from './expel-device.ts';
-import type { ClusterHouse } from './locate-device.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { DeviceActor } from '../core/devices/device-actor.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { ConnectionKind, DeviceRow } from '../model/cluster.ts';
+import type { DeviceId } from '../model/ids.ts';
+import { ownerQueryMsMax } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
+import { expelDevice } from '../core/devices/expel-device.ts';
+import type { ClusterHouse } from '../core/devices/locate-device.ts';
 
 export interface ExpelHouse {
   readonly clock: Clock;

@@ -2,10 +2,10 @@
  * What becomes of this member's sessions by what all members share: they are known by the epoch that all know, whom they
  * have displaced is told, and one that has lost its seat is closed. Source: cluster.md, Ownership.
  */
-import type { DeviceDirectory } from '../actor/device-directory.ts';
-import type { Peers } from '../ports/peers.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import type { SeatFollower, SeatLost, SeatTaken } from '../ports/seat-follower.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { Peers } from '../core/ports/peers.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { SeatFollower, SeatLost, SeatTaken } from '../core/ports/seat-follower.ts';
 
 interface SeatsHouse {
   readonly directory: DeviceDirectory;

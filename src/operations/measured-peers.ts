@@ -1,10 +1,10 @@
 /** Other members, with every question to them counted and timed. Source: cluster.md. */
-import type { Clock } from '../base/clock.ts';
-import type { Outcome } from '../base/outcome.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../domain/peer.ts';
-import type { Peers } from '../ports/peers.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Outcome } from '../lib/outcome.ts';
+import type { MemberId } from '../model/cluster.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../model/peer.ts';
+import type { Peers } from '../core/ports/peers.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 
 interface MeasuredHouse {
   readonly clock: Clock;

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HttpRequest } from '../base/uws.ts';
-import type { Log } from '../ports/log.ts';
-import { AuditRefusal, type AuditLog } from '../store/audit-log.ts';
+import type { HttpRequest } from '../lib/uws.ts';
+import type { Log } from '../core/ports/log.ts';
+import { AuditRefusal, type AuditLog } from '../storage/audit/audit-log.ts';
 import type {
   AdminReply,
   AdminRequest,

@@ -1,5 +1,5 @@
 /** What an administrative route says of itself; the listener does the rest. */
-import type { AuditAction, AuditId } from '../domain/audit.ts';
+import type { AuditAction, AuditId } from '../model/audit.ts';
 
 export interface AdminRequest {
   readonly query: URLSearchParams;

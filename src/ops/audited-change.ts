@@ -1,6 +1,6 @@
 /** A change asked of the ops listener, as the audit log tells it: from the request its intent, from the answer its outcome. */
-import type { AuditId, AuditIds, AuditIntent, AuditOutcome } from '../domain/audit.ts';
-import type { Operator } from '../domain/operator.ts';
+import type { AuditId, AuditIds, AuditIntent, AuditOutcome } from '../model/audit.ts';
+import type { Operator } from '../model/operator.ts';
 import type { AdminReply, AuditTerms } from './admin-route.ts';
 
 /** Who asks, and from where. */

@@ -3,8 +3,8 @@
  * led here by another name for this address, the origin keeps out the pages of others; both hold for guests, too.
  * Source: running.md, Processes and listeners.
  */
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import type { Operator } from '../domain/operator.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import type { Operator } from '../model/operator.ts';
 import type { Operators } from './operators.ts';
 
 export interface Caller {

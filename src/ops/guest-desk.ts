@@ -1,6 +1,6 @@
 /** What guests may ask, behind the check of the name they ask by: finds the route and sends what it says. */
-import type { HttpRequest } from '../base/uws.ts';
-import type { Log } from '../ports/log.ts';
+import type { HttpRequest } from '../lib/uws.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { GuestRequest, GuestRoute } from './guest-route.ts';
 import type { OpsExchange } from './ops-exchange.ts';
 

@@ -3,19 +3,19 @@
  * named one was last used is written behind, at most once a minute.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { wallSeconds, type Cancel, type Clock } from '../base/clock.ts';
-import type { Outcome } from '../base/outcome.ts';
-import { SerialQueue } from '../base/serial-queue.ts';
-import { opsTokenUseWriteMs } from '../domain/limits.ts';
-import { localOperator, type Operator } from '../domain/operator.ts';
-import type { Log } from '../ports/log.ts';
+import { wallSeconds, type Cancel, type Clock } from '../lib/clock.ts';
+import type { Outcome } from '../lib/outcome.ts';
+import { SerialQueue } from '../lib/serial-queue.ts';
+import { opsTokenUseWriteMs } from '../model/limits.ts';
+import { localOperator, type Operator } from '../model/operator.ts';
+import type { Log } from '../core/ports/log.ts';
 import {
   hashOpsToken,
   type FreshOpsToken,
   type OpsTokenFile,
   type OpsTokenRefusal,
-} from '../store/ops-token-file.ts';
-import type { StoredOpsToken } from '../store/ops-token-json.ts';
+} from '../storage/keys/ops-token-file.ts';
+import type { StoredOpsToken } from '../storage/keys/ops-token-json.ts';
 
 export interface OperatorsDeps {
   readonly file: OpsTokenFile;

@@ -3,8 +3,8 @@
  * answered once; this is the only place that touches it.
  */
 import { STATUS_CODES } from 'node:http';
-import type { TurnBudget } from '../base/turn-budget.ts';
-import type { HttpResponse } from '../base/uws.ts';
+import type { TurnBudget } from '../lib/turn-budget.ts';
+import type { HttpResponse } from '../lib/uws.ts';
 
 export interface OpsAnswer {
   readonly status: number;

@@ -3,23 +3,23 @@
  * a token, pages for whoever was given a ticket by it. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
  * listeners, Probes.
  */
-import { remoteAddress, type HttpConnections } from '../base/http-connections.ts';
-import { TurnBudget } from '../base/turn-budget.ts';
-import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../base/uws.ts';
-import type { HttpRequest, HttpResponse, TemplatedApp } from '../base/uws.ts';
-import { plainAddress } from '../base/address-key.ts';
-import { answersPerTurnMax } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
-import type { AuditLog } from '../store/audit-log.ts';
+import { remoteAddress, type HttpConnections } from '../lib/http-connections.ts';
+import { TurnBudget } from '../lib/turn-budget.ts';
+import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../lib/uws.ts';
+import type { HttpRequest, HttpResponse, TemplatedApp } from '../lib/uws.ts';
+import { plainAddress } from '../lib/address-key.ts';
+import { answersPerTurnMax } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { AuditLog } from '../storage/audit/audit-log.ts';
 import { AdminDesk } from './admin-desk.ts';
 import type { AdminRoute, UploadRoute } from './admin-route.ts';
 import { CallerCheck, type CallerRefusal } from './caller-check.ts';
 import { GuestDesk } from './guest-desk.ts';
 import type { GuestRoute } from './guest-route.ts';
-import type { Exposition } from './exposition.ts';
+import type { Exposition } from '../telemetry/exposition.ts';
 import type { Operators } from './operators.ts';
 import { OpsExchange } from './ops-exchange.ts';
-import type { Readiness } from './readiness.ts';
+import type { Readiness } from '../telemetry/readiness.ts';
 
 export interface OpsListenerHouse {
   readonly metrics: Exposition;

@@ -1,5 +1,5 @@
 /** Audio that waits for a leg: the newest half second of it. Source: calls-and-media.md, Legs. */
-import { audioBytesWaitingMax, audioPacketsWaitingMax, audioWaitingMsMax } from '../domain/limits.ts';
+import { audioBytesWaitingMax, audioPacketsWaitingMax, audioWaitingMsMax } from '../model/limits.ts';
 
 export interface WaitingAudio {
   /** 32 bits: it starts again at 0. */

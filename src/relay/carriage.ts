@@ -2,10 +2,10 @@
  * The place among the transcoders that a session has while pictures are made of its frames, or may have to be. Source:
  * calls-and-media.md, The media process and Resolution.
  */
-import type { CallMedia } from '../domain/call.ts';
-import type { CarriageRefusal } from '../domain/picture.ts';
-import type { TranscodingNeed, Transcoders } from '../ports/transcoders.ts';
-import { requestedSize } from '../video/auto-resolution.ts';
+import type { CallMedia } from '../model/call.ts';
+import type { CarriageRefusal } from '../model/picture.ts';
+import type { TranscodingNeed, Transcoders } from '../core/ports/transcoders.ts';
+import { requestedSize } from '../core/calls/auto-resolution.ts';
 import type { Downlink } from './downlink.ts';
 import { PicturePipeline } from './picture-pipeline.ts';
 

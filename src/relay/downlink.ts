@@ -4,9 +4,9 @@
  * device; while there is none, for those who watch, as soon as their picture is made. Source: calls-and-media.md, Legs
  * and Resolution.
  */
-import type { Clock } from '../base/clock.ts';
-import type { FrameDrop, FrameResult, Picture, PictureShape, VideoFrameFormat } from '../domain/picture.ts';
-import type { FrameHeader } from '../peer-wire/frame-header.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { FrameDrop, FrameResult, Picture, PictureShape, VideoFrameFormat } from '../model/picture.ts';
+import type { FrameHeader } from '../protocol/media/frame-header.ts';
 import type { FrameTally } from './frame-tally.ts';
 import type { KeyFrameRequest } from './key-frame-request.ts';
 import type {

@@ -1,6 +1,6 @@
 /** What became of the frames of a session, and how long they took: for its view, and for the metrics of all. */
-import { mediaFrameResults, type MediaFrameResult, type MediaView } from '../domain/picture.ts';
-import type { MediaTelemetry } from '../ports/telemetry.ts';
+import { mediaFrameResults, type MediaFrameResult, type MediaView } from '../model/picture.ts';
+import type { MediaTelemetry } from '../telemetry/telemetry.ts';
 import { RecentTimes } from './recent-times.ts';
 
 export class FrameTally {

@@ -2,8 +2,8 @@
  * Asks a leg for a key frame: not oftener than it can help, and again while none comes, for the asking may be lost.
  * Source: calls-and-media.md, Resolution; the pace is chosen here.
  */
-import type { Clock } from '../base/clock.ts';
-import { keyFrameAskMsMin } from '../domain/limits.ts';
+import type { Clock } from '../lib/clock.ts';
+import { keyFrameAskMsMin } from '../model/limits.ts';
 import { standsAlone, type WaitingVideo } from './video-queue.ts';
 
 export class KeyFrameRequest {

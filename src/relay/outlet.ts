@@ -2,8 +2,8 @@
  * What one leg or viewer is sent: a message at a time, audio before video, and the rest waits in queues that drop. Who
  * sends never waits for it. Source: calls-and-media.md, Legs.
  */
-import type { Size } from '../domain/call.ts';
-import type { MediaFrameResult } from '../domain/picture.ts';
+import type { Size } from '../model/call.ts';
+import type { MediaFrameResult } from '../model/picture.ts';
 import { AudioQueue, type WaitingAudio } from './audio-queue.ts';
 import { VideoQueue, type WaitingVideo } from './video-queue.ts';
 

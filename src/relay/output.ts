@@ -1,5 +1,5 @@
 /** How the relay speaks to the legs and viewers of a session, and they to it. They are the media legs' own. */
-import type { FrameHeader } from '../peer-wire/frame-header.ts';
+import type { FrameHeader } from '../protocol/media/frame-header.ts';
 
 /**
  * One message is on its way at a time: the next is sent only after `sent` was called, which is never inside `send`. Nothing

@@ -3,8 +3,8 @@
  * pictures are made of a frame is asked when its turn comes, so that none is made for a receiver that could not take it.
  * Source: calls-and-media.md, Legs and Resolution.
  */
-import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../domain/picture.ts';
-import type { Transcoder } from '../ports/transcoders.ts';
+import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../model/picture.ts';
+import type { Transcoder } from '../core/ports/transcoders.ts';
 import { FramePace } from '../video/frame-pace.ts';
 import type { SourceVideo } from './source-video.ts';
 import { standsAlone, VideoQueue, type VideoQueueDrop, type WaitingVideo } from './video-queue.ts';

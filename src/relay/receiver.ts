@@ -1,6 +1,6 @@
 /** Who is sent a call's downlink: its device, or somebody who watches. */
-import type { Picture, PictureShape, VideoFrameFormat } from '../domain/picture.ts';
-import { encodeFrameHeader } from '../peer-wire/frame-header.ts';
+import type { Picture, PictureShape, VideoFrameFormat } from '../model/picture.ts';
+import { encodeFrameHeader } from '../protocol/media/frame-header.ts';
 import type { Outlet } from './outlet.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
 import type { ReceiverKind, VideoTaking } from './video-taking.ts';

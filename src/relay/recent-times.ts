@@ -1,5 +1,5 @@
 /** How long the last frames took. */
-import { frameTimesKeptMax } from '../domain/limits.ts';
+import { frameTimesKeptMax } from '../model/limits.ts';
 
 export class RecentTimes {
   readonly #timesMs: number[] = [];

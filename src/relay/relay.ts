@@ -2,10 +2,10 @@
  * Who carries the frames of calls between their legs: a room for each session, there while a leg or a viewer is in it.
  * Whether somebody may come in is settled before. Source: calls-and-media.md, Legs and Resolution.
  */
-import type { Outcome } from '../base/outcome.ts';
-import type { CallMedia } from '../domain/call.ts';
-import type { SessionId } from '../domain/ids.ts';
-import type { CarriageRefusal, MediaView } from '../domain/picture.ts';
+import type { Outcome } from '../lib/outcome.ts';
+import type { CallMedia } from '../model/call.ts';
+import type { SessionId } from '../model/ids.ts';
+import type { CarriageRefusal, MediaView } from '../model/picture.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from './output.ts';
 import { Room, type RelayHouse } from './room.ts';
 

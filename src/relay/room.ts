@@ -3,12 +3,12 @@
  * the place of the first. What they send is the downlink's and the uplink's. Source: calls-and-media.md, Legs.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../base/clock.ts';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import type { CallMedia } from '../domain/call.ts';
-import type { CarriageRefusal, MediaFrameResult, MediaView } from '../domain/picture.ts';
-import type { MediaTelemetry } from '../ports/telemetry.ts';
-import type { Transcoders } from '../ports/transcoders.ts';
+import type { Clock } from '../lib/clock.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import type { CallMedia } from '../model/call.ts';
+import type { CarriageRefusal, MediaFrameResult, MediaView } from '../model/picture.ts';
+import type { MediaTelemetry } from '../telemetry/telemetry.ts';
+import type { Transcoders } from '../core/ports/transcoders.ts';
 import { Carriage, isPictureCall } from './carriage.ts';
 import { Downlink } from './downlink.ts';
 import { FrameTally } from './frame-tally.ts';

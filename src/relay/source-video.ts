@@ -1,7 +1,7 @@
 /** A frame of video as it came from a leg, with what the relay has to know of it. */
-import type { Clock } from '../base/clock.ts';
-import type { Size } from '../domain/call.ts';
-import type { VideoFrameHeader } from '../peer-wire/frame-header.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Size } from '../model/call.ts';
+import type { VideoFrameHeader } from '../protocol/media/frame-header.ts';
 import { describeFrame } from '../video/source-frame.ts';
 import type { OutgoingVideo } from './outlet.ts';
 import type { WaitingVideo } from './video-queue.ts';

@@ -1,7 +1,7 @@
 /** How much a stream of video carries: frames and bytes a second, over the last seconds. */
-import type { Clock } from '../base/clock.ts';
-import type { Size } from '../domain/call.ts';
-import type { StreamView, VideoFrameFormat } from '../domain/picture.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Size } from '../model/call.ts';
+import type { StreamView, VideoFrameFormat } from '../model/picture.ts';
 
 const slotMs = 500;
 const slots = 8;

@@ -1,6 +1,6 @@
 /** From the device to the bridge: everything, untouched. Source: calls-and-media.md, Legs. */
-import type { Clock } from '../base/clock.ts';
-import type { FrameHeader } from '../peer-wire/frame-header.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { FrameHeader } from '../protocol/media/frame-header.ts';
 import type { FrameTally } from './frame-tally.ts';
 import type { KeyFrameRequest } from './key-frame-request.ts';
 import type { Outlet } from './outlet.ts';

@@ -3,8 +3,8 @@
  * oldest first; coded ones all together and up to the next key frame, since each leans on the one before. Source:
  * calls-and-media.md, Legs.
  */
-import { codedBytesWaitingMax, codedFramesWaitingMax, picturesWaitingMax } from '../domain/limits.ts';
-import type { VideoFrameFormat } from '../domain/picture.ts';
+import { codedBytesWaitingMax, codedFramesWaitingMax, picturesWaitingMax } from '../model/limits.ts';
+import type { VideoFrameFormat } from '../model/picture.ts';
 
 export interface WaitingVideo {
   readonly format: VideoFrameFormat;

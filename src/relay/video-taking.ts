@@ -2,8 +2,8 @@
  * What a receiver of a call takes of the bridge's video: which formats as they are, and which pictures are made of the
  * others. Source: calls-and-media.md, Resolution.
  */
-import type { CallMedia } from '../domain/call.ts';
-import type { PictureShape, VideoFrameFormat } from '../domain/picture.ts';
+import type { CallMedia } from '../model/call.ts';
+import type { PictureShape, VideoFrameFormat } from '../model/picture.ts';
 
 /** `frames`: a device that speaks the protocol; `pictures`: one that takes JPEGs alone, and who watches the output; `source`: who watches that. */
 export type ReceiverKind = 'frames' | 'pictures' | 'source';

@@ -2,18 +2,18 @@
  * What the command line may change in a running server. Each route is one change of the registry, or of a session;
  * reads need none, because the store may be looked at by any process of its owner.
  */
-import { wallSeconds } from '../base/clock.ts';
+import { wallSeconds } from '../lib/clock.ts';
 import { z } from 'zod';
-import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../domain/ids.ts';
-import { permissions, type Credential, type Device } from '../domain/registry.ts';
+import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../model/ids.ts';
+import { permissions, type Credential, type Device } from '../model/registry.ts';
 import { expelEverywhere, type ExpelHouse } from '../operations/expel-everywhere.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
-import { generateSecret } from '../store/generated-secrets.ts';
-import type { EntryRules } from '../store/entry-reader.ts';
-import { parseEntry, writeEntry } from '../store/registry-entry.ts';
-import { maskSecrets } from '../store/registry-export.ts';
-import type { MissingEntry, RegistryWriter } from '../store/registry-write.ts';
-import type { Outcome } from '../base/outcome.ts';
+import { generateSecret } from '../storage/registry/generated-secrets.ts';
+import type { EntryRules } from '../storage/registry/entry-reader.ts';
+import { parseEntry, writeEntry } from '../storage/registry/registry-entry.ts';
+import { maskSecrets } from '../storage/registry/registry-export.ts';
+import type { MissingEntry, RegistryWriter } from '../storage/registry/registry-write.ts';
+import type { Outcome } from '../lib/outcome.ts';
 import { changeRoute, missingEntry } from './checked-route.ts';
 
 export interface AdminHouse extends ExpelHouse {

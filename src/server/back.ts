@@ -3,18 +3,18 @@
  * How it opens, drains and closes.
  */
 import { join } from 'node:path';
-import type { FetchCall } from '../operations/admit-device-leg.ts';
-import type { ClusterHouse } from '../operations/locate-device.ts';
+import type { FetchCall } from '../core/calls/admit-device-leg.ts';
+import type { ClusterHouse } from '../core/devices/locate-device.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
-import type { Exposition } from '../ops/exposition.ts';
+import type { Exposition } from '../telemetry/exposition.ts';
 import { Operators } from '../ops/operators.ts';
 import { OpsListener } from '../ops/ops-listener.ts';
 import { ensureOpsToken } from '../ops/ops-token.ts';
-import { AuditLog } from '../store/audit-log.ts';
-import { OpsTokenFile } from '../store/ops-token-file.ts';
-import type { ImportResult } from '../store/registry-import-messages.ts';
-import { RegistryWriter } from '../store/registry-write.ts';
-import type { RegistryTables } from '../store/registry-tables.ts';
+import { AuditLog } from '../storage/audit/audit-log.ts';
+import { OpsTokenFile } from '../storage/keys/ops-token-file.ts';
+import type { ImportResult } from '../storage/registry/registry-import-messages.ts';
+import { RegistryWriter } from '../storage/registry/registry-write.ts';
+import type { RegistryTables } from '../storage/registry/registry-tables.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { bridgeRoutes } from './bridge-routes.ts';
 import { CallService, type CallServiceParts } from './call-service.ts';

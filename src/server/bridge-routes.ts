@@ -3,11 +3,11 @@
  * hash only; `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false takes it again.
  */
 import { z } from 'zod';
-import type { BridgeId } from '../domain/ids.ts';
+import type { BridgeId } from '../model/ids.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
-import { generateBridgeKey } from '../store/generated-secrets.ts';
-import { parseEntry, writeEntry } from '../store/registry-entry.ts';
-import type { RegistryWriter } from '../store/registry-write.ts';
+import { generateBridgeKey } from '../storage/registry/generated-secrets.ts';
+import { parseEntry, writeEntry } from '../storage/registry/registry-entry.ts';
+import type { RegistryWriter } from '../storage/registry/registry-write.ts';
 import { changeRoute, missingEntry } from './checked-route.ts';
 
 export interface BridgeHouse {

@@ -1,6 +1,6 @@
 /** A live call session as operators are told of it: nothing by which anybody could get into it. */
-import type { CallMedia, CallSession } from '../domain/call.ts';
-import { formatTimestamp } from '../rest/timestamp.ts';
+import type { CallMedia, CallSession } from '../model/call.ts';
+import { formatTimestamp } from '../protocol/rest/timestamp.ts';
 
 /** Who is connected now. */
 export interface CallLegs {

@@ -4,15 +4,15 @@
  * nobody. What is told is committed, or has had the time to be.
  */
 import { z } from 'zod';
-import type { CallDirectory } from '../actor/call-directory.ts';
-import type { Clock } from '../base/clock.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import { callEndReasons, type CallEndReason, type CallSession } from '../domain/call.ts';
-import type { DeviceId, SessionId } from '../domain/ids.ts';
-import { callCommitMsMax } from '../domain/limits.ts';
-import type { ViewerTickets } from '../operations/viewer-tickets.ts';
+import type { CallDirectory } from '../core/calls/call-directory.ts';
+import type { Clock } from '../lib/clock.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import { callEndReasons, type CallEndReason, type CallSession } from '../model/call.ts';
+import type { DeviceId, SessionId } from '../model/ids.ts';
+import { callCommitMsMax } from '../model/limits.ts';
+import type { ViewerTickets } from '../core/calls/viewer-tickets.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
-import { formatTimestamp } from '../rest/timestamp.ts';
+import { formatTimestamp } from '../protocol/rest/timestamp.ts';
 import { encodeCall } from './call-json.ts';
 import { changeRoute, readRoute } from './checked-route.ts';
 import { pictureLink } from './media-origin.ts';

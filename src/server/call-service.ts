@@ -2,21 +2,21 @@
  * Calls as the server has them: the live sessions, the bridges that wait for them, the desk where legs ask, and the
  * media process before it. Composed before anything listens; `resume` comes before the API is asked, `listen` after.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { BridgePool } from '../actor/bridge-pool.ts';
-import { CallDirectory } from '../actor/call-directory.ts';
-import type { FetchCall } from '../operations/admit-device-leg.ts';
-import { Desk } from '../operations/call-desk.ts';
-import { ViewerTickets } from '../operations/viewer-tickets.ts';
-import { WatchKeys } from '../operations/watch-keys.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { BridgePool } from '../core/calls/bridge-pool.ts';
+import { CallDirectory } from '../core/calls/call-directory.ts';
+import type { FetchCall } from '../core/calls/admit-device-leg.ts';
+import { Desk } from '../core/calls/call-desk.ts';
+import { ViewerTickets } from '../core/calls/viewer-tickets.ts';
+import { WatchKeys } from '../core/calls/watch-keys.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
 import type { GuestRoute } from '../ops/guest-route.ts';
-import type { CallRecords } from '../ports/call-records.ts';
-import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import type { CallRecords } from '../core/ports/call-records.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { RegistryReader } from '../core/ports/registry-reader.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { callRoutes } from './call-routes.ts';
-import type { LiveTokenKeys } from './live-token-keys.ts';
+import type { LiveTokenKeys } from '../storage/keys/live-token-keys.ts';
 import type { MediaCarrier } from './media-child.ts';
 import { MediaFront } from './media-front.ts';
 import { mediaOrigin } from './media-origin.ts';

@@ -1,8 +1,8 @@
 /** An administrative route whose query or body has a schema, and the answers that several of them give. */
 import type { z } from 'zod';
 import type { AdminReply, AuditTerms, ChangeRoute, ReadRoute } from '../ops/admin-route.ts';
-import { StoreOpenError } from '../store/store-open-error.ts';
-import type { MissingEntry } from '../store/registry-write.ts';
+import { StoreOpenError } from '../storage/lmdb/store-open-error.ts';
+import type { MissingEntry } from '../storage/registry/registry-write.ts';
 
 /** A question; a query that is not of this schema is 400 and names the field. */
 export function readRoute<Schema extends z.ZodType>(

@@ -1,5 +1,5 @@
 /** `GET /v1/cluster` on the ops listener, as it is written: processes of one machine and nodes in one shape. */
-import type { MemberStatus } from '../domain/cluster.ts';
+import type { MemberStatus } from '../model/cluster.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
 import type { ProcessRole, ProcessState } from './process-messages.ts';
 

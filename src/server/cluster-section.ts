@@ -1,6 +1,6 @@
 /** The settings of several processes or nodes that are one server. Source: cluster.md; what it leaves open is chosen here. */
 import { z } from 'zod';
-import { processesMax } from '../domain/limits.ts';
+import { processesMax } from '../model/limits.ts';
 import { section, setting } from './settings-section.ts';
 import { optionalText, wholeNumber } from './settings-values.ts';
 

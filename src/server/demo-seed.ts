@@ -2,12 +2,12 @@
  * What a first start with nothing configured makes, so that a newcomer has something to wake: an application with a
  * credential, a product and two devices, all with random secrets. Source: running.md, Data.
  */
-import { assert } from '../base/assert.ts';
-import type { ApplicationId, DeviceId, ProductId } from '../domain/ids.ts';
-import type { Credential, Device } from '../domain/registry.ts';
-import { generateAccessKeyId, generateSecret } from '../store/generated-secrets.ts';
-import type { RegistryStore } from '../store/registry-store.ts';
-import type { RegistryWriter } from '../store/registry-write.ts';
+import { assert } from '../lib/assert.ts';
+import type { ApplicationId, DeviceId, ProductId } from '../model/ids.ts';
+import type { Credential, Device } from '../model/registry.ts';
+import { generateAccessKeyId, generateSecret } from '../storage/registry/generated-secrets.ts';
+import type { RegistryStore } from '../storage/registry/registry-store.ts';
+import type { RegistryWriter } from '../storage/registry/registry-write.ts';
 import type { Settings } from './settings-schema.ts';
 import { isLoopback } from './settings-values.ts';
 

@@ -2,10 +2,10 @@
  * What is known of one device, for an operator: its registry entry, its two connections and what happened to it
  * lately. The same from a running server and from a store at rest; times are Unix seconds, those of events ISO 8601.
  */
-import type { ConnectionRecord } from '../domain/connectivity.ts';
-import { neverConnected } from '../domain/connectivity.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import { isExpired, type Device } from '../domain/registry.ts';
+import type { ConnectionRecord } from '../model/connectivity.ts';
+import { neverConnected } from '../model/connectivity.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import { isExpired, type Device } from '../model/registry.ts';
 import { wireEvent, type WireEvent } from './event-answer.ts';
 import type { EventSource } from './event-pages.ts';
 

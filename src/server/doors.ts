@@ -1,7 +1,7 @@
 /** The doors for devices, each with what it needs of the house. The REST door is in api.ts, that for operators in back.ts. */
-import { signalSessions } from '../operations/admit-signal-session.ts';
-import { sleepSessions } from '../operations/admit-sleep-session.ts';
-import { reportWake } from '../operations/report-wake.ts';
+import { signalSessions } from '../core/devices/admit-signal-session.ts';
+import { sleepSessions } from '../core/devices/admit-sleep-session.ts';
+import { reportWake } from '../core/wakeups/report-wake.ts';
 import { SignalListener } from '../signal-gateway/listener.ts';
 import { SleepListener } from '../sleep-gateway/listener.ts';
 import type { House } from './house.ts';

@@ -1,6 +1,6 @@
 /** Which events an operator wants to see: of one device, of some types, or all. */
-import { eventTypes, type EventType, type LoggedEvent } from '../domain/events.ts';
-import type { DeviceId } from '../domain/ids.ts';
+import { eventTypes, type EventType, type LoggedEvent } from '../model/events.ts';
+import type { DeviceId } from '../model/ids.ts';
 
 export interface EventFilter {
   /** Null: of every device. */

@@ -3,10 +3,10 @@
  * log is looked through in slices with a turn of the loop between them, so that a search that finds little does
  * not keep devices and callers waiting, and one call looks at a bounded number of events.
  */
-import type { LoggedEvent } from '../domain/events.ts';
-import { eventsScannedMax, recentEventsOfDeviceMax } from '../domain/limits.ts';
-import type { EventLog } from '../ports/event-log.ts';
-import { eventIdMs } from '../store/event-rows.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import { eventsScannedMax, recentEventsOfDeviceMax } from '../model/limits.ts';
+import type { EventLog } from '../core/ports/event-log.ts';
+import { eventIdMs } from '../storage/events/event-rows.ts';
 import { isWanted, type EventFilter } from './event-filter.ts';
 
 /** The log of a running server, or of a store at rest. */

@@ -1,7 +1,7 @@
 /** What is asked of the log by an operator: a query of the ops listener, which the command line also makes for a store at rest. */
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import { parseDeviceId } from '../domain/ids.ts';
-import { eventsPageDefault, eventsPageMax, longPollSecondsMax } from '../domain/limits.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import { parseDeviceId } from '../model/ids.ts';
+import { eventsPageDefault, eventsPageMax, longPollSecondsMax } from '../model/limits.ts';
 import { parseTypePattern, type EventFilter } from './event-filter.ts';
 
 /** Where reading begins. */

@@ -3,12 +3,12 @@
  * of `after=SEQUENCE`, `since=UNIX_MS|EVENT_ID`, `last=COUNT[&before=SEQUENCE]`, chooses by `device_id` and `type` (may
  * be repeated, may end with `*`), and has `limit` and `wait` (seconds). The answer's `next` is passed back as `after`.
  */
-import type { Clock } from '../base/clock.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import type { ApplicationId } from '../domain/ids.ts';
-import { WaitingReaders, type Seat } from '../operations/waiting-readers.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { ApplicationId } from '../model/ids.ts';
+import { WaitingReaders, type Seat } from '../core/events/waiting-readers.ts';
 import type { AdminReply, AdminRequest, AdminRoute } from '../ops/admin-route.ts';
-import type { EventLog } from '../ports/event-log.ts';
+import type { EventLog } from '../core/ports/event-log.ts';
 import { isWanted, type EventFilter } from './event-filter.ts';
 import { readEvents, type EventsAnswer } from './event-answer.ts';
 import { parseEventsRequest, type EventsRequest } from './event-request.ts';

@@ -5,7 +5,7 @@
  */
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../core/ports/log.ts';
 import { settingKeys } from './settings-keys.ts';
 import type { Settings } from './settings-schema.ts';
 

@@ -2,10 +2,10 @@
  * What devices and callers reach: the sleep and the signal port and the API, how they open, drain and close. Several
  * processes of one server each have it, on the same ports.
  */
-import type { Cancel } from '../base/clock.ts';
-import { HeartbeatSaver } from '../actor/heartbeat-saver.ts';
+import type { Cancel } from '../lib/clock.ts';
+import { HeartbeatSaver } from '../core/devices/heartbeat-saver.ts';
 import { ApiListener } from '../http/listener.ts';
-import { expelEverybody } from '../operations/expel-device.ts';
+import { expelEverybody } from '../core/devices/expel-device.ts';
 import { composeApi, type Api, type ApiCalls } from './api.ts';
 import { composeDeviceDoors, type DeviceDoors } from './doors.ts';
 import type { House } from './house.ts';

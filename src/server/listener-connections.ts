@@ -3,18 +3,18 @@
  * end's library counts for us. The media process, whose descriptors are its own, counts for itself; the link to it is within
  * the reserve. Source: decisions.md, File descriptors.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { ConnectionCensus } from '../base/connection-census.ts';
-import { HttpConnections, httpConnectionsTickMs } from '../base/http-connections.ts';
-import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { ConnectionCensus } from '../lib/connection-census.ts';
+import { HttpConnections, httpConnectionsTickMs } from '../lib/http-connections.ts';
+import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
 import {
   addressesCountedMax,
   apiConnectionsReserved,
   httpPoolShareMax,
   descriptorsReserved,
   opsConnectionsReserved,
-} from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+} from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { Settings } from './settings-schema.ts';
 
 type Counted = 'api' | 'ops' | 'sleep' | 'signal';

@@ -4,7 +4,7 @@
  * Source: running.md, Probes, metrics, logs.
  */
 import { destination, pino, type Logger } from 'pino';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { Settings } from './settings-schema.ts';
 
 export type LogLevel = Settings['log']['level'];

@@ -4,11 +4,11 @@
  * media process.
  */
 import type { Duplex } from 'node:stream';
-import type { Cancel } from '../base/clock.ts';
-import type { SessionId } from '../domain/ids.ts';
-import { mediaStartMsMax } from '../domain/limits.ts';
-import type { MediaView } from '../domain/picture.ts';
-import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../link-wire/media-facts.ts';
+import type { Cancel } from '../lib/clock.ts';
+import type { SessionId } from '../model/ids.ts';
+import { mediaStartMsMax } from '../model/limits.ts';
+import type { MediaView } from '../model/picture.ts';
+import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../protocol/media-link/media-facts.ts';
 import { ServerEnd, type ServerEndHouse } from '../media-link/server-end.ts';
 
 export type MediaFrontHouse = Omit<ServerEndHouse, 'settings' | 'onEnd'>;

@@ -4,12 +4,12 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
-import { settlesWithin } from '../base/settles-within.ts';
-import type { Clock } from '../base/clock.ts';
-import { mediaStopMsMax } from '../domain/limits.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import type { Clock } from '../lib/clock.ts';
+import { mediaStopMsMax } from '../model/limits.ts';
 import { declineLink } from '../media-link/decline-link.ts';
 import { linkKeyBytesMin, listenPsk, type PskListener } from '../media-link/psk-transport.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { MediaFront } from './media-front.ts';
 import { formatListenAddress, type ListenAddress } from './settings-values.ts';
 

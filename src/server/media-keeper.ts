@@ -3,12 +3,12 @@
  * same port, so that the calls it carried find it where it was. Its legs are gone with its link; nothing else is.
  * Source: calls-and-media.md, The media process.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { messageOf } from '../base/error-message.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import { mediaRestartMsMax, mediaRestartMsMin, mediaStopMsMax } from '../domain/limits.ts';
-import type { MediaProcessSettings } from '../link-wire/media-facts.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import { mediaRestartMsMax, mediaRestartMsMin, mediaStopMsMax } from '../model/limits.ts';
+import type { MediaProcessSettings } from '../protocol/media-link/media-facts.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { MediaCarrier } from './media-child.ts';
 import type { MediaFront } from './media-front.ts';
 import type { MediaSpare } from './media-spare.ts';

@@ -2,7 +2,7 @@
 import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';
 import { section, setting } from './settings-section.ts';
 import type { z } from 'zod';
-import { sourceSideMax } from '../domain/limits.ts';
+import { sourceSideMax } from '../model/limits.ts';
 import {
   bearerKeyList,
   listenAddress,

@@ -2,9 +2,9 @@
  * A media process that waits beside the one that serves: its code is loaded, which is most of a start, and it does
  * nothing until it is told its settings. Source: calls-and-media.md, The media process.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { mediaSpareDelayMs } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { mediaSpareDelayMs } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { MediaCarrier } from './media-child.ts';
 
 export interface MediaSpareHouse {

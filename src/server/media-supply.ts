@@ -1,5 +1,5 @@
 /** Where the media process comes from, by the settings: a child of ours, one elsewhere that comes to a gate, or nowhere. */
-import { assert } from '../base/assert.ts';
+import { assert } from '../lib/assert.ts';
 import { MediaGate, type MediaGateHouse } from './media-gate.ts';
 import { MediaKeeper, type MediaKeeperHouse } from './media-keeper.ts';
 import type { MediaCarrier } from './media-child.ts';

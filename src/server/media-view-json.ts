@@ -1,5 +1,5 @@
 /** A session in the media process as operators are told of it. */
-import type { MediaView, StreamView } from '../domain/picture.ts';
+import type { MediaView, StreamView } from '../model/picture.ts';
 
 export interface MediaViewJson {
   readonly mode: string;

@@ -1,6 +1,6 @@
 /** What this process says of itself to those that are one server with it, and to operators. */
-import { readVersion } from '../base/package-version.ts';
-import type { MemberStatus } from '../domain/cluster.ts';
+import { readVersion } from '../lib/package-version.ts';
+import type { MemberStatus } from '../model/cluster.ts';
 import type { DeviceDoors } from './doors.ts';
 import type { House } from './house.ts';
 

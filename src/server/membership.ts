@@ -3,13 +3,13 @@
  * and what it does for those that are gone. Alone it is all there is. What several processes of one machine have is in
  * process-membership.ts, what nodes have in node-membership.ts. Source: cluster.md.
  */
-import type { ConnectionKind, MemberId } from '../domain/cluster.ts';
-import type { FetchCall } from '../operations/admit-device-leg.ts';
-import type { ClusterHouse } from '../operations/locate-device.ts';
+import type { ConnectionKind, MemberId } from '../model/cluster.ts';
+import type { FetchCall } from '../core/calls/admit-device-leg.ts';
+import type { ClusterHouse } from '../core/devices/locate-device.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
-import type { ClusterFigures } from '../ops/metric-gauges.ts';
-import type { Exposition } from '../ops/exposition.ts';
-import type { ConnectionRecords } from '../ports/connection-records.ts';
+import type { ClusterFigures } from '../telemetry/metric-gauges.ts';
+import type { Exposition } from '../telemetry/exposition.ts';
+import type { ConnectionRecords } from '../core/ports/connection-records.ts';
 import type { ApiCalls } from './api.ts';
 import type { Back } from './back.ts';
 import type { CallService } from './call-service.ts';

@@ -1,6 +1,6 @@
 /** What is counted at a scrape, of the parts that this process has; what it has not counts nothing. */
-import { liveCallStates } from '../domain/call.ts';
-import type { MetricSources } from '../ops/metric-gauges.ts';
+import { liveCallStates } from '../model/call.ts';
+import type { MetricSources } from '../telemetry/metric-gauges.ts';
 import type { OwnParts } from './membership.ts';
 
 const noCalls = Object.fromEntries(liveCallStates.map((state) => [state, 0])) as ReturnType<

@@ -1,5 +1,5 @@
 /** The log of events as a node has it: its own go into the stream that all share, and all come back into its store. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { answeredWithin } from '../cluster/answered-within.ts';
 import { StreamedDeviceEvents } from '../cluster/device-events.ts';
 import { EventMirror } from '../cluster/event-mirror.ts';
@@ -7,11 +7,11 @@ import { EventStream } from '../cluster/event-stream.ts';
 import { JetStreamSource } from '../cluster/jetstream-source.ts';
 import type { NatsLink } from '../cluster/nats-link.ts';
 import { streamLastMsMax } from '../cluster/log-limits.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import type { EventLog } from '../ports/event-log.ts';
-import type { Log } from '../ports/log.ts';
-import type { OutboxEvent } from '../ports/outbox.ts';
-import type { MirroredLogStore } from '../store/mirrored-log.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { EventLog } from '../core/ports/event-log.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { OutboxEvent } from '../core/ports/outbox.ts';
+import type { MirroredLogStore } from '../storage/events/mirrored-log.ts';
 
 export interface NodeLogParts {
   readonly link: NatsLink;

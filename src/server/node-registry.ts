@@ -1,14 +1,14 @@
 /** The registry as a node has it: mirrored from the bucket that all nodes share, its own changes on their way there. */
-import type { Cancel, Clock } from '../base/clock.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
 import { JetStreamSource } from '../cluster/jetstream-source.ts';
 import type { NatsLink } from '../cluster/nats-link.ts';
 import { RegistryMirror } from '../cluster/registry-mirror.ts';
 import { RegistryPublisher } from '../cluster/registry-publisher.ts';
 import { NatsShelf } from '../cluster/shelf.ts';
-import type { Log } from '../ports/log.ts';
-import type { AppliedChanges } from '../store/mirrored-applied.ts';
-import { MirroredRegistryStore } from '../store/mirrored-registry.ts';
-import type { RegistryTables } from '../store/registry-tables.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { AppliedChanges } from '../storage/registry/mirrored-applied.ts';
+import { MirroredRegistryStore } from '../storage/registry/mirrored-registry.ts';
+import type { RegistryTables } from '../storage/registry/registry-tables.ts';
 
 export interface NodeRegistryParts {
   readonly link: NatsLink;

@@ -1,5 +1,5 @@
 /** The sessions of this node, as their ownership asks for them. */
-import type { DeviceDirectory } from '../actor/device-directory.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { LiveSessions } from '../cluster/live-sessions.ts';
 import type { SharedEpochOf } from '../cluster/shared-drafts.ts';
 

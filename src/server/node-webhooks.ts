@@ -3,8 +3,8 @@ import type { NatsLink } from '../cluster/nats-link.ts';
 import { NatsShelf } from '../cluster/shelf.ts';
 import { WebhookBookVault } from '../cluster/webhook-book-vault.ts';
 import { WebhookLease } from '../cluster/webhook-lease.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import type { Peers } from '../ports/peers.ts';
+import type { MemberId } from '../model/cluster.ts';
+import type { Peers } from '../core/ports/peers.ts';
 import type { WebhookService, WebhooksParts } from './webhook-service.ts';
 import { WebhookSuccession } from './webhook-succession.ts';
 

@@ -1,10 +1,10 @@
 /** A device's connections as an operator is shown them where several members are one server: by its newest session. */
-import type { DeviceDirectory } from '../actor/device-directory.ts';
-import type { ConnectionKind, SharedConnection } from '../domain/cluster.ts';
-import type { DeviceId } from '../domain/ids.ts';
-import { ownerQueryMsMax } from '../domain/limits.ts';
-import type { PeerAnswer } from '../domain/peer.ts';
-import type { ClusterHouse } from '../operations/locate-device.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { ConnectionKind, SharedConnection } from '../model/cluster.ts';
+import type { DeviceId } from '../model/ids.ts';
+import { ownerQueryMsMax } from '../model/limits.ts';
+import type { PeerAnswer } from '../model/peer.ts';
+import type { ClusterHouse } from '../core/devices/locate-device.ts';
 import type { ObservedConnection } from './device-status.ts';
 
 type Beat = PeerAnswer<'beats'>[ConnectionKind];

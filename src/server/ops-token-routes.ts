@@ -1,11 +1,11 @@
 /** The named tokens of operators on the ops listener. A token is in one answer only: that of its making. */
 import { z } from 'zod';
-import { opsTokensMax } from '../domain/limits.ts';
-import { operatorNameForm, opsRoles, type Operator } from '../domain/operator.ts';
+import { opsTokensMax } from '../model/limits.ts';
+import { operatorNameForm, opsRoles, type Operator } from '../model/operator.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import type { Operators } from '../ops/operators.ts';
-import type { OpsTokenRefusal } from '../store/ops-token-file.ts';
-import type { StoredOpsToken } from '../store/ops-token-json.ts';
+import type { OpsTokenRefusal } from '../storage/keys/ops-token-file.ts';
+import type { StoredOpsToken } from '../storage/keys/ops-token-json.ts';
 import { changeRoute, orWhyNot, readRoute } from './checked-route.ts';
 
 export interface OpsTokenJson extends Operator {

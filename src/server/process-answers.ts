@@ -2,14 +2,14 @@
  * What one process answers the others of its server: for its devices as any member does, and beside that its metrics,
  * what it has, and, if it is the keeper, the calls it issues. Source: cluster.md, Several processes on one machine.
  */
-import { fail } from '../base/outcome.ts';
-import type { MemberStatus } from '../domain/cluster.ts';
-import { refusal } from '../domain/codes.ts';
-import type { SessionId } from '../domain/ids.ts';
-import type { PeerAnswer } from '../domain/peer.ts';
+import { fail } from '../lib/outcome.ts';
+import type { MemberStatus } from '../model/cluster.ts';
+import { refusal } from '../model/codes.ts';
+import type { SessionId } from '../model/ids.ts';
+import type { PeerAnswer } from '../model/peer.ts';
 import { answerPeers } from '../operations/answer-peers.ts';
-import { issueCallCredentials } from '../operations/issue-call-credentials.ts';
-import type { PeerHost } from '../ports/peers.ts';
+import { issueCallCredentials } from '../core/calls/issue-call-credentials.ts';
+import type { PeerHost } from '../core/ports/peers.ts';
 import type { CallService } from './call-service.ts';
 import type { House } from './house.ts';
 

@@ -3,11 +3,11 @@
  * does for those that are gone. Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
-import type { Cancel, Clock } from '../base/clock.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
 import { UnixPeers } from '../cluster/unix-peers.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import type { Log } from '../ports/log.ts';
-import type { PeerHost } from '../ports/peers.ts';
+import type { MemberId } from '../model/cluster.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { PeerHost } from '../core/ports/peers.ts';
 import type { ProcessCompanyFacts, ProcessFacts, ProcessReport, ProcessTask } from './process-messages.ts';
 import type { SharedParts } from './records.ts';
 

@@ -2,10 +2,10 @@
  * What the keeper does for processes that are gone: their sessions end as lost with their node, once, and their
  * wakeups are watched here from then on, whenever one is. One round at a time; a round that the store refuses is done again. Source: cluster.md, Several processes on one machine.
  */
-import { assert } from '../base/assert.ts';
-import type { Cancel } from '../base/clock.ts';
-import { recallLoggedSessions } from '../actor/logged-sessions.ts';
-import type { MemberId } from '../domain/cluster.ts';
+import { assert } from '../lib/assert.ts';
+import type { Cancel } from '../lib/clock.ts';
+import { recallLoggedSessions } from '../core/devices/logged-sessions.ts';
+import type { MemberId } from '../model/cluster.ts';
 import type { House } from './house.ts';
 import type { ProcessCompany } from './process-company.ts';
 

@@ -1,10 +1,10 @@
 /** One process of several of a machine, as its server has it: a keeper or a worker. Source: cluster.md, Several processes on one machine. */
-import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { followLoggedSessions } from '../actor/logged-sessions.ts';
+import { assert } from '../lib/assert.ts';
+import type { Clock } from '../lib/clock.ts';
+import { followLoggedSessions } from '../core/devices/logged-sessions.ts';
 import { SeatKeeper } from '../operations/keep-seats.ts';
-import type { ClusterHouse } from '../operations/locate-device.ts';
-import type { Log } from '../ports/log.ts';
+import type { ClusterHouse } from '../core/devices/locate-device.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { ApiCalls } from './api.ts';
 import type { House } from './house.ts';
 import { memberStatus, type OwnLife } from './member-status.ts';

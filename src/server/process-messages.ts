@@ -3,7 +3,7 @@
  * can speak there, so nothing of it is checked. Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
-import type { MemberId } from '../domain/cluster.ts';
+import type { MemberId } from '../model/cluster.ts';
 import type { ListenAddress } from './settings-values.ts';
 
 /** `keeper`: what there is one of on a machine; `worker`: doors for devices and callers. */

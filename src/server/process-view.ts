@@ -2,12 +2,12 @@
  * The processes of this server as its keeper shows them: `GET /v1/cluster`, `POST /v1/cluster/restart`, what
  * Prometheus reads of them all, and what keeps them from being ready. Source: cluster.md, Several processes on one machine.
  */
-import type { MemberStatus } from '../domain/cluster.ts';
-import { memberViewMsMax } from '../domain/limits.ts';
+import type { MemberStatus } from '../model/cluster.ts';
+import { memberViewMsMax } from '../model/limits.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
-import type { Exposition } from '../ops/exposition.ts';
-import { GatheredMetrics, type MetricSource } from '../ops/gathered-metrics.ts';
-import type { Missing } from '../ops/readiness.ts';
+import type { Exposition } from '../telemetry/exposition.ts';
+import { GatheredMetrics, type MetricSource } from '../telemetry/gathered-metrics.ts';
+import type { Missing } from '../telemetry/readiness.ts';
 import { clusterRoute, memberJson, type MemberJson } from './cluster-json.ts';
 import type { ProcessCompany } from './process-company.ts';
 import { keeperNumber, type ProcessFacts } from './process-messages.ts';

@@ -2,13 +2,13 @@
  * The registry file coming in: at start, on SIGHUP and uploaded by the command line. On a thread of its own, one
  * transaction; afterwards everything that was kept of the old registry is dropped.
  */
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { AdminReply, Upload, UploadRoute } from '../ops/admin-route.ts';
-import type { SigningKeyCache } from '../tgv1/signing-key.ts';
-import type { EnvironmentMode } from '../store/environment.ts';
-import { importInWorker } from '../store/import-in-worker.ts';
-import type { ImportRequest, ImportResult } from '../store/registry-import-messages.ts';
-import type { RegistryStore } from '../store/registry-store.ts';
+import type { SigningKeyCache } from '../protocol/tgv1/signing-key.ts';
+import type { EnvironmentMode } from '../storage/lmdb/environment.ts';
+import { importInWorker } from '../storage/registry/import-in-worker.ts';
+import type { ImportRequest, ImportResult } from '../storage/registry/registry-import-messages.ts';
+import type { RegistryStore } from '../storage/registry/registry-store.ts';
 
 export interface RefreshHouse {
   readonly directory: string;

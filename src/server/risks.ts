@@ -1,5 +1,5 @@
 /** What an operator should know of the settings before it matters. */
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { Settings } from './settings-schema.ts';
 import { formatListenAddress, isLoopback } from './settings-values.ts';
 

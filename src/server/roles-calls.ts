@@ -2,13 +2,13 @@
  * Who issues calls, for the API of a process: itself, or, of several processes, the keeper, which has the bridges and
  * the media process. While the keeper is being started again it is waited for. Source: cluster.md, Several processes on one machine.
  */
-import { assert } from '../base/assert.ts';
-import { pause } from '../base/pause.ts';
-import { fail, type Outcome } from '../base/outcome.ts';
-import { CallDirectory } from '../actor/call-directory.ts';
-import type { SignedCallOrder } from '../domain/call.ts';
-import type { PeerAnswer, PeerFailure } from '../domain/peer.ts';
-import type { IssuingHomes } from '../operations/issue-call-credentials.ts';
+import { assert } from '../lib/assert.ts';
+import { pause } from '../lib/pause.ts';
+import { fail, type Outcome } from '../lib/outcome.ts';
+import { CallDirectory } from '../core/calls/call-directory.ts';
+import type { SignedCallOrder } from '../model/call.ts';
+import type { PeerAnswer, PeerFailure } from '../model/peer.ts';
+import type { IssuingHomes } from '../core/calls/issue-call-credentials.ts';
 import type { ApiCalls } from './api.ts';
 import type { House } from './house.ts';
 import type { ProcessCompany } from './process-company.ts';

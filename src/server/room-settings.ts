@@ -1,10 +1,10 @@
 /** From the settings as they are written to those that the rooms below take: units, pairs, and what follows from two of them. */
 import { availableParallelism } from 'node:os';
-import type { ListeningSettings } from '../base/listening-apps.ts';
-import type { TlsFiles } from '../base/tls-files.ts';
-import type { Rate } from '../base/token-bucket.ts';
-import type { MediaProcessSettings } from '../link-wire/media-facts.ts';
-import type { WakeupLimitSettings } from '../operations/wakeup-limits.ts';
+import type { ListeningSettings } from '../lib/listening-apps.ts';
+import type { TlsFiles } from '../lib/tls-files.ts';
+import type { Rate } from '../lib/token-bucket.ts';
+import type { MediaProcessSettings } from '../protocol/media-link/media-facts.ts';
+import type { WakeupLimitSettings } from '../core/wakeups/wakeup-limits.ts';
 import type { SignalGatewaySettings } from '../signal-gateway/settings.ts';
 import type { SleepGatewaySettings } from '../sleep-gateway/settings.ts';
 import type { Settings } from './settings-schema.ts';

@@ -2,12 +2,12 @@
  * A whole server, or one process of several: its parts in the order they are put together, and how it stops. Nothing
  * listens for devices or callers until the store is open, the registry is in, and what a crash left open is closed.
  */
-import { assert } from '../base/assert.ts';
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { EventLog } from '../ports/event-log.ts';
-import type { Log } from '../ports/log.ts';
-import { openStore, type Store } from '../store/open-store.ts';
-import type { ImportResult } from '../store/registry-import-messages.ts';
+import { assert } from '../lib/assert.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { EventLog } from '../core/ports/event-log.ts';
+import type { Log } from '../core/ports/log.ts';
+import { openStore, type Store } from '../storage/lmdb/open-store.ts';
+import type { ImportResult } from '../storage/registry/registry-import-messages.ts';
 import type { ApiCalls } from './api.ts';
 import { Back } from './back.ts';
 import type { DemoRegistry } from './demo-seed.ts';
@@ -16,7 +16,7 @@ import { recordReload, recordRestart } from './unasked-changes.ts';
 import { Front } from './front.ts';
 import { composeHouse, nodeName, type House } from './house.ts';
 import type { Logging } from './logging.ts';
-import { LiveTokenKeys, tokenKeyFileOf } from './live-token-keys.ts';
+import { LiveTokenKeys, tokenKeyFileOf } from '../storage/keys/live-token-keys.ts';
 import { startMediaChild, type MediaCarrier } from './media-child.ts';
 import { AloneMembership, type Membership, type OwnParts } from './membership.ts';
 import { metricSources } from './metric-sources.ts';

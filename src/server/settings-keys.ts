@@ -1,6 +1,6 @@
 /** The settings as a list: what each is called, where it can be given, what it does. Read from the schema, once. */
 import type { z } from 'zod';
-import { assert } from '../base/assert.ts';
+import { assert } from '../lib/assert.ts';
 import { settingsSchema, type Settings } from './settings-schema.ts';
 import { settingNotes } from './settings-section.ts';
 

@@ -10,7 +10,7 @@ import {
   hmacBatchJobsMax,
   opsConnectionsReserved,
   signingKeysMax,
-} from '../domain/limits.ts';
+} from '../model/limits.ts';
 import { clusterSection } from './cluster-section.ts';
 import { limitsSection } from './limits-section.ts';
 import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';

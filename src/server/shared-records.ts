@@ -1,13 +1,13 @@
 /** What there is of records only where several processes write the store. Source: cluster.md. */
-import type { MemberId } from '../domain/cluster.ts';
-import type { SeatFollower } from '../ports/seat-follower.ts';
-import type { Whereabouts } from '../ports/whereabouts.ts';
-import type { EventStore } from '../store/event-store.ts';
-import type { Journal } from '../store/journal.ts';
-import { LostSessions } from '../store/lost-sessions.ts';
-import type { SharedCommitter } from '../store/shared-committer.ts';
-import { SharedWhereabouts } from '../store/shared-whereabouts.ts';
-import type { StateTables } from '../store/state-tables.ts';
+import type { MemberId } from '../model/cluster.ts';
+import type { SeatFollower } from '../core/ports/seat-follower.ts';
+import type { Whereabouts } from '../core/ports/whereabouts.ts';
+import type { EventStore } from '../storage/events/event-store.ts';
+import type { Journal } from '../storage/journal/journal.ts';
+import { LostSessions } from '../storage/journal/lost-sessions.ts';
+import type { SharedCommitter } from '../storage/journal/shared-committer.ts';
+import { SharedWhereabouts } from '../storage/journal/shared-whereabouts.ts';
+import type { StateTables } from '../storage/lmdb/state-tables.ts';
 
 export interface SharedRecords {
   readonly whereabouts: Whereabouts;

@@ -1,6 +1,6 @@
 /** What a start does before anything listens: the registry comes in, and what the last stop left open is closed. */
-import type { AuditLog } from '../store/audit-log.ts';
-import type { RegistryWriter } from '../store/registry-write.ts';
+import type { AuditLog } from '../storage/audit/audit-log.ts';
+import type { RegistryWriter } from '../storage/registry/registry-write.ts';
 import { recordFirstImport, recordSeed } from './unasked-changes.ts';
 import { seedDemo, wantsDemo, type DemoRegistry } from './demo-seed.ts';
 import type { House } from './house.ts';

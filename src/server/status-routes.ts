@@ -1,14 +1,14 @@
 /** GET /v1/device/status?device_id=… on the ops listener: what this server knows of one device now. */
-import type { Clock } from '../base/clock.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import type { DeviceDirectory } from '../actor/device-directory.ts';
-import type { ConnectionKind } from '../domain/cluster.ts';
-import { parseDeviceId, type DeviceId } from '../domain/ids.ts';
-import type { ClusterHouse } from '../operations/locate-device.ts';
+import type { Clock } from '../lib/clock.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { ConnectionKind } from '../model/cluster.ts';
+import { parseDeviceId, type DeviceId } from '../model/ids.ts';
+import type { ClusterHouse } from '../core/devices/locate-device.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
-import type { ConnectionRecords } from '../ports/connection-records.ts';
-import type { EventLog } from '../ports/event-log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { ConnectionRecords } from '../core/ports/connection-records.ts';
+import type { EventLog } from '../core/ports/event-log.ts';
+import type { RegistryReader } from '../core/ports/registry-reader.ts';
 import { describeDevice, type DeviceStatus, type ObservedConnection } from './device-status.ts';
 import { observeTogether } from './observed-together.ts';
 

@@ -1,7 +1,7 @@
 /** One life of a process under the supervisor, and what its place asks of the house. Source: cluster.md, Several processes on one machine. */
 import type { Socket } from 'node:net';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../ports/log.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { ProcessCompanyFacts, ProcessFork, ProcessState, ProcessTask } from './process-messages.ts';
 import type { SleepHands } from './supervisor-sleep-hands.ts';
 

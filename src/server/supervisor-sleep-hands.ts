@@ -4,7 +4,7 @@
  * Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
-import { sleepHandsMax } from '../domain/limits.ts';
+import { sleepHandsMax } from '../model/limits.ts';
 import type { ProcessFork, ProcessReport } from './process-messages.ts';
 
 type Beat = Pick<Extract<ProcessReport, { kind: 'beat' }>, 'sleepConnections' | 'sleepTaken'>;

@@ -4,9 +4,9 @@
  * here would not be known to anybody. Source: cluster.md, Several processes on one machine; sleep-wire.md, Storms.
  */
 import { createServer, type Server, type Socket } from 'node:net';
-import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
-import { descriptorsReserved, sleepAcceptBacklog } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
+import { descriptorsReserved, sleepAcceptBacklog } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { ListenAddress } from './settings-values.ts';
 import type { SleepHands } from './supervisor-sleep-hands.ts';
 

@@ -3,14 +3,14 @@
  * One that dies is followed at once, by the same number and another member; one that dies soon after its start has its
  * follower wait. Source: cluster.md, Several processes on one machine.
  */
-import type { Cancel } from '../base/clock.ts';
-import { settlesWithin } from '../base/settles-within.ts';
+import type { Cancel } from '../lib/clock.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
 import {
   processRestartMsMax,
   processRestartMsMin,
   processSilentBeatsMax,
   processStartBeatsMax,
-} from '../domain/limits.ts';
+} from '../model/limits.ts';
 import type { ListenerName, ProcessFacts, ProcessFork, ProcessReport } from './process-messages.ts';
 import type { Life, SlotHouse } from './supervisor-life.ts';
 import { SleepHands } from './supervisor-sleep-hands.ts';

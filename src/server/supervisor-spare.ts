@@ -2,9 +2,9 @@
  * A process that waits for one to die: its code is loaded, which is most of a start, and it is nobody yet. Without one
  * the sessions of a process that was lost would wait for a second longer. Source: cluster.md, Several processes on one machine.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { processSpareDelayMs } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { processSpareDelayMs } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import type { ProcessFork } from './process-messages.ts';
 
 interface SpareHouse {

@@ -4,10 +4,10 @@
  * caller needs: what it starts goes on without it for as long as it is slow. Source: cluster.md, Several processes on one machine.
  */
 import { randomUUID } from 'node:crypto';
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { MemberId } from '../domain/cluster.ts';
-import { processBeatMs } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { MemberId } from '../model/cluster.ts';
+import { processBeatMs } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
 import {
   keeperNumber,
   type ListenerName,

@@ -1,10 +1,10 @@
 /** The keys of calls' tokens on the ops listener. No answer has a secret: nobody needs to see one. */
 import { z } from 'zod';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
-import type { TokenKeyRotation } from '../store/token-key-file.ts';
-import type { StoredTokenKey } from '../store/token-key-json.ts';
+import type { TokenKeyRotation } from '../storage/keys/token-key-file.ts';
+import type { StoredTokenKey } from '../storage/keys/token-key-json.ts';
 import { changeRoute, orWhyNot, readRoute } from './checked-route.ts';
-import type { LiveTokenKeys } from './live-token-keys.ts';
+import type { LiveTokenKeys } from '../storage/keys/live-token-keys.ts';
 
 export interface TokenKeyJson {
   readonly kid: string;

@@ -1,8 +1,8 @@
 /** The changes that no token stands behind, as the audit log tells them: the start of the server, and signals to it. */
-import { messageOf } from '../base/error-message.ts';
-import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../domain/audit.ts';
-import type { AuditLog } from '../store/audit-log.ts';
-import type { ImportResult } from '../store/registry-import-messages.ts';
+import { messageOf } from '../lib/error-message.ts';
+import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../model/audit.ts';
+import type { AuditLog } from '../storage/audit/audit-log.ts';
+import type { ImportResult } from '../storage/registry/registry-import-messages.ts';
 import type { DemoRegistry } from './demo-seed.ts';
 import type { House } from './house.ts';
 

@@ -1,5 +1,5 @@
 /** The figures of the page that shows a call; its script fills them in, by their names. */
-import type { MediaFrameResult } from '../domain/picture.ts';
+import type { MediaFrameResult } from '../model/picture.ts';
 import { html, type Html } from './html-text.ts';
 
 export function streamFigures(stream: 'source' | 'output'): Html {

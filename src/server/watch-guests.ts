@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { GuestRequest, GuestRoute } from '../ops/guest-route.ts';
 import type { OpsAnswer } from '../ops/ops-exchange.ts';
-import type { WatchedCall } from '../operations/watch-keys.ts';
+import type { WatchedCall } from '../core/calls/watch-keys.ts';
 import { noTicket } from './call-routes.ts';
 import type { Html } from './html-text.ts';
 import { pictureLink } from './media-origin.ts';

@@ -1,8 +1,8 @@
 /** What those who show a call to people need of the house, and what they tell of it. */
-import type { CallDirectory } from '../actor/call-directory.ts';
-import type { SessionId } from '../domain/ids.ts';
-import type { ViewerTickets } from '../operations/viewer-tickets.ts';
-import type { WatchKeys } from '../operations/watch-keys.ts';
+import type { CallDirectory } from '../core/calls/call-directory.ts';
+import type { SessionId } from '../model/ids.ts';
+import type { ViewerTickets } from '../core/calls/viewer-tickets.ts';
+import type { WatchKeys } from '../core/calls/watch-keys.ts';
 import { encodeCall, type CallJson } from './call-json.ts';
 import type { MediaFront } from './media-front.ts';
 import { encodeMediaView, type MediaViewJson } from './media-view-json.ts';

@@ -1,6 +1,6 @@
 /** The page that shows a call: what the phone sends beside what the device is shown, and the figures of both. */
-import type { CallSession, Size } from '../domain/call.ts';
-import { mediaFrameResults } from '../domain/picture.ts';
+import type { CallSession, Size } from '../model/call.ts';
+import { mediaFrameResults } from '../model/picture.ts';
 import { Html, html } from './html-text.ts';
 import { resultRow, streamFigures, workFigure } from './watch-figures.ts';
 import { watchScript } from './watch-script.ts';

@@ -3,9 +3,9 @@
  * out the address of a page that shows it to one person, once.
  */
 import { z } from 'zod';
-import type { SessionId } from '../domain/ids.ts';
+import type { SessionId } from '../model/ids.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
-import { formatTimestamp } from '../rest/timestamp.ts';
+import { formatTimestamp } from '../protocol/rest/timestamp.ts';
 import { noTicket, unknownSession } from './call-routes.ts';
 import { changeRoute, readRoute } from './checked-route.ts';
 import { describeCarriedCall, type WatchHouse } from './watch-house.ts';

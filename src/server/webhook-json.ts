@@ -1,7 +1,7 @@
 /** What operators are told of webhooks, as JSON: of a running server and of a store at rest. No secret is in it. */
-import type { DeliveryFailure } from '../ports/webhook-book.ts';
-import type { ParkedStatus, WebhookStatus } from '../ports/webhook-desk.ts';
-import { formatTimestamp } from '../rest/timestamp.ts';
+import type { DeliveryFailure } from '../core/ports/webhook-book.ts';
+import type { ParkedStatus, WebhookStatus } from '../core/ports/webhook-desk.ts';
+import { formatTimestamp } from '../protocol/rest/timestamp.ts';
 
 export interface FailureJson {
   readonly at: string;

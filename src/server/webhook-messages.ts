@@ -1,9 +1,9 @@
 /** Everything that crosses between the main thread and the thread of the webhooks. */
-import type { Outcome } from '../base/outcome.ts';
-import type { EventId } from '../domain/ids.ts';
-import type { Log } from '../ports/log.ts';
-import type { WebhookResultLabel } from '../ports/telemetry.ts';
-import type { HookChanges } from '../ports/webhook-book.ts';
+import type { Outcome } from '../lib/outcome.ts';
+import type { EventId } from '../model/ids.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { WebhookResultLabel } from '../telemetry/telemetry.ts';
+import type { HookChanges } from '../core/ports/webhook-book.ts';
 import type {
   DeskRefusal,
   ReplayResult,
@@ -11,7 +11,7 @@ import type {
   WebhookDetails,
   WebhookName,
   WebhookStatus,
-} from '../ports/webhook-desk.ts';
+} from '../core/ports/webhook-desk.ts';
 
 /** To the thread, as its data. */
 export interface WebhookTask {

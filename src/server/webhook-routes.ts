@@ -4,9 +4,9 @@
  * /v1/webhook/test`, `/replay` and `/enable` name one in their body.
  */
 import { z } from 'zod';
-import type { EventId } from '../domain/ids.ts';
+import type { EventId } from '../model/ids.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
-import type { DeskRefusal, WebhookName } from '../ports/webhook-desk.ts';
+import type { DeskRefusal, WebhookName } from '../core/ports/webhook-desk.ts';
 import { changeRoute, readRoute } from './checked-route.ts';
 import { encodeParked, encodeWebhook } from './webhook-json.ts';
 import type { WebhookThread } from './webhook-thread.ts';

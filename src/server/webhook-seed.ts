@@ -1,7 +1,7 @@
 /** The webhooks' book of this node, made anew from what the nodes share. Nothing else has it open meanwhile. */
-import type { HookChanges } from '../ports/webhook-book.ts';
-import { WebhookBookStore } from '../store/webhook-book-store.ts';
-import { WebhookTables } from '../store/webhook-tables.ts';
+import type { HookChanges } from '../core/ports/webhook-book.ts';
+import { WebhookBookStore } from '../storage/webhooks/webhook-book-store.ts';
+import { WebhookTables } from '../storage/webhooks/webhook-tables.ts';
 
 type Take = (changes: readonly HookChanges[]) => Promise<void>;
 

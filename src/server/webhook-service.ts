@@ -1,11 +1,11 @@
 /** The webhooks as the server has them: told of every commit, asked by operators. The work is done on their own thread. */
-import type { Clock } from '../base/clock.ts';
-import { readVersion } from '../base/package-version.ts';
+import type { Clock } from '../lib/clock.ts';
+import { readVersion } from '../lib/package-version.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
-import type { EventLog } from '../ports/event-log.ts';
-import type { Log } from '../ports/log.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import type { HookChanges } from '../ports/webhook-book.ts';
+import type { EventLog } from '../core/ports/event-log.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { HookChanges } from '../core/ports/webhook-book.ts';
 import type { WebhookAnswers, WebhookQuestion, WebhookReply } from './webhook-messages.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { WebhookThread, type WebhookThreadParts } from './webhook-thread.ts';

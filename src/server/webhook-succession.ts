@@ -3,14 +3,14 @@
  * book that the last one kept is taken over before anything is sent; when it ends, sending ends at once. The other nodes
  * tell operators where to ask. Source: events.md, Webhooks; cluster.md, Events.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { fail } from '../base/outcome.ts';
-import { settlesWithin } from '../base/settles-within.ts';
-import type { MemberId } from '../domain/cluster.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { fail } from '../lib/outcome.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
+import type { MemberId } from '../model/cluster.ts';
 import type { AdminRoute } from '../ops/admin-route.ts';
-import type { EventLog } from '../ports/event-log.ts';
-import type { Log } from '../ports/log.ts';
-import type { HookChanges } from '../ports/webhook-book.ts';
+import type { EventLog } from '../core/ports/event-log.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { HookChanges } from '../core/ports/webhook-book.ts';
 import type { WebhookAnswers, WebhookQuestion, WebhookReply } from './webhook-messages.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { seedWebhookBook } from './webhook-seed.ts';

@@ -3,13 +3,13 @@
  * and asks it. A thread that died has lost nothing: what it had under way stands in its store, or comes again.
  */
 import type { Worker } from 'node:worker_threads';
-import { messageOf } from '../base/error-message.ts';
-import { fail } from '../base/outcome.ts';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { startModuleWorker } from '../base/module-worker.ts';
-import type { Log } from '../ports/log.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import type { HookChanges } from '../ports/webhook-book.ts';
+import { messageOf } from '../lib/error-message.ts';
+import { fail } from '../lib/outcome.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { startModuleWorker } from '../lib/module-worker.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { HookChanges } from '../core/ports/webhook-book.ts';
 import type {
   FromWebhooks,
   ToWebhooks,

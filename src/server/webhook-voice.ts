@@ -1,7 +1,7 @@
 /** What the thread of the webhooks says over the port: counts in portions, log lines as they come, its book to be kept. */
-import type { Log } from '../ports/log.ts';
-import type { Telemetry, WebhookResultLabel } from '../ports/telemetry.ts';
-import type { HookChanges } from '../ports/webhook-book.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Telemetry, WebhookResultLabel } from '../telemetry/telemetry.ts';
+import type { HookChanges } from '../core/ports/webhook-book.ts';
 import type { FromWebhooks } from './webhook-messages.ts';
 
 type Send = (message: FromWebhooks) => void;

@@ -3,16 +3,16 @@
  * store of its own; what it does for receivers never costs the loop that devices and callers wait for.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert } from '../base/assert.ts';
-import { SystemClock } from '../base/system-clock.ts';
-import { succeed } from '../base/outcome.ts';
-import type { Webhook } from '../domain/registry.ts';
-import { RegistryStore } from '../store/registry-store.ts';
-import { RegistryTables } from '../store/registry-tables.ts';
-import { StateTables } from '../store/state-tables.ts';
-import { StoredEvents } from '../store/stored-events.ts';
-import { WebhookBookStore } from '../store/webhook-book-store.ts';
-import { WebhookTables } from '../store/webhook-tables.ts';
+import { assert } from '../lib/assert.ts';
+import { SystemClock } from '../lib/system-clock.ts';
+import { succeed } from '../lib/outcome.ts';
+import type { Webhook } from '../model/registry.ts';
+import { RegistryStore } from '../storage/registry/registry-store.ts';
+import { RegistryTables } from '../storage/registry/registry-tables.ts';
+import { StateTables } from '../storage/lmdb/state-tables.ts';
+import { StoredEvents } from '../storage/events/stored-events.ts';
+import { WebhookBookStore } from '../storage/webhooks/webhook-book-store.ts';
+import { WebhookTables } from '../storage/webhooks/webhook-tables.ts';
 import { WebhookEngine } from '../webhooks/engine.ts';
 import { HttpSender } from '../webhooks/http-sender.ts';
 import { webhookLimits } from '../webhooks/limits.ts';

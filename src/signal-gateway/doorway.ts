@@ -2,7 +2,7 @@
  * The HTTP side of the listener: who may upgrade to a WebSocket, and what everybody else is told. Every refusal
  * closes its connection. Source: signal-wire.md.
  */
-import type { HttpRequest, HttpResponse, us_socket_context_t } from '../base/uws.ts';
+import type { HttpRequest, HttpResponse, us_socket_context_t } from '../lib/uws.ts';
 import type { SocketTag } from './frame-socket.ts';
 
 export interface DoorwayHouse {

@@ -2,9 +2,9 @@
  * A WebSocket as the connections here see it, and whose events it has: the owner stands on the socket itself, so that
  * a finished handshake hands it over by changing one field. What the library says of a close becomes a reason here.
  */
-import type { SignalEndReason } from '../domain/signal.ts';
-import type { SignalClose } from '../signal-wire/close-code.ts';
-import { encodeBye } from '../signal-wire/server-message.ts';
+import type { SignalEndReason } from '../model/signal.ts';
+import type { SignalClose } from '../protocol/signal/close-code.ts';
+import { encodeBye } from '../protocol/signal/server-message.ts';
 
 export interface SocketOwner {
   /** `bytes` are another message's once this has returned. */

@@ -1,11 +1,11 @@
 /** What every connection of the signal listener shares: one object, made by the listener. */
-import type { Clock } from '../base/clock.ts';
-import type { DeadlineWheel, WheelEntry } from '../base/deadline-wheel.ts';
-import type { SignalEndReason } from '../domain/signal.ts';
-import type { Log } from '../ports/log.ts';
-import type { SignalSessions } from '../ports/signal-sessions.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import type { SleepAdvice } from '../signal-wire/server-message.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { DeadlineWheel, WheelEntry } from '../lib/deadline-wheel.ts';
+import type { SignalEndReason } from '../model/signal.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { SignalSessions } from '../core/ports/signal-sessions.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { SleepAdvice } from '../protocol/signal/server-message.ts';
 import type { SignalGatewaySettings } from './settings.ts';
 import type { SocketCensus } from './socket-census.ts';
 

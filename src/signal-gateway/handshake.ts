@@ -3,14 +3,14 @@
  * until the login is accepted, then hands it to a SignalingConnection and is gone. Lifecycle: proving -> over.
  * Source: signal-wire.md.
  */
-import { generateSessionKey } from '../base/session-key.ts';
-import type { WheelEntry } from '../base/deadline-wheel.ts';
-import { signalHandshakePingsMax, signalMessageBytesMax } from '../domain/limits.ts';
-import type { SignalLogin, SignalRefusal } from '../domain/signal.ts';
-import type { SignalSessionTicket } from '../ports/signal-sessions.ts';
-import { signalCloses, type SignalClose } from '../signal-wire/close-code.ts';
-import { decodeControllerMessage } from '../signal-wire/controller-message.ts';
-import { encodeChallenge } from '../signal-wire/server-message.ts';
+import { generateSessionKey } from '../lib/session-key.ts';
+import type { WheelEntry } from '../lib/deadline-wheel.ts';
+import { signalHandshakePingsMax, signalMessageBytesMax } from '../model/limits.ts';
+import type { SignalLogin, SignalRefusal } from '../model/signal.ts';
+import type { SignalSessionTicket } from '../core/ports/signal-sessions.ts';
+import { signalCloses, type SignalClose } from '../protocol/signal/close-code.ts';
+import { decodeControllerMessage } from '../protocol/signal/controller-message.ts';
+import { encodeChallenge } from '../protocol/signal/server-message.ts';
 import {
   dismiss,
   sendText,

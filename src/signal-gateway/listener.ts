@@ -2,18 +2,18 @@
  * The signal listener: takes connections, starts their handshakes, turns the two deadline wheels, and at the end
  * drains. It knows how many there are; what each does is its own. Source: signal-wire.md; running.md, Stopping.
  */
-import { addressKey } from '../base/address-key.ts';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { DeadlineWheel } from '../base/deadline-wheel.ts';
-import { drain } from '../base/drain.ts';
-import { remoteAddress } from '../base/http-connections.ts';
-import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
-import { ListeningApps } from '../base/listening-apps.ts';
-import type { HttpResponse } from '../base/uws.ts';
-import { descriptorsReserved, handshakeSocketsReserved } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
-import type { SignalSessions } from '../ports/signal-sessions.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import { addressKey } from '../lib/address-key.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { DeadlineWheel } from '../lib/deadline-wheel.ts';
+import { drain } from '../lib/drain.ts';
+import { remoteAddress } from '../lib/http-connections.ts';
+import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
+import { ListeningApps } from '../lib/listening-apps.ts';
+import type { HttpResponse } from '../lib/uws.ts';
+import { descriptorsReserved, handshakeSocketsReserved } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { SignalSessions } from '../core/ports/signal-sessions.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { Doorway } from './doorway.ts';
 import type { Arrival, Attendee, Gatehouse } from './gatehouse.ts';
 import { Handshake } from './handshake.ts';

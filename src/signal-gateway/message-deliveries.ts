@@ -2,11 +2,11 @@
  * The messages of one connection that wait for their acknowledgement. Made with a connection's first message. Until
  * it is opened nothing is sent: the welcome goes first. Source: signal-wire.md, Sending a message.
  */
-import { assert } from '../base/assert.ts';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { messageAckMsMax, messagesWaitingMax } from '../domain/limits.ts';
-import type { DeliveryResult, DeviceMessage } from '../domain/signal.ts';
-import { encodeMessage } from '../signal-wire/server-message.ts';
+import { assert } from '../lib/assert.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { messageAckMsMax, messagesWaitingMax } from '../model/limits.ts';
+import type { DeliveryResult, DeviceMessage } from '../model/signal.ts';
+import { encodeMessage } from '../protocol/signal/server-message.ts';
 
 interface Delivery {
   readonly message: DeviceMessage;

@@ -1,5 +1,5 @@
 /** What a deployment may set of the signal listener. Its file of settings is read elsewhere. */
-import type { ListeningSettings } from '../base/listening-apps.ts';
+import type { ListeningSettings } from '../lib/listening-apps.ts';
 
 export interface SignalGatewaySettings extends ListeningSettings {
   /** Sessions at once; the process's limit of open files may lower it. */

@@ -2,9 +2,9 @@
  * A connection with a session: its welcome, its heartbeats, its messages, its end. What only the login needed went
  * with the handshake. Lifecycle: entering -> awaiting -> online -> closed. Source: signal-wire.md.
  */
-import { wallSeconds } from '../base/clock.ts';
-import type { WheelEntry } from '../base/deadline-wheel.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
+import { wallSeconds } from '../lib/clock.ts';
+import type { WheelEntry } from '../lib/deadline-wheel.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import {
   heartbeatsMissedMax,
   signalBackpressureBytesMax,
@@ -14,13 +14,13 @@ import {
   signalMessagesPerSecondMax,
   wakeReportsBurstMax,
   wakeReportsPerSecondMax,
-} from '../domain/limits.ts';
-import type { DeliveryResult, DeviceMessage, SignalEndReason, WakeReport } from '../domain/signal.ts';
-import type { SignalConnection } from '../ports/signal-connection.ts';
-import type { SignalSessionTicket } from '../ports/signal-sessions.ts';
-import { signalCloses, type SignalClose } from '../signal-wire/close-code.ts';
-import { decodeControllerMessage, type ControllerMessage } from '../signal-wire/controller-message.ts';
-import { encodeHeartbeatAck, encodeWelcome } from '../signal-wire/server-message.ts';
+} from '../model/limits.ts';
+import type { DeliveryResult, DeviceMessage, SignalEndReason, WakeReport } from '../model/signal.ts';
+import type { SignalConnection } from '../core/ports/signal-connection.ts';
+import type { SignalSessionTicket } from '../core/ports/signal-sessions.ts';
+import { signalCloses, type SignalClose } from '../protocol/signal/close-code.ts';
+import { decodeControllerMessage, type ControllerMessage } from '../protocol/signal/controller-message.ts';
+import { encodeHeartbeatAck, encodeWelcome } from '../protocol/signal/server-message.ts';
 import { dismiss, sendText, type FrameSocket, type SocketEnd, type SocketOwner } from './frame-socket.ts';
 import type { Attendee, Gatehouse } from './gatehouse.ts';
 import { MessageDeliveries } from './message-deliveries.ts';

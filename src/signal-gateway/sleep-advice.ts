@@ -1,6 +1,6 @@
 /** What every controller is told for its low-power module. Source: signal-wire.md, welcome. */
-import type { SleepAdvice } from '../signal-wire/server-message.ts';
-import { encodeWakePacket } from '../sleep-wire/wake-packet.ts';
+import type { SleepAdvice } from '../protocol/signal/server-message.ts';
+import { encodeWakePacket } from '../protocol/sleep/wake-packet.ts';
 
 const wakeupPacket = encodeWakePacket(null).toString('hex');
 /** The packet without the two bytes of custom data. */

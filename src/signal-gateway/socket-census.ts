@@ -4,7 +4,7 @@
  * socket without a whole request after 8 to 12 s and a dismissed one after 4 to 8 s, and tells of neither by address:
  * these are counted for as long as that may take. Source: signal-wire.md.
  */
-import { RecentCounts } from '../base/recent-counts.ts';
+import { RecentCounts } from '../lib/recent-counts.ts';
 import type { SignalGatewaySettings } from './settings.ts';
 
 export type CensusSettings = Pick<SignalGatewaySettings, 'handshakesMax' | 'handshakesPerAddressMax'>;

@@ -2,8 +2,8 @@
  * Our handlers in an app of the library.
  * Everything that the library would do by itself beside frames is off: timeouts, pings, compression.
  */
-import type { HttpResponse, TemplatedApp, WebSocket, WebSocketBehavior } from '../base/uws.ts';
-import { signalBackpressureBytesMax, signalFrameBytesMax } from '../domain/limits.ts';
+import type { HttpResponse, TemplatedApp, WebSocket, WebSocketBehavior } from '../lib/uws.ts';
+import { signalBackpressureBytesMax, signalFrameBytesMax } from '../model/limits.ts';
 import type { Doorway } from './doorway.ts';
 import { socketEnd, type FrameSocket, type SocketTag } from './frame-socket.ts';
 

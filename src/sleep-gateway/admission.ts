@@ -5,10 +5,10 @@
  * takes no turns. So neither a crowd behind one address nor a hostile one delays anybody else.
  * How long an applicant may wait is the applicant's business: it withdraws. Source: sleep-wire.md, Storms.
  */
-import { assert } from '../base/assert.ts';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../base/token-bucket.ts';
-import { admissionQueueShareMax } from '../domain/limits.ts';
+import { assert } from '../lib/assert.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
+import { admissionQueueShareMax } from '../model/limits.ts';
 import type { SleepGatewaySettings } from './settings.ts';
 import { WaitingLine, type Waiter } from './waiting-line.ts';
 

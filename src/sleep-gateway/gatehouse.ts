@@ -1,11 +1,11 @@
 /** What every connection of the sleep port shares: one object, made by the listener. */
 import type { SecureContext } from 'node:tls';
-import type { Clock } from '../base/clock.ts';
-import type { DeadlineWheel, WheelEntry } from '../base/deadline-wheel.ts';
-import type { SleepEndReason } from '../domain/sleep.ts';
-import type { Log } from '../ports/log.ts';
-import type { SleepSessions } from '../ports/sleep-sessions.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { DeadlineWheel, WheelEntry } from '../lib/deadline-wheel.ts';
+import type { SleepEndReason } from '../model/sleep.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { SleepSessions } from '../core/ports/sleep-sessions.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Admission } from './admission.ts';
 import type { SleepGatewaySettings } from './settings.ts';
 

@@ -5,14 +5,14 @@
  */
 import type { Socket } from 'node:net';
 import { TLSSocket, type SecureContext } from 'node:tls';
-import type { WheelEntry } from '../base/deadline-wheel.ts';
-import { refusalDiscardBytesMax, refusalLingerMsMax } from '../domain/limits.ts';
-import type { SleepLogin, SleepRefusal } from '../domain/sleep.ts';
-import type { SleepSessionTicket } from '../ports/sleep-sessions.ts';
-import { LoginLineDecoder } from '../sleep-wire/login-line.ts';
-import { ProxyHeaderDecoder } from '../sleep-wire/proxy-v2.ts';
-import { generateSessionKey } from '../base/session-key.ts';
-import { addressKey } from '../base/address-key.ts';
+import type { WheelEntry } from '../lib/deadline-wheel.ts';
+import { refusalDiscardBytesMax, refusalLingerMsMax } from '../model/limits.ts';
+import type { SleepLogin, SleepRefusal } from '../model/sleep.ts';
+import type { SleepSessionTicket } from '../core/ports/sleep-sessions.ts';
+import { LoginLineDecoder } from '../protocol/sleep/login-line.ts';
+import { ProxyHeaderDecoder } from '../protocol/sleep/proxy-v2.ts';
+import { generateSessionKey } from '../lib/session-key.ts';
+import { addressKey } from '../lib/address-key.ts';
 import type { Applicant } from './admission.ts';
 import type { Arrival, Gatehouse } from './gatehouse.ts';
 import { SleepingConnection } from './sleeping-connection.ts';

@@ -3,19 +3,19 @@
  * drains. It knows how many there are; what each does is its own. Source: sleep-wire.md; running.md, Stopping.
  */
 import { createServer, type Server, type Socket } from 'node:net';
-import { assert } from '../base/assert.ts';
-import type { Cancel, Clock } from '../base/clock.ts';
-import { DeadlineWheel } from '../base/deadline-wheel.ts';
-import { descriptorsReserved, handshakeSocketsReserved, sleepAcceptBacklog } from '../domain/limits.ts';
-import type { Log } from '../ports/log.ts';
-import type { SleepSessions } from '../ports/sleep-sessions.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import { assert } from '../lib/assert.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { DeadlineWheel } from '../lib/deadline-wheel.ts';
+import { descriptorsReserved, handshakeSocketsReserved, sleepAcceptBacklog } from '../model/limits.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { SleepSessions } from '../core/ports/sleep-sessions.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { Admission } from './admission.ts';
-import { drain } from '../base/drain.ts';
+import { drain } from '../lib/drain.ts';
 import type { Arrival, Gatehouse, Sleeper } from './gatehouse.ts';
 import { Handshake } from './handshake.ts';
-import { boundSessions, readOpenFilesLimit } from '../base/open-files-limit.ts';
-import { readCertificate } from '../base/tls-files.ts';
+import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
+import { readCertificate } from '../lib/tls-files.ts';
 import type { SleepGatewaySettings } from './settings.ts';
 
 /** Half a second: a deadline is noticed within two ticks, so within the 2 s it may be late, with room to spare. */

@@ -1,5 +1,5 @@
 /** What a deployment may move about the sleep port. Read and checked by the server's settings. */
-import type { TlsFiles } from '../base/tls-files.ts';
+import type { TlsFiles } from '../lib/tls-files.ts';
 
 export interface SleepGatewaySettings {
   readonly host: string;

@@ -3,13 +3,13 @@
  * memory, so it holds what a sleeping module needs and no more; what only the login needed went with the
  * handshake. Lifecycle: entering -> asleep -> closed. Source: sleep-wire.md; decisions.md, Wakeup.
  */
-import { wallSeconds } from '../base/clock.ts';
-import type { WheelEntry } from '../base/deadline-wheel.ts';
-import { heartbeatsMissedMax } from '../domain/limits.ts';
-import type { CustomData, SleepEndReason, WakeWriteResult } from '../domain/sleep.ts';
-import type { SleepConnection } from '../ports/sleep-connection.ts';
-import type { SleepSessionTicket } from '../ports/sleep-sessions.ts';
-import { encodeWakePacket } from '../sleep-wire/wake-packet.ts';
+import { wallSeconds } from '../lib/clock.ts';
+import type { WheelEntry } from '../lib/deadline-wheel.ts';
+import { heartbeatsMissedMax } from '../model/limits.ts';
+import type { CustomData, SleepEndReason, WakeWriteResult } from '../model/sleep.ts';
+import type { SleepConnection } from '../core/ports/sleep-connection.ts';
+import type { SleepSessionTicket } from '../core/ports/sleep-sessions.ts';
+import { encodeWakePacket } from '../protocol/sleep/wake-packet.ts';
 import type { Gatehouse, Sleeper } from './gatehouse.ts';
 import type { SocketOwner } from './socket-owner.ts';
 import { WakeWriter, type PacketSocket } from './wake-writer.ts';

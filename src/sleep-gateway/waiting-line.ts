@@ -1,5 +1,5 @@
 /** First in, first out, and out of the middle just as cheaply: those who wait carry their own links. */
-import { assert } from '../base/assert.ts';
+import { assert } from '../lib/assert.ts';
 
 export interface Waiter<Self extends Waiter<Self>> {
   /** The line it stands in; null: none. It and the neighbours belong to the line. */

@@ -2,7 +2,7 @@
  * What can be told of a frame of H.264 or H.265 without decoding it. The two differ in their headers and parameter
  * sets, which their own files read. Source: calls-and-media.md, Legs and Resolution.
  */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import { nextNalUnit } from './nal-units.ts';
 import { RbspReader } from './rbsp-reader.ts';
 

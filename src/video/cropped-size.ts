@@ -1,5 +1,5 @@
 /** The part of a coded picture that is shown. Source: ITU-T H.264, 7.4.2.1.1, and H.265, 7.4.3.2.1. */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import type { RbspReader } from './rbsp-reader.ts';
 
 /** Columns and rows of luma to one of chroma, by chroma_format_idc: none, 4:2:0, 4:2:2, 4:4:4. */

@@ -3,7 +3,7 @@
  * screen's size, up or down. Source: calls-and-media.md, Resolution; backend-server-api.md, Downlink video resolution
  * modes.
  */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import { evenAtMost, quotient } from './integer-arithmetic.ts';
 
 /** Part of a picture; `x` and `y`, even, are of its upper left corner. */

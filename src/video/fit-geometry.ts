@@ -2,7 +2,7 @@
  * The size of a picture that is scaled down to lie within a screen: all of the source, its aspect kept, no bars.
  * Source: calls-and-media.md, Resolution; backend-server-api.md, Downlink video resolution modes.
  */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import { evenAtMost, quotient } from './integer-arithmetic.ts';
 
 /**

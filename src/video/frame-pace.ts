@@ -2,7 +2,7 @@
  * Which frames of a stream go on, so that they are no more than a rate, evenly. Goes by the timestamps of the frames
  * alone. Source: calls-and-media.md, Legs.
  */
-import { assert } from '../base/assert.ts';
+import { assert } from '../lib/assert.ts';
 
 /**
  * A frame is due once in an interval. One goes on if it comes within a window as long as the source's own interval,

@@ -1,5 +1,5 @@
 /** The sequence parameter sets of H.264, as far as anything of them is used. Source: ITU-T H.264, 7.3.2.1.1 and 7.4.2.1.1. */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import { readCroppedSize } from './cropped-size.ts';
 import type { RbspReader } from './rbsp-reader.ts';
 

@@ -2,7 +2,7 @@
  * Frames of H.265: whether one can be started at, and how large its pictures are. Source: ITU-T H.265, 7.3.1.2, 7.3.2.2,
  * 7.3.3 and 7.4.2.2; calls-and-media.md, Legs.
  */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 import { describeCodedFrame, type CodedFrame, type NalKind, type NalSyntax } from './coded-frame.ts';
 import { readCroppedSize } from './cropped-size.ts';
 import type { RbspReader } from './rbsp-reader.ts';

@@ -2,7 +2,7 @@
  * The size of a JPEG by its frame header (SOF0 and its kin), without decoding it. Thumbnails lie within segments, which
  * are stepped over. Source: ITU-T T.81, B.1 and B.2; calls-and-media.md, Legs.
  */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 
 const startOfImage = 0xd8;
 const endOfImage = 0xd9;

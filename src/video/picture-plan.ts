@@ -2,9 +2,9 @@
  * What picture is made of a source of some size: which part of it, and how large. Pure arithmetic; scaling is the
  * codec's. Source: calls-and-media.md, Resolution.
  */
-import { assert } from '../base/assert.ts';
-import type { Size } from '../domain/call.ts';
-import type { PictureShape } from '../domain/picture.ts';
+import { assert } from '../lib/assert.ts';
+import type { Size } from '../model/call.ts';
+import type { PictureShape } from '../model/picture.ts';
 import { fillCrop, type Crop } from './fill-geometry.ts';
 import { fitSize } from './fit-geometry.ts';
 

@@ -2,8 +2,8 @@
  * By how much smaller a JPEG may be decoded, because every picture that is made of it is that much smaller still. A decoder
  * does so by leaving out the fine part of each block, which is less work and, by measure, looks the same.
  */
-import type { Size } from '../domain/call.ts';
-import type { PictureShape } from '../domain/picture.ts';
+import type { Size } from '../model/call.ts';
+import type { PictureShape } from '../model/picture.ts';
 import { planPicture, type PicturePlan } from './picture-plan.ts';
 
 /** Each side of what is decoded is the source's, divided by it. */

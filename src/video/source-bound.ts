@@ -1,5 +1,5 @@
 /** Whether a source is too large to be decoded. Source: calls-and-media.md, Resolution. */
-import type { Size } from '../domain/call.ts';
+import type { Size } from '../model/call.ts';
 
 /** Either way up: long side against long side, short side against short side. */
 export function exceeds(size: Size, max: Size): boolean {

@@ -1,6 +1,6 @@
 /** What a frame tells of itself before it is decoded. Source: calls-and-media.md, Legs and Resolution. */
-import type { Size } from '../domain/call.ts';
-import type { SourceFrame } from '../domain/picture.ts';
+import type { Size } from '../model/call.ts';
+import type { SourceFrame } from '../model/picture.ts';
 import { describeH264 } from './h264-stream.ts';
 import { describeH265 } from './h265-stream.ts';
 import type { CodedFrame, FrameContent } from './coded-frame.ts';

@@ -1,8 +1,8 @@
 /** Whether an event is for a hook: of a device of its application's products, and of a type it wants. */
-import type { LoggedEvent } from '../domain/events.ts';
-import type { ApplicationId } from '../domain/ids.ts';
-import type { Webhook } from '../domain/registry.ts';
-import type { WebhookRegistry } from '../ports/webhook-sources.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { ApplicationId } from '../model/ids.ts';
+import type { Webhook } from '../model/registry.ts';
+import type { WebhookRegistry } from '../core/ports/webhook-sources.ts';
 
 export class Audience {
   readonly #registry: Pick<WebhookRegistry, 'findProduct'>;

@@ -1,6 +1,6 @@
 /** Whom the latest events may be for, so that a thousand hooks of others need not look at each of them. */
-import type { ApplicationId } from '../domain/ids.ts';
-import type { WebhookRegistry } from '../ports/webhook-sources.ts';
+import type { ApplicationId } from '../model/ids.ts';
+import type { WebhookRegistry } from '../core/ports/webhook-sources.ts';
 import { concernedEventsMax } from './limits.ts';
 import type { LogTail } from './log-tail.ts';
 

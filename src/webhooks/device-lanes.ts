@@ -3,8 +3,8 @@
  * failed twice; the later ones of its device wait. Devices never wait for each other.
  * Source: events.md, Webhooks: per-device order holds for first attempts.
  */
-import { assert } from '../base/assert.ts';
-import type { DeviceId } from '../domain/ids.ts';
+import { assert } from '../lib/assert.ts';
+import type { DeviceId } from '../model/ids.ts';
 import type { Ticket } from './ticket.ts';
 
 interface Lane {

@@ -3,13 +3,13 @@
  * it reads and sends in the same turn of the loop. Slots are given in rotation, and no hook may hold more of them than
  * are still free: however many endpoints hang, another one finds a slot. Source: events.md, Webhooks.
  */
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../ports/log.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import type { WebhookBook } from '../ports/webhook-book.ts';
-import type { WebhookAnswer, WebhookSender } from '../ports/webhook-sender.ts';
-import type { LogPages, WebhookRegistry } from '../ports/webhook-sources.ts';
-import { encodeEvent } from '../rest/event-json.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { WebhookBook } from '../core/ports/webhook-book.ts';
+import type { WebhookAnswer, WebhookSender } from '../core/ports/webhook-sender.ts';
+import type { LogPages, WebhookRegistry } from '../core/ports/webhook-sources.ts';
+import { encodeEvent } from '../protocol/rest/event-json.ts';
 import { findConcerned } from './concerned-applications.ts';
 import type { Hook } from './hook.ts';
 import type { HookHouse } from './hook-house.ts';

@@ -1,6 +1,6 @@
 /** The events of a hook that were never tried: those that may be now, and those that wait for an earlier one of their device. */
-import { assert } from '../base/assert.ts';
-import { BoundedQueue } from '../base/bounded-queue.ts';
+import { assert } from '../lib/assert.ts';
+import { BoundedQueue } from '../lib/bounded-queue.ts';
 import { DeviceLanes } from './device-lanes.ts';
 import type { Ticket } from './ticket.ts';
 

@@ -1,8 +1,8 @@
 /** What every hook is given: the same for all of them. */
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../ports/log.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import type { WebhookRegistry } from '../ports/webhook-sources.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { WebhookRegistry } from '../core/ports/webhook-sources.ts';
 import type { Ledger } from './ledger.ts';
 import type { WebhookLimits } from './limits.ts';
 import type { LogTail } from './log-tail.ts';

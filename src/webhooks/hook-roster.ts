@@ -2,8 +2,8 @@
  * The hooks there are, by the registry. A hook that is new begins at the head of the log: its application has asked to
  * be told from now on, and what happened before can be read. One that is no longer in the registry goes with its queue.
  */
-import type { Webhook } from '../domain/registry.ts';
-import type { HookRecord, WebhookBook } from '../ports/webhook-book.ts';
+import type { Webhook } from '../model/registry.ts';
+import type { HookRecord, WebhookBook } from '../core/ports/webhook-book.ts';
 import { Hook } from './hook.ts';
 import type { HookHouse } from './hook-house.ts';
 import { nothingKept, type KeptBefore } from './restore-failed.ts';

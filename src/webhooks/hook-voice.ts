@@ -1,9 +1,9 @@
 /** What a hook lets operators know: counts, and a line where its state changes, never one an attempt. */
-import type { LoggedEvent } from '../domain/events.ts';
-import type { Webhook } from '../domain/registry.ts';
-import type { Log } from '../ports/log.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
-import type { DeliveryFailure } from '../ports/webhook-book.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { Webhook } from '../model/registry.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { DeliveryFailure } from '../core/ports/webhook-book.ts';
 
 export class HookVoice {
   readonly #log: Log;

@@ -2,11 +2,11 @@
  * One application's webhook: which of its events may be tried now, and what becomes of them by the answer. It sends
  * nothing itself and has no timer: the engine asks `take`, and comes back with `settle`. Source: events.md, Webhooks.
  */
-import { assert } from '../base/assert.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import type { Webhook } from '../domain/registry.ts';
-import type { DeliveryFailure, HookRecord, ParkedEvent } from '../ports/webhook-book.ts';
-import type { WebhookAnswer } from '../ports/webhook-sender.ts';
+import { assert } from '../lib/assert.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { Webhook } from '../model/registry.ts';
+import type { DeliveryFailure, HookRecord, ParkedEvent } from '../core/ports/webhook-book.ts';
+import type { WebhookAnswer } from '../core/ports/webhook-sender.ts';
 import { Audience } from './audience.ts';
 import { Circuit } from './circuit.ts';
 import { FirstAttempts } from './first-attempts.ts';

@@ -6,7 +6,7 @@
 import type { LookupOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
-import { assert } from '../base/assert.ts';
+import { assert } from '../lib/assert.ts';
 import type { HostAddress, NameResolver } from './name-resolver.ts';
 import { refuseAddress } from './special-address.ts';
 

@@ -1,6 +1,6 @@
 /** The events of one hook that are in the book: the failed, until they are delivered or parked, and the parked. */
-import type { LoggedEvent } from '../domain/events.ts';
-import type { DeliveryFailure } from '../ports/webhook-book.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { DeliveryFailure } from '../core/ports/webhook-book.ts';
 import { DueQueue } from './due-queue.ts';
 import type { Bookable, Ledger } from './ledger.ts';
 import type { Ticket } from './ticket.ts';

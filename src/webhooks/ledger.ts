@@ -4,16 +4,16 @@
  * moment a crash leaves, an event is at worst delivered twice. A batch that the store refuses is handed over again
  * until it is taken.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import type { LoggedEvent } from '../domain/events.ts';
-import type { Log } from '../ports/log.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { Log } from '../core/ports/log.ts';
 import type {
   FailedEvent,
   HookChanges,
   HookRecord,
   ParkedEvent,
   WebhookBook,
-} from '../ports/webhook-book.ts';
+} from '../core/ports/webhook-book.ts';
 import type { WebhookLimits } from './limits.ts';
 
 /** A hook as the ledger needs it. */

@@ -1,6 +1,6 @@
 /** The log as the hooks of this thread read it: its latest events are decoded once, however many hooks look at them. */
-import type { LoggedEvent } from '../domain/events.ts';
-import type { LogPages } from '../ports/webhook-sources.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { LogPages } from '../core/ports/webhook-sources.ts';
 import { tailEventsMax } from './limits.ts';
 
 export class LogTail {

@@ -1,6 +1,6 @@
 /** The headers of a message by Standard Webhooks, made by its own library. */
 import { Webhook as StandardWebhook } from 'standardwebhooks';
-import type { WebhookMessage } from '../ports/webhook-sender.ts';
+import type { WebhookMessage } from '../core/ports/webhook-sender.ts';
 
 export class MessageSigner {
   readonly #signer: StandardWebhook;

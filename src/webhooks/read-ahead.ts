@@ -2,7 +2,7 @@
  * How far a hook has read the log, and which of the events it read are not settled: neither delivered nor among the
  * failed. The cursor, which is all that is kept of this, stands before the first of those.
  */
-import type { LoggedEvent } from '../domain/events.ts';
+import type { LoggedEvent } from '../model/events.ts';
 import type { Audience } from './audience.ts';
 import type { WebhookLimits } from './limits.ts';
 import type { LogTail } from './log-tail.ts';

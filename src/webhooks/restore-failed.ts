@@ -1,5 +1,5 @@
 /** The failed events of a hook as the book has them, put back to where they were when the process ended. */
-import type { FailedEvent } from '../ports/webhook-book.ts';
+import type { FailedEvent } from '../core/ports/webhook-book.ts';
 import type { FirstAttempts } from './first-attempts.ts';
 import type { HookHouse } from './hook-house.ts';
 import type { KeptEvents } from './kept-events.ts';

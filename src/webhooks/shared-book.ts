@@ -2,14 +2,14 @@
  * A webhooks' book that is also kept elsewhere, so that another node can go on: what changes goes there first. If it does
  * not get there, nothing is committed here, and it is handed over again. Source: events.md, Webhooks.
  */
-import type { EventId } from '../domain/ids.ts';
+import type { EventId } from '../model/ids.ts';
 import type {
   FailedEvent,
   HookChanges,
   HookRecord,
   ParkedEvent,
   WebhookBook,
-} from '../ports/webhook-book.ts';
+} from '../core/ports/webhook-book.ts';
 
 export class SharedBook implements WebhookBook {
   readonly #book: WebhookBook;

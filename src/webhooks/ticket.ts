@@ -1,6 +1,6 @@
 /** One event on its way to one hook. */
-import type { LoggedEvent } from '../domain/events.ts';
-import type { DeviceId } from '../domain/ids.ts';
+import type { LoggedEvent } from '../model/events.ts';
+import type { DeviceId } from '../model/ids.ts';
 
 export interface Ticket {
   /** The event's place in the log: what orders the events of a device, and names it within its hook. */

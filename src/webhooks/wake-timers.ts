@@ -1,5 +1,5 @@
 /** One timer for each hook that waits for time to pass, moved only when it waits for another moment. */
-import type { Cancel, Clock } from '../base/clock.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
 import type { Hook } from './hook.ts';
 
 interface Armed {

@@ -1,8 +1,8 @@
 /** Administration of the webhooks: what there is of them, and what an operator may do. Source: events.md, Webhooks. */
-import type { Clock } from '../base/clock.ts';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
-import { generateMessageId, type EventId } from '../domain/ids.ts';
-import type { WebhookBook } from '../ports/webhook-book.ts';
+import type { Clock } from '../lib/clock.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
+import { generateMessageId, type EventId } from '../model/ids.ts';
+import type { WebhookBook } from '../core/ports/webhook-book.ts';
 import type {
   DeskRefusal,
   ReplayResult,
@@ -10,9 +10,9 @@ import type {
   WebhookDetails,
   WebhookName,
   WebhookStatus,
-} from '../ports/webhook-desk.ts';
-import type { WebhookMessage, WebhookSender } from '../ports/webhook-sender.ts';
-import { formatTimestamp } from '../rest/timestamp.ts';
+} from '../core/ports/webhook-desk.ts';
+import type { WebhookMessage, WebhookSender } from '../core/ports/webhook-sender.ts';
+import { formatTimestamp } from '../protocol/rest/timestamp.ts';
 import type { WebhookEngine } from './engine.ts';
 import type { Hook } from './hook.ts';
 import { parkedShownMax, replayEventsMax, testsMax } from './limits.ts';

@@ -2,8 +2,8 @@
  * How much of the time was worked lately: a sliding window of whole seconds, the one that runs included. It forgets by
  * being read or written, so it needs no timer.
  */
-import type { Clock } from '../base/clock.ts';
-import { loadWindowMs } from '../domain/limits.ts';
+import type { Clock } from '../lib/clock.ts';
+import { loadWindowMs } from '../model/limits.ts';
 
 const slotMs = 1000;
 const slots = loadWindowMs / slotMs;

@@ -2,8 +2,8 @@
  * What a frame costs a worker, as a running average over those decoded lately, weighted by their pixels. By it a session
  * is judged before it has sent any.
  */
-import type { Size } from '../domain/call.ts';
-import type { TranscodingNeed } from '../ports/transcoders.ts';
+import type { Size } from '../model/call.ts';
+import type { TranscodingNeed } from '../core/ports/transcoders.ts';
 
 /** Decoding H.264 and encoding a smaller picture, on a slow core. */
 const firstFrame = { pixels: 640 * 480, workMs: 1.3 };

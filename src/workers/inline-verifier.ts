@@ -1,7 +1,7 @@
 /** Verifies on the main loop: `auth.verification = inline`. */
-import type { SignatureVerifier } from '../ports/signature-verifier.ts';
-import { verifySignature } from '../tgv1/verify-signature.ts';
-import type { SignatureJob, SignatureVerdict } from '../tgv1/verify-signature.ts';
+import type { SignatureVerifier } from '../core/ports/signature-verifier.ts';
+import { verifySignature } from '../protocol/tgv1/verify-signature.ts';
+import type { SignatureJob, SignatureVerdict } from '../protocol/tgv1/verify-signature.ts';
 
 export class InlineVerifier implements SignatureVerifier {
   verify(job: SignatureJob): SignatureVerdict {

@@ -3,7 +3,7 @@
  * through a window, what it was measured to take. While it pauses it keeps what it last had, for it may go on any moment;
  * what it takes beyond that counts at once.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { BusyWindow } from './busy-window.ts';
 
 export class SessionLoad {

@@ -1,7 +1,7 @@
 /** A thread and the sessions that are on it, with what of its time they are counted with. */
-import type { Clock } from '../base/clock.ts';
-import { transcodersPerWorkerMax } from '../domain/limits.ts';
-import type { Transcoder } from '../ports/transcoders.ts';
+import type { Clock } from '../lib/clock.ts';
+import { transcodersPerWorkerMax } from '../model/limits.ts';
+import type { Transcoder } from '../core/ports/transcoders.ts';
 import type { FrameCost } from './frame-cost.ts';
 import { SessionLoad } from './session-load.ts';
 import { TranscoderSession } from './transcoder-session.ts';

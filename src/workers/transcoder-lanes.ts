@@ -3,13 +3,13 @@
  * live there. A session goes where the load is least; one that fits nowhere is refused, not starved.
  * Source: calls-and-media.md, The media process.
  */
-import type { Cancel, Clock } from '../base/clock.ts';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
-import type { CarriageRefusal } from '../domain/picture.ts';
-import type { Log } from '../ports/log.ts';
-import type { Transcoder, Transcoders, TranscodingNeed } from '../ports/transcoders.ts';
+import type { CarriageRefusal } from '../model/picture.ts';
+import type { Log } from '../core/ports/log.ts';
+import type { Transcoder, Transcoders, TranscodingNeed } from '../core/ports/transcoders.ts';
 import { FrameCost } from './frame-cost.ts';
 import { TranscoderLane } from './transcoder-lane.ts';
 import { threadLookMs, TranscoderThread } from './transcoder-thread.ts';

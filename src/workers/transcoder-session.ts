@@ -1,7 +1,7 @@
 /** One session on its thread: its frames go there one at a time, and what they cost is counted. */
-import { assert } from '../base/assert.ts';
-import type { FrameResult, PictureShape, SourceFrame } from '../domain/picture.ts';
-import type { Transcoder } from '../ports/transcoders.ts';
+import { assert } from '../lib/assert.ts';
+import type { FrameResult, PictureShape, SourceFrame } from '../model/picture.ts';
+import type { Transcoder } from '../core/ports/transcoders.ts';
 import type { FrameCost } from './frame-cost.ts';
 import type { SessionLoad } from './session-load.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';

@@ -4,8 +4,8 @@
  * A worker is started with the settings of its transcoders.
  */
 import type { NativeCensus } from '../codec/native-census.ts';
-import type { Outcome } from '../base/outcome.ts';
-import type { FrameResult, PictureShape, SourceFrame } from '../domain/picture.ts';
+import type { Outcome } from '../lib/outcome.ts';
+import type { FrameResult, PictureShape, SourceFrame } from '../model/picture.ts';
 
 export interface FrameTask {
   /** A number of its own in this process. A worker that does not know it makes it a transcoder. */

@@ -5,14 +5,14 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type { Clock } from '../base/clock.ts';
-import { fail, type Outcome } from '../base/outcome.ts';
-import { settlesWithin } from '../base/settles-within.ts';
+import type { Clock } from '../lib/clock.ts';
+import { fail, type Outcome } from '../lib/outcome.ts';
+import { settlesWithin } from '../lib/settles-within.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
-import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../domain/limits.ts';
-import type { FrameResult } from '../domain/picture.ts';
-import type { Log } from '../ports/log.ts';
+import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../model/limits.ts';
+import type { FrameResult } from '../model/picture.ts';
+import type { Log } from '../core/ports/log.ts';
 import { BusyWindow } from './busy-window.ts';
 import { lostFrame, type FrameTask, type TranscoderTasks } from './transcoder-task.ts';
 

@@ -4,12 +4,12 @@
  */
 import { workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { assert } from '../base/assert.ts';
-import { fail, succeed, type Outcome } from '../base/outcome.ts';
+import { assert } from '../lib/assert.ts';
+import { fail, succeed, type Outcome } from '../lib/outcome.ts';
 import { openEngine, type Engine } from '../codec/engine.ts';
 import { FrameTranscoder, type TranscoderSettings } from '../codec/frame-transcoder.ts';
 import { liveNatives, type NativeCensus } from '../codec/native-census.ts';
-import type { FrameResult } from '../domain/picture.ts';
+import type { FrameResult } from '../model/picture.ts';
 import type { FrameTask } from './transcoder-task.ts';
 
 const settings: TranscoderSettings = workerData;

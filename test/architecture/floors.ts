@@ -47,7 +47,7 @@ function importViolation(path: string, specifier: string): string[] {
 
 /** Packages that have their one door, or rooms of their own. */
 const doors: Readonly<Record<string, RegExp>> = {
-  'uWebSockets.js': /^src\/base\/uws\.ts$/,
+  'uWebSockets.js': /^src\/lib\/uws\.ts$/,
   'node-av': /^src\/codec\//,
   '@nats-io/transport-node': /^src\/cluster\//,
   '@nats-io/nats-core': /^src\/cluster\//,

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { codeTexts, endpointCodes } from '../../src/domain/codes.ts';
-import { eventTypes } from '../../src/domain/events.ts';
-import { deviceIdBytesMax, requestIdBytesMax } from '../../src/domain/limits.ts';
+import { codeTexts, endpointCodes } from '../../src/model/codes.ts';
+import { eventTypes } from '../../src/model/events.ts';
+import { deviceIdBytesMax, requestIdBytesMax } from '../../src/model/limits.ts';
 import { callCredentialsRoute } from '../../src/http/call-credentials-route.ts';
 import { callStatusRoute } from '../../src/http/call-status-route.ts';
 import { connectivityRoute } from '../../src/http/connectivity-route.ts';
@@ -13,8 +13,8 @@ import { messageRoute } from '../../src/http/message-route.ts';
 import type { Route } from '../../src/http/route.ts';
 import { wakeupOutcomeRoute } from '../../src/http/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../../src/http/wakeup-route.ts';
-import { authFailures, missingHeader, outsideWindow } from '../../src/tgv1/auth-failure.ts';
-import { signingHeaders } from '../../src/tgv1/scheme.ts';
+import { authFailures, missingHeader, outsideWindow } from '../../src/protocol/tgv1/auth-failure.ts';
+import { signingHeaders } from '../../src/protocol/tgv1/scheme.ts';
 import { apiContract, examplesOf } from '../support/openapi.ts';
 
 const { document, responses } = apiContract;

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 
 export interface SourceFile {
-  /** From the root of the repository, such as `src/base/clock.ts`. */
+  /** From the root of the repository, such as `src/lib/clock.ts`. */
   readonly path: string;
   /** Lines that are neither blank nor only comment. */
   readonly codeLines: number;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { fail, succeed } from '../../src/base/outcome.ts';
+import { fail, succeed } from '../../src/lib/outcome.ts';
 import type { NatsLink } from '../../src/cluster/nats-link.ts';
 import { NatsMembers } from '../../src/cluster/nats-members.ts';
 import { NatsPeers } from '../../src/cluster/nats-peers.ts';
-import type { MemberId } from '../../src/domain/cluster.ts';
-import { leaseLostMs } from '../../src/domain/limits.ts';
-import type { PeerHost, Peers } from '../../src/ports/peers.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
+import { leaseLostMs } from '../../src/model/limits.ts';
+import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 import { peersConformance, type PeersNetwork } from '../conformance/peers.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { NatsRelay } from '../support/nats-relay.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test, type TestContext } from 'node:test';
-import { Environment, type EnvironmentMode } from '../../src/store/environment.ts';
+import { Environment, type EnvironmentMode } from '../../src/storage/lmdb/environment.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
 const entry = fileURLToPath(new URL('onlooking-process.ts', import.meta.url));

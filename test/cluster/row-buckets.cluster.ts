@@ -1,7 +1,7 @@
 /** The bucket of devices' rows in a real NATS. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { NatsBucket } from '../../src/cluster/nats-bucket.ts';
 import type { NatsLink } from '../../src/cluster/nats-link.ts';
 import { linkTo } from '../support/nats-scene.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { NatsBucket } from '../../src/cluster/nats-bucket.ts';
 import type { NatsLink } from '../../src/cluster/nats-link.ts';
-import type { MemberId } from '../../src/domain/cluster.ts';
-import type { DeviceId } from '../../src/domain/ids.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
 import { startNats } from '../support/nats-server.ts';
 import { linkIs, linkTo } from '../support/nats-scene.ts';
 import { FakeOutbox, OwningNode, SharedLog } from '../support/ownership-scene.ts';

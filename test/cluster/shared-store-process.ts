@@ -3,9 +3,9 @@
  * the other processes, as fast as it commits. It prints the name of each session once the store has its login, and of
  * each event that it is told. Run with the directory and the process's name; ends when its input ends.
  */
-import { SystemClock } from '../../src/base/system-clock.ts';
-import type { DeviceId } from '../../src/domain/ids.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
+import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { SharedHouse } from '../support/shared-house.ts';
 
 const [directory = '', name = ''] = process.argv.slice(2);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { StreamedDeviceEvents } from '../../src/cluster/device-events.ts';
 import { EventMirror } from '../../src/cluster/event-mirror.ts';
 import { EventStream } from '../../src/cluster/event-stream.ts';
@@ -11,19 +11,19 @@ import type { NatsLink } from '../../src/cluster/nats-link.ts';
 import { NatsShelf } from '../../src/cluster/shelf.ts';
 import { WebhookBookVault } from '../../src/cluster/webhook-book-vault.ts';
 import { WebhookLease } from '../../src/cluster/webhook-lease.ts';
-import type { MemberId } from '../../src/domain/cluster.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
 import {
   generateEventId,
   type ApplicationId,
   type DeviceId,
   type ProductId,
   type SessionId,
-} from '../../src/domain/ids.ts';
+} from '../../src/model/ids.ts';
 import type { AdminReply } from '../../src/ops/admin-route.ts';
 import { WebhookSuccession } from '../../src/server/webhook-succession.ts';
-import { MirroredLogStore } from '../../src/store/mirrored-log.ts';
-import { RegistryStore } from '../../src/store/registry-store.ts';
-import { RegistryWriter } from '../../src/store/registry-write.ts';
+import { MirroredLogStore } from '../../src/storage/events/mirrored-log.ts';
+import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
+import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeTelemetry } from '../support/fakes.ts';
 import { startNats } from '../support/nats-server.ts';

@@ -1,9 +1,9 @@
 /** What every implementation of the port CallDesk keeps to: the server's own, and the one of a media process over its link. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallReport, LegRefusal } from '../../src/domain/call.ts';
-import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
-import type { CallDesk, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/ports/call-desk.ts';
+import type { CallReport, LegRefusal } from '../../src/model/call.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
+import type { CallDesk, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/core/ports/call-desk.ts';
 import { callMedia, callRoom, legWords, progress } from '../support/call-scene.ts';
 import { admitted, bridgeKey, DeskScene, developmentKeys, refusal } from '../support/desk-scene.ts';
 import { FakeCallLeg } from '../support/fakes.ts';

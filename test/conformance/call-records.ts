@@ -1,9 +1,9 @@
 /** What every implementation of the port CallRecords keeps to; the stand-in of the tests is one of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallSession } from '../../src/domain/call.ts';
-import type { DeviceId } from '../../src/domain/ids.ts';
-import type { CallRecords } from '../../src/ports/call-records.ts';
+import type { CallSession } from '../../src/model/call.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
+import type { CallRecords } from '../../src/core/ports/call-records.ts';
 import { inOrder, type MakeKeptRecords } from '../support/kept-records.ts';
 import { audioCall, callOf, endOf, videoCall } from '../support/stored-calls.ts';
 

@@ -1,8 +1,8 @@
 /** What every implementation of the port ConnectionRecords keeps to; the stand-in of the tests is one of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { neverConnected, type ConnectionRecord } from '../../src/domain/connectivity.ts';
-import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
+import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import { writeBeat, writeEnd, writeLogin, type ConnectionPlace } from '../support/connection-changes.ts';
 import { inOrder, type KeptRecords, type MakeKeptRecords } from '../support/kept-records.ts';
 

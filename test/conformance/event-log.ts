@@ -1,9 +1,9 @@
 /** What every implementation of the port EventLog keeps to; the stand-in of the tests is one of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventDraft, LoggedEvent } from '../../src/domain/events.ts';
-import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
-import { recentEventsOfDeviceMax } from '../../src/domain/limits.ts';
+import type { EventDraft, LoggedEvent } from '../../src/model/events.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
+import { recentEventsOfDeviceMax } from '../../src/model/limits.ts';
 import type { MakeKeptLog } from '../support/kept-log.ts';
 import { draftOf } from '../support/test-journal.ts';
 

@@ -1,11 +1,11 @@
 /** What every implementation of the port Peers keeps to, whatever it goes over. Messages arrive when they do; time is driven. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { fail, succeed } from '../../src/base/outcome.ts';
-import type { MemberId } from '../../src/domain/cluster.ts';
-import { peerMessageBytesMax, peerQuestionsMax } from '../../src/domain/limits.ts';
-import type { PeerNotice } from '../../src/domain/peer.ts';
-import type { PeerHost, Peers } from '../../src/ports/peers.ts';
+import { fail, succeed } from '../../src/lib/outcome.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
+import { peerMessageBytesMax, peerQuestionsMax } from '../../src/model/limits.ts';
+import type { PeerNotice } from '../../src/model/peer.ts';
+import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 import { signedOrder, callRoom } from '../support/call-scene.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
 import { answers, notices, peerKinds, questions } from '../support/peer-messages.ts';

@@ -1,10 +1,10 @@
 /** What is seen of a registry that is written elsewhere: by a process of the same node, or by another node. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AccessKeyId, ApplicationId, BridgeId, DeviceId, ProductId } from '../../src/domain/ids.ts';
-import type { Bridge, Credential, Device, Product } from '../../src/domain/registry.ts';
-import type { RegistryReader } from '../../src/ports/registry-reader.ts';
-import type { RegistryWriter } from '../../src/store/registry-write.ts';
+import type { AccessKeyId, ApplicationId, BridgeId, DeviceId, ProductId } from '../../src/model/ids.ts';
+import type { Bridge, Credential, Device, Product } from '../../src/model/registry.ts';
+import type { RegistryReader } from '../../src/core/ports/registry-reader.ts';
+import type { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
 import type { Ending } from '../support/temporary-store.ts';
 
 export interface SeenRegistry {

@@ -1,8 +1,8 @@
 /** What every implementation of the port WakeupRecords keeps to; the stand-in of the tests is one of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApplicationId, DeviceId, RequestId } from '../../src/domain/ids.ts';
-import type { WakeupRecord } from '../../src/domain/wakeup.ts';
+import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
+import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { inOrder, type MakeKeptRecords } from '../support/kept-records.ts';
 import { draftOf } from '../support/test-journal.ts';
 

@@ -1,14 +1,14 @@
 /** What every book of the webhooks does: for who writes it, and for whoever delivers next. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventId } from '../../src/domain/ids.ts';
+import type { EventId } from '../../src/model/ids.ts';
 import type {
   FailedEvent,
   HookChanges,
   HookRecord,
   ParkedEvent,
   WebhookBook,
-} from '../../src/ports/webhook-book.ts';
+} from '../../src/core/ports/webhook-book.ts';
 import type { Ending } from '../support/temporary-store.ts';
 import { loggedEvent } from '../support/webhook-scene.ts';
 

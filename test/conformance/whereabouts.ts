@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { neverShared } from '../../src/device/shared-connection.ts';
-import type { Seat } from '../../src/domain/cluster.ts';
-import type { DeviceId } from '../../src/domain/ids.ts';
+import { neverShared } from '../../src/model/state/shared-connection.ts';
+import type { Seat } from '../../src/model/cluster.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
 import {
   logIn,
   memberOf,

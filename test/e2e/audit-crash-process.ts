@@ -1,6 +1,6 @@
 /** A process that is killed within a change: it says so once the change is under way, and never ends it. */
-import { SystemClock } from '../../src/base/system-clock.ts';
-import { AuditLog } from '../../src/store/audit-log.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import { AuditLog } from '../../src/storage/audit/audit-log.ts';
 import { anIntent } from '../support/audit-scene.ts';
 
 const [, , directory = ''] = process.argv;

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test, type TestContext } from 'node:test';
 import { ReveilleClient, type ReveilleClientOptions } from 'reveille/client';
-import type { Cancel } from '../../src/base/clock.ts';
-import { findFreePort } from '../../src/base/free-port.ts';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import type { Cancel } from '../../src/lib/clock.ts';
+import { findFreePort } from '../../src/lib/free-port.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { clearDevices, startDrivenServer } from '../support/driven-server.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { SleepingModule } from '../../src/cli/sleeping-module.ts';
-import { encodeLoginLine } from '../../src/sleep-wire/login-line.ts';
+import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { startServerProcess, type ServerProcess } from '../support/server-process.ts';

@@ -3,12 +3,12 @@
  * a frame, nothing stays. Source: calls-and-media.md, The media process.
  */
 import assert from 'node:assert/strict';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { Engine } from '../../src/codec/engine.ts';
-import type { CallMedia } from '../../src/domain/call.ts';
-import { generateSessionId, type SessionId } from '../../src/domain/ids.ts';
-import type { SourceFrame } from '../../src/domain/picture.ts';
-import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import type { CallMedia } from '../../src/model/call.ts';
+import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
+import type { SourceFrame } from '../../src/model/picture.ts';
+import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/relay/output.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import { TranscoderLanes } from '../../src/workers/transcoder-lanes.ts';

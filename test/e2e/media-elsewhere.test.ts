@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
-import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { callBody, issuance } from '../support/call-hands.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';

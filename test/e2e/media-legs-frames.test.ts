@@ -3,12 +3,12 @@
  */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import type { CallSide } from '../../src/domain/call.ts';
-import { mediaMessageBytesMax } from '../../src/domain/limits.ts';
-import type { CarriageRefusal } from '../../src/domain/picture.ts';
+import type { CallSide } from '../../src/model/call.ts';
+import { mediaMessageBytesMax } from '../../src/model/limits.ts';
+import type { CarriageRefusal } from '../../src/model/picture.ts';
 import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
-import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeCallDesk, type FakeOpenLeg } from '../support/fake-call-desk.ts';

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { generateTokenId } from '../../src/domain/ids.ts';
-import { legSilenceMsMax } from '../../src/domain/limits.ts';
+import { generateTokenId } from '../../src/model/ids.ts';
+import { legSilenceMsMax } from '../../src/model/limits.ts';
 import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
-import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeCallDesk, type FakeOpenLeg } from '../support/fake-call-desk.ts';
 import { FakeRelay } from '../support/fake-relay.ts';

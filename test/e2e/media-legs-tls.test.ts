@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { legRequestMsMax } from '../../src/domain/limits.ts';
+import { legRequestMsMax } from '../../src/model/limits.ts';
 import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

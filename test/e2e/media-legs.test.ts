@@ -5,19 +5,19 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
-import { readOpenFilesLimit } from '../../src/base/open-files-limit.ts';
-import type { LegCloseReason, LegRefusal } from '../../src/domain/call.ts';
-import { legRefusals } from '../../src/domain/call.ts';
+import { readOpenFilesLimit } from '../../src/lib/open-files-limit.ts';
+import type { LegCloseReason, LegRefusal } from '../../src/model/call.ts';
+import { legRefusals } from '../../src/model/call.ts';
 import {
   descriptorsReserved,
   legAdmissionMsMax,
   legRequestBodyBytesMax,
   legRequestMsMax,
   mediaFragmentsMax,
-} from '../../src/domain/limits.ts';
+} from '../../src/model/limits.ts';
 import { MediaListener } from '../../src/media-legs/listener.ts';
 import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media-legs/settings.ts';
-import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeCallDesk } from '../support/fake-call-desk.ts';

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import type { Engine } from '../../src/codec/engine.ts';
 import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
-import type { Size } from '../../src/domain/call.ts';
-import type { PictureShape, SourceFrame } from '../../src/domain/picture.ts';
+import type { Size } from '../../src/model/call.ts';
+import type { PictureShape, SourceFrame } from '../../src/model/picture.ts';
 import {
   fillScreen,
   fitScreen,

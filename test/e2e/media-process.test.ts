@@ -12,7 +12,7 @@ import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
 import { OpsClient } from '../../src/cli/ops-client.ts';
 import { findOpsToken } from '../../src/ops/ops-token.ts';
-import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callBody, issuance } from '../support/call-hands.ts';
 import { legUpgrade, readHead } from '../support/media-peer.ts';
 import { issueCall, openLegs, openMediaScene } from '../support/media-process-scene.ts';

@@ -1,7 +1,7 @@
 /** A message from the signed request to the controller and back, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { messagesWaitingMax } from '../../src/domain/limits.ts';
+import { messagesWaitingMax } from '../../src/model/limits.ts';
 import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 

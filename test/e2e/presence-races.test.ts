@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import type { SignalController } from '../../src/cli/signal-controller.ts';
-import { heartbeatsMissedMax, signalHeartbeatSeconds, wakeupToOnlineMsMax } from '../../src/domain/limits.ts';
-import { encodeLoginLine } from '../../src/sleep-wire/login-line.ts';
+import { heartbeatsMissedMax, signalHeartbeatSeconds, wakeupToOnlineMsMax } from '../../src/model/limits.ts';
+import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import {
   clearDevices,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { SignalController } from '../../src/cli/signal-controller.ts';
-import type { MessageId } from '../../src/domain/ids.ts';
+import type { MessageId } from '../../src/model/ids.ts';
 import { SignalListener } from '../../src/signal-gateway/listener.ts';
 import { signalGatewayDefaults } from '../../src/signal-gateway/settings.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

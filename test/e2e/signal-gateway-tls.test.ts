@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { SignalController } from '../../src/cli/signal-controller.ts';
-import type { MessageId } from '../../src/domain/ids.ts';
+import type { MessageId } from '../../src/model/ids.ts';
 import { SignalListener } from '../../src/signal-gateway/listener.ts';
 import { signalGatewayDefaults } from '../../src/signal-gateway/settings.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

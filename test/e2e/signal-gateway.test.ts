@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { readOpenFilesLimit } from '../../src/base/open-files-limit.ts';
+import { readOpenFilesLimit } from '../../src/lib/open-files-limit.ts';
 import { SignalController, type SignalControllerOptions } from '../../src/cli/signal-controller.ts';
 import {
   descriptorsReserved,
@@ -14,9 +14,9 @@ import {
   signalMessagesBurstMax,
   signalMessagesPerSecondMax,
   wakeReportsBurstMax,
-} from '../../src/domain/limits.ts';
-import type { MessageId } from '../../src/domain/ids.ts';
-import type { DeviceMessage } from '../../src/domain/signal.ts';
+} from '../../src/model/limits.ts';
+import type { MessageId } from '../../src/model/ids.ts';
+import type { DeviceMessage } from '../../src/model/signal.ts';
 import { SignalListener } from '../../src/signal-gateway/listener.ts';
 import { signalGatewayDefaults, type SignalGatewaySettings } from '../../src/signal-gateway/settings.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

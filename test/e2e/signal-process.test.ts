@@ -1,7 +1,7 @@
 /** Real server processes with sessions of both kinds: an orderly stop, `kill -9`, a second start, SIGHUP. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController } from '../../src/cli/signal-controller.ts';
 import { SleepingModule } from '../../src/cli/sleeping-module.ts';
 import { ApiClient, type ApiAnswer } from '../support/api-client.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController, SignalRefused } from '../../src/cli/signal-controller.ts';
 import {
   deviceIdBytesMax,
@@ -10,7 +10,7 @@ import {
   messagesWaitingMax,
   signalHeartbeatSeconds,
   signalMediaBytesMax,
-} from '../../src/domain/limits.ts';
+} from '../../src/model/limits.ts';
 import {
   clearDevices,
   metric,

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
 import { openFrameCoder } from '../../src/cli/frame-coder.ts';
 import { drawTestPicture } from '../../src/cli/test-picture.ts';
-import type { FrameHeader } from '../../src/peer-wire/frame-header.ts';
+import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { openEngine } from '../../src/codec/engine.ts';
 import { jpegSize } from '../../src/video/jpeg-header.ts';
 import { issueCall, mediaUrl, type IssuedCall } from '../support/call-hands.ts';

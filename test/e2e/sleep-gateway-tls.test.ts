@@ -8,7 +8,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { connect as connectTls, TLSSocket } from 'node:tls';
 import { SleepListener } from '../../src/sleep-gateway/listener.ts';
 import { sleepGatewayDefaults, type SleepGatewaySettings } from '../../src/sleep-gateway/settings.ts';
-import { encodeLoginLine } from '../../src/sleep-wire/login-line.ts';
+import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSleepSessions } from '../support/fake-sleep-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';

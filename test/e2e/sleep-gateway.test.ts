@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { LoginRefused, SleepingModule, type SleepingModuleOptions } from '../../src/cli/sleeping-module.ts';
-import type { WakeMode } from '../../src/domain/sleep.ts';
+import type { WakeMode } from '../../src/model/sleep.ts';
 import { SleepListener } from '../../src/sleep-gateway/listener.ts';
 import { sleepGatewayDefaults, type SleepGatewaySettings } from '../../src/sleep-gateway/settings.ts';
-import { encodeLoginLine } from '../../src/sleep-wire/login-line.ts';
+import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSleepSessions } from '../support/fake-sleep-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';

@@ -3,12 +3,12 @@
  * fast as they commit, and prints each number once the store has it, and each event once it was told. Every third
  * session stays open. Run with a directory.
  */
-import { SystemClock } from '../../src/base/system-clock.ts';
-import { sleepEvent } from '../../src/device/session-event.ts';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/domain/ids.ts';
-import { ConnectionRecordStore } from '../../src/store/connection-record-store.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import { WakeupRecordStore } from '../../src/store/wakeup-record-store.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import { sleepEvent } from '../../src/model/state/session-event.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
+import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
+import { openStore } from '../../src/storage/lmdb/open-store.ts';
+import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store.ts';
 import { openJournal } from '../support/test-journal.ts';
 
 const store = openStore(process.argv[2] ?? '');

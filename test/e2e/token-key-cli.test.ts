@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { TokenKeyFile } from '../../src/store/token-key-file.ts';
+import { TokenKeyFile } from '../../src/storage/keys/token-key-file.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';

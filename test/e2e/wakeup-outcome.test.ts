@@ -1,7 +1,7 @@
 /** What became of a wakeup, from the bytes at the module to the controller's login, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { wakeupResetGraceMs, wakeupResetMsMax, wakeupToOnlineMsMax } from '../../src/domain/limits.ts';
+import { wakeupResetGraceMs, wakeupResetMsMax, wakeupToOnlineMsMax } from '../../src/model/limits.ts';
 import type { SleepingModule } from '../../src/cli/sleeping-module.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
 import { checkLog, type ToldEvent } from '../support/event-log-check.ts';

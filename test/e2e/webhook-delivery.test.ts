@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
-import { WebhookBookStore } from '../../src/store/webhook-book-store.ts';
-import { WebhookTables } from '../../src/store/webhook-tables.ts';
+import { WebhookBookStore } from '../../src/storage/webhooks/webhook-book-store.ts';
+import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
 import { WebhookEngine } from '../../src/webhooks/engine.ts';
 import { HttpSender } from '../../src/webhooks/http-sender.ts';
 import { SystemNames } from '../../src/webhooks/name-resolver.ts';

@@ -1,5 +1,5 @@
 /** One attempt in a process of its own, whose environment says which authorities it trusts: `URL SECRET`. */
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { HttpSender } from '../../src/webhooks/http-sender.ts';
 import { SystemNames } from '../../src/webhooks/name-resolver.ts';
 import { webhook } from '../support/webhook-scene.ts';

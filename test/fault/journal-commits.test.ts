@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { commitRetryMs } from '../../src/store/store-limits.ts';
+import { commitRetryMs } from '../../src/storage/lmdb/store-limits.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import {
   devices,

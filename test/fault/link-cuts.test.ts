@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Outcome } from '../../src/base/outcome.ts';
-import type { LegRefusal } from '../../src/domain/call.ts';
-import type { CallLeg } from '../../src/ports/call-leg.ts';
+import type { Outcome } from '../../src/lib/outcome.ts';
+import type { LegRefusal } from '../../src/model/call.ts';
+import type { CallLeg } from '../../src/core/ports/call-leg.ts';
 import { progress } from '../support/call-scene.ts';
 import { bridgeKey, DeskScene } from '../support/desk-scene.ts';
 import { FakeCallLeg } from '../support/fakes.ts';

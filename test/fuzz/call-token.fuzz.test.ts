@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkCallToken } from '../../src/call-token/call-token.ts';
-import { TokenKeys } from '../../src/call-token/token-keys.ts';
-import { tokenRefusals, type TokenRefusal } from '../../src/domain/call.ts';
+import { checkCallToken } from '../../src/protocol/call-token/call-token.ts';
+import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
+import { tokenRefusals, type TokenRefusal } from '../../src/model/call.ts';
 import { base64url, craftToken, formerKey, goodHeader, goodPayload, newKey } from '../support/call-tokens.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 

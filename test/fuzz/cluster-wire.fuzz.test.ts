@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { unpackPlain } from '../../src/base/plain-msgpack.ts';
-import { succeed, type Outcome } from '../../src/base/outcome.ts';
-import { decodePeerHello, encodePeerHello } from '../../src/cluster-wire/peer-hello.ts';
-import { decodePeerMessage, encodePeerMessage } from '../../src/cluster-wire/peer-message.ts';
-import * as stored from '../../src/cluster-wire/stored-values.ts';
+import { unpackPlain } from '../../src/lib/plain-msgpack.ts';
+import { succeed, type Outcome } from '../../src/lib/outcome.ts';
+import { decodePeerHello, encodePeerHello } from '../../src/protocol/cluster/peer-hello.ts';
+import { decodePeerMessage, encodePeerMessage } from '../../src/protocol/cluster/peer-message.ts';
+import * as stored from '../../src/protocol/cluster/stored-values.ts';
 import { memberOne, peerMessages } from '../support/peer-messages.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 import { storedValues } from '../support/stored-values.ts';

@@ -3,9 +3,9 @@
  * fault a person might make; a fuzzer that lets it through is not looking.
  */
 import assert from 'node:assert/strict';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
-import type { FrameResult } from '../../src/domain/picture.ts';
+import type { FrameResult } from '../../src/model/picture.ts';
 import { fuzzCodec } from '../support/codec-fuzz.ts';
 import { makeTranscoder } from '../support/coded-frames.ts';
 import { engineTest } from '../support/engine-test.ts';

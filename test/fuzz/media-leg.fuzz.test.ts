@@ -5,12 +5,12 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generateSessionId } from '../../src/domain/ids.ts';
+import { generateSessionId } from '../../src/model/ids.ts';
 import { deviceSide } from '../../src/media-legs/leg-side.ts';
 import { SocketLeg } from '../../src/media-legs/socket-leg.ts';
-import { parseBridgeText } from '../../src/peer-wire/bridge-text.ts';
-import { parseDeviceText } from '../../src/peer-wire/device-text.ts';
-import { decodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import { parseBridgeText } from '../../src/protocol/media/bridge-text.ts';
+import { parseDeviceText } from '../../src/protocol/media/device-text.ts';
+import { decodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { FakeOpenLeg } from '../support/fake-call-desk.ts';
 import { FakeFrameSocket, FakeLegHall } from '../support/fake-leg-hall.ts';

@@ -9,7 +9,7 @@ import {
   decodeControllerMessage,
   type ControllerMessage,
   type SignalPhase,
-} from '../../src/signal-wire/controller-message.ts';
+} from '../../src/protocol/signal/controller-message.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120);
 const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 6000);

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LoginLineDecoder, type LoginLineStep } from '../../src/sleep-wire/login-line.ts';
+import { LoginLineDecoder, type LoginLineStep } from '../../src/protocol/sleep/login-line.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120);
 const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 4000);

@@ -1,5 +1,5 @@
 /** Pictures asked for of sources of some sizes, with the part of the source each shows: worked out by hand. */
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 import type { Expectation } from './reference.ts';
 
 function size(width: number, height: number): Size {

@@ -1,5 +1,5 @@
 /** What is wrong with a JPEG as such, whatever it shows. */
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { jpegStructure } from '../support/jpeg-structure.ts';
 import { decodeByDjpeg } from '../support/pixel-map.ts';

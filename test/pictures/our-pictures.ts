@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { openEngine } from '../../src/codec/engine.ts';
 import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 import type { Expectation } from './reference.ts';
 import type { Source } from './sources.ts';
 

@@ -1,8 +1,8 @@
 /** FFmpeg's own scaling of a source: what our pictures are held against. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Size } from '../../src/domain/call.ts';
-import type { PictureShape } from '../../src/domain/picture.ts';
+import type { Size } from '../../src/model/call.ts';
+import type { PictureShape } from '../../src/model/picture.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { splitPlanes, type Planes } from '../support/planes.ts';
 import type { Matrix, Range, Source } from './sources.ts';

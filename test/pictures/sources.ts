@@ -1,8 +1,8 @@
 /** Films as a bridge would send them: coded by FFmpeg, and taken apart into the frames of a call. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Size } from '../../src/domain/call.ts';
-import type { SourceFrame, VideoFrameFormat } from '../../src/domain/picture.ts';
+import type { Size } from '../../src/model/call.ts';
+import type { SourceFrame, VideoFrameFormat } from '../../src/model/picture.ts';
 import { runTool } from '../support/debian-tools.ts';
 import type { FilmName, FilmShelf } from './films.ts';
 

@@ -7,10 +7,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BridgePool } from '../../src/actor/bridge-pool.ts';
-import type { IdleBridge } from '../../src/actor/idle-bridge.ts';
-import type { CallChange, CallSession } from '../../src/domain/call.ts';
-import type { ApplicationId, SessionId, TokenId } from '../../src/domain/ids.ts';
+import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
+import type { IdleBridge } from '../../src/core/calls/idle-bridge.ts';
+import type { CallChange, CallSession } from '../../src/model/call.ts';
+import type { ApplicationId, SessionId, TokenId } from '../../src/model/ids.ts';
 import { progress } from '../support/call-scene.ts';
 import { FakeCallLeg, otherApp, testApp } from '../support/fakes.ts';
 import { FakeBridge, PoolScene } from '../support/pool-scene.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { decodeCallCredentialsBody } from '../../src/rest/call-credentials.ts';
+import { decodeCallCredentialsBody } from '../../src/protocol/rest/call-credentials.ts';
 import { callBody, callBodyFields } from '../support/call-bodies.ts';
 import { apiContract } from '../support/openapi.ts';
 

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CallDirectory, type CallFollower } from '../../src/actor/call-directory.ts';
-import type { Cancel } from '../../src/base/clock.ts';
+import { CallDirectory, type CallFollower } from '../../src/core/calls/call-directory.ts';
+import type { Cancel } from '../../src/lib/clock.ts';
 import {
   callStates,
   isInCall,
@@ -17,9 +17,9 @@ import {
   type CallReport,
   type CallSession,
   type CallSide,
-} from '../../src/domain/call.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import type { DeviceId, SessionId, TokenId } from '../../src/domain/ids.ts';
+} from '../../src/model/call.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import type { DeviceId, SessionId, TokenId } from '../../src/model/ids.ts';
 import { callMedia, callOrder, callRoom, legWords, progress, wordsOf } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeCallLeg, FakeCallRecords, FakeTelemetry, otherApp, testApp } from '../support/fakes.ts';

@@ -6,10 +6,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { callEvent } from '../../src/device/call-event.ts';
-import { issueSession, reissueSession, type Reissue } from '../../src/device/call-issuance.ts';
-import { leftLeaseMs, renewedLeaseMs, wholeLeaseMs } from '../../src/device/call-lease.ts';
-import { reduceCall, type CallInput, type CallStep } from '../../src/device/call-session.ts';
+import { callEvent } from '../../src/model/state/call-event.ts';
+import { issueSession, reissueSession, type Reissue } from '../../src/model/state/call-issuance.ts';
+import { leftLeaseMs, renewedLeaseMs, wholeLeaseMs } from '../../src/model/state/call-lease.ts';
+import { reduceCall, type CallInput, type CallStep } from '../../src/model/state/call-session.ts';
 import {
   callStates,
   isInCall,
@@ -17,8 +17,8 @@ import {
   type CallEndReason,
   type CallOrder,
   type CallSession,
-} from '../../src/domain/call.ts';
-import type { SessionId, TokenId } from '../../src/domain/ids.ts';
+} from '../../src/model/call.ts';
+import type { SessionId, TokenId } from '../../src/model/ids.ts';
 import { callMedia, callOrder, callRoom, progress, wordsOf } from '../support/call-scene.ts';
 import { NaiveCall, type ExpectedSession } from './naive-calls.ts';
 

@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { ConnectionKind } from '../../src/domain/cluster.ts';
-import type { ConnectionTimes } from '../../src/domain/connectivity.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
+import type { ConnectionKind } from '../../src/model/cluster.ts';
+import type { ConnectionTimes } from '../../src/model/connectivity.ts';
+import type { SessionId } from '../../src/model/ids.ts';
 import { FakeConnection, testDevice, type FakeSignalConnection } from '../support/fakes.ts';
 import { ClusterScene, settle, type ClusterMember } from '../support/cluster-scene.ts';
 

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { HeartbeatSaver } from '../../src/actor/heartbeat-saver.ts';
-import { reduceConnection } from '../../src/device/connection-session.ts';
-import { signalEvent, sleepEvent } from '../../src/device/session-event.ts';
-import type { DeviceId } from '../../src/domain/ids.ts';
-import { expelDevice, expelEverybody } from '../../src/operations/expel-device.ts';
+import { HeartbeatSaver } from '../../src/core/devices/heartbeat-saver.ts';
+import { reduceConnection } from '../../src/model/state/connection-session.ts';
+import { signalEvent, sleepEvent } from '../../src/model/state/session-event.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
+import { expelDevice, expelEverybody } from '../../src/core/devices/expel-device.ts';
 import { SessionScene, testNode, type Peer, type PeerEndReason } from '../support/session-scene.ts';
 import { expect, type Expected, type Fact, type Kind } from './naive-sessions.ts';
 

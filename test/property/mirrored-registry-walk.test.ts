@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import type { ApplicationId } from '../../src/domain/ids.ts';
-import type { RegistryChange } from '../../src/ports/mirrored.ts';
-import { MirroredRegistryStore } from '../../src/store/mirrored-registry.ts';
-import { RegistryStore } from '../../src/store/registry-store.ts';
-import { RegistryWriter } from '../../src/store/registry-write.ts';
+import type { ApplicationId } from '../../src/model/ids.ts';
+import type { RegistryChange } from '../../src/core/ports/mirrored.ts';
+import { MirroredRegistryStore } from '../../src/storage/registry/mirrored-registry.ts';
+import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
+import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
 import { FakeLog } from '../support/fakes.ts';
 import { temporaryStore } from '../support/temporary-store.ts';
 

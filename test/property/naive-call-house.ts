@@ -3,7 +3,7 @@
  * issuance is answered for, whose word counts, who is told what and who is closed. Each call is judged by everything
  * that was ever heard of it (naive-calls.ts).
  */
-import type { CallReport, CallSide } from '../../src/domain/call.ts';
+import type { CallReport, CallSide } from '../../src/model/call.ts';
 import { NaiveCall } from './naive-calls.ts';
 
 export interface Instant {

@@ -3,7 +3,7 @@
  * specification: its state is the farthest that anybody spoke of, and its lease is found by looking back for what
  * renewed it. No state is kept but its end, and nothing is shared with the machine it judges.
  */
-import type { CallSide, ReportedState } from '../../src/domain/call.ts';
+import type { CallSide, ReportedState } from '../../src/model/call.ts';
 
 const states = ['issued', 'establishing', 'ringing', 'attempting', 'connected'] as const;
 

@@ -3,7 +3,7 @@
  * epochs kept, nothing shared with the machines it judges. The k-th login of a connection is epoch k; it ends with
  * whatever came first of what can end it.
  */
-import type { ConnectionTimes } from '../../src/domain/connectivity.ts';
+import type { ConnectionTimes } from '../../src/model/connectivity.ts';
 
 export type Kind = 'sleep' | 'signal';
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import { OwnershipScene, type OwningNode } from '../support/ownership-scene.ts';
 
 const devices = ['D1', 'D2'] as DeviceId[];

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 import { fillCrop, type Crop } from '../../src/video/fill-geometry.ts';
 import { fitSize } from '../../src/video/fit-geometry.ts';
 

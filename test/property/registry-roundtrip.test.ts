@@ -4,10 +4,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import * as fc from 'fast-check';
-import { openStore, type Store } from '../../src/store/open-store.ts';
-import { exportRegistry } from '../../src/store/registry-export.ts';
-import { importRegistry } from '../../src/store/registry-import.ts';
-import type { RegistryForm } from '../../src/store/registry-text.ts';
+import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
+import { exportRegistry } from '../../src/storage/registry/registry-export.ts';
+import { importRegistry } from '../../src/storage/registry/registry-import.ts';
+import type { RegistryForm } from '../../src/storage/registry/registry-text.ts';
 import { closedAfter, temporaryDirectory } from '../support/temporary-store.ts';
 
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }).filter((value) => value !== '***');

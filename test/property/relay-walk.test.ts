@@ -7,12 +7,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fail, succeed, type Outcome } from '../../src/base/outcome.ts';
-import type { CallMedia } from '../../src/domain/call.ts';
-import { generateSessionId } from '../../src/domain/ids.ts';
-import type { CarriageRefusal, FrameResult } from '../../src/domain/picture.ts';
-import { encodeFrameHeader, type FrameHeader } from '../../src/peer-wire/frame-header.ts';
-import type { Transcoder, Transcoders } from '../../src/ports/transcoders.ts';
+import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
+import type { CallMedia } from '../../src/model/call.ts';
+import { generateSessionId } from '../../src/model/ids.ts';
+import type { CarriageRefusal, FrameResult } from '../../src/model/picture.ts';
+import { encodeFrameHeader, type FrameHeader } from '../../src/protocol/media/frame-header.ts';
+import type { Transcoder, Transcoders } from '../../src/core/ports/transcoders.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/relay/output.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import type { RelayHouse } from '../../src/relay/room.ts';

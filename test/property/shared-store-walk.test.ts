@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { mock, test } from 'node:test';
 import fc from 'fast-check';
-import type { DeviceId } from '../../src/domain/ids.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
 import { openSharedHouses, type SharedHouse } from '../support/shared-house.ts';
 import { SharedReplay } from '../support/shared-log-check.ts';

@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { WakeupWatch } from '../../src/actor/wakeup-watch.ts';
-import type { WatchedWakeup } from '../../src/actor/watched-wakeups.ts';
-import type { Cancel } from '../../src/base/clock.ts';
-import type { DeviceId, RequestId, SessionId } from '../../src/domain/ids.ts';
-import type { WakeCause } from '../../src/domain/signal.ts';
-import type { WakeupStatus } from '../../src/domain/wakeup.ts';
+import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
+import type { WatchedWakeup } from '../../src/core/wakeups/watched-wakeups.ts';
+import type { Cancel } from '../../src/lib/clock.ts';
+import type { DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { WakeCause } from '../../src/model/signal.ts';
+import type { WakeupStatus } from '../../src/model/wakeup.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeTelemetry, FakeWakeupRecords, testApp } from '../support/fakes.ts';
 

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { checkCallToken, signCallToken } from '../../src/call-token/call-token.ts';
-import { TokenKeys, type TokenKey } from '../../src/call-token/token-keys.ts';
-import { fail, succeed } from '../../src/base/outcome.ts';
+import { checkCallToken, signCallToken } from '../../src/protocol/call-token/call-token.ts';
+import { TokenKeys, type TokenKey } from '../../src/protocol/call-token/token-keys.ts';
+import { fail, succeed } from '../../src/lib/outcome.ts';
 import { base64url, sampleClaims } from '../support/call-tokens.ts';
 
 const absent = spawnSync('openssl', ['version']).status !== 0;

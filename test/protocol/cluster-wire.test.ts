@@ -1,20 +1,20 @@
 /** What members say and keep as bytes, written out by another hand. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodePeerHello, encodePeerHello, type PeerHello } from '../../src/cluster-wire/peer-hello.ts';
+import { decodePeerHello, encodePeerHello, type PeerHello } from '../../src/protocol/cluster/peer-hello.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
   type PeerMessage,
-} from '../../src/cluster-wire/peer-message.ts';
+} from '../../src/protocol/cluster/peer-message.ts';
 import {
   decodeBeats,
   decodeDeviceRow,
   encodeBeats,
   encodeDeviceRow,
-} from '../../src/cluster-wire/stored-values.ts';
-import type { DeviceRow, MemberId } from '../../src/domain/cluster.ts';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/domain/ids.ts';
+} from '../../src/protocol/cluster/stored-values.ts';
+import type { DeviceRow, MemberId } from '../../src/model/cluster.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
 import { hex, list, map, word } from '../support/msgpack-bytes.ts';
 
 const version = hex('01');

@@ -1,15 +1,15 @@
 /** Messages of the link as bytes, written out by another hand. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SessionId } from '../../src/domain/ids.ts';
-import { encodeLinkFrame } from '../../src/link-wire/link-frame.ts';
+import type { SessionId } from '../../src/model/ids.ts';
+import { encodeLinkFrame } from '../../src/protocol/media-link/link-frame.ts';
 import {
   readMediaMessage,
   readServerMessage,
   type MediaMessage,
   type ServerMessage,
-} from '../../src/link-wire/link-message.ts';
-import { LinkReader } from '../../src/link-wire/link-reader.ts';
+} from '../../src/protocol/media-link/link-message.ts';
+import { LinkReader } from '../../src/protocol/media-link/link-reader.ts';
 import { hex, map, word } from '../support/msgpack-bytes.ts';
 
 function framed(payload: Buffer): Buffer {

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import type { MessageId } from '../../src/domain/ids.ts';
-import { signalCloses } from '../../src/signal-wire/close-code.ts';
-import { decodeControllerMessage } from '../../src/signal-wire/controller-message.ts';
-import { computeSignalMac } from '../../src/signal-wire/login-mac.ts';
+import type { MessageId } from '../../src/model/ids.ts';
+import { signalCloses } from '../../src/protocol/signal/close-code.ts';
+import { decodeControllerMessage } from '../../src/protocol/signal/controller-message.ts';
+import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
 import {
   encodeBye,
   encodeChallenge,
   encodeHeartbeatAck,
   encodeMessage,
   encodeWelcome,
-} from '../../src/signal-wire/server-message.ts';
+} from '../../src/protocol/signal/server-message.ts';
 
 const sessionKey = 'kD4pAqYc0mFv_7Zt-2hXw9BnJr1sQeLu';
 

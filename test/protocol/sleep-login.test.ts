@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import type { SleepLogin } from '../../src/domain/sleep.ts';
-import { encodeLoginLine, LoginLineDecoder, type LoginLineStep } from '../../src/sleep-wire/login-line.ts';
-import { computeLoginMac } from '../../src/sleep-wire/login-mac.ts';
-import { encodeWakePacket } from '../../src/sleep-wire/wake-packet.ts';
+import type { SleepLogin } from '../../src/model/sleep.ts';
+import { encodeLoginLine, LoginLineDecoder, type LoginLineStep } from '../../src/protocol/sleep/login-line.ts';
+import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
+import { encodeWakePacket } from '../../src/protocol/sleep/wake-packet.ts';
 
 const sessionKey = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ012345';
 const secret = 'device-secret';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { explainSigning } from '../../src/tgv1/sign-request.ts';
+import { explainSigning } from '../../src/protocol/tgv1/sign-request.ts';
 import { demoCredential, unsigned } from '../support/signed-requests.ts';
 
 function openssl(args: readonly string[], input: string): string {

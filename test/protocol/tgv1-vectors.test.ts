@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { checkRequest } from '../../src/tgv1/check-request.ts';
-import { explainSigning } from '../../src/tgv1/sign-request.ts';
-import type { HeaderSet } from '../../src/tgv1/signed-headers.ts';
-import { SigningKeyCache } from '../../src/tgv1/signing-key.ts';
-import { stringToSign, verifySignature } from '../../src/tgv1/verify-signature.ts';
+import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
+import { explainSigning } from '../../src/protocol/tgv1/sign-request.ts';
+import type { HeaderSet } from '../../src/protocol/tgv1/signed-headers.ts';
+import { SigningKeyCache } from '../../src/protocol/tgv1/signing-key.ts';
+import { stringToSign, verifySignature } from '../../src/protocol/tgv1/verify-signature.ts';
 import { credentialOf, received } from '../support/signed-requests.ts';
 
 interface Vector {

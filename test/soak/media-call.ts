@@ -4,7 +4,7 @@
  */
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
-import type { CallMedia, Size } from '../../src/domain/call.ts';
+import type { CallMedia, Size } from '../../src/model/call.ts';
 import { jpegSize } from '../../src/video/jpeg-header.ts';
 import { planPicture } from '../../src/video/picture-plan.ts';
 import type { Chance } from '../support/seeded-random.ts';

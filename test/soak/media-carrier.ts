@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/lib/assert.ts';
 import type { MediaCarrier } from '../../src/server/media-child.ts';
 import { leakVariable, mediaQuestion, type MediaSample } from './media-question.ts';
 

@@ -3,7 +3,7 @@
  * arguments. Prints its report; exits 1 with what was wrong.
  */
 import { constants, setPriority } from 'node:os';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openEngine } from '../../src/codec/engine.ts';
 import { fuzzCodec } from '../support/codec-fuzz.ts';
 

@@ -3,7 +3,7 @@
  * forgets to free: one that was counted when it was made, and one that was not. With 300 pictures a second that is 36 MiB a
  * second; the shortest canary compares moments that are two seconds apart.
  */
-import { assert } from '../../src/base/assert.ts';
+import { assert } from '../../src/lib/assert.ts';
 import { openEngine, type Engine } from '../../src/codec/engine.ts';
 import { makeFrame } from '../../src/codec/native-census.ts';
 import { i420Bytes } from '../../src/video/i420.ts';

@@ -3,7 +3,7 @@
  * when it is asked. As a canary its workers leak.
  */
 import { Socket } from 'node:net';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { MediaEnd } from '../../src/media-link/media-end.ts';
 import { startMediaServer } from '../../src/media-server/media-server.ts';
 import { TranscoderLanes } from '../../src/workers/transcoder-lanes.ts';

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { ReveilleClient } from '../../src/client/reveille-client.ts';
 import { startServer, type RunningServer } from '../../src/server/server.ts';
 import { loadSettings } from '../../src/server/settings.ts';

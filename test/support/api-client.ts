@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
-import { signRequest, type SigningCredential } from '../../src/tgv1/sign-request.ts';
+import { signRequest, type SigningCredential } from '../../src/protocol/tgv1/sign-request.ts';
 
 export interface ApiCall {
   readonly method?: string;

@@ -1,9 +1,9 @@
 /** An audit log in a directory, what it tells, and its lines as they stand in its files. */
 import { existsSync, readFileSync } from 'node:fs';
-import type { Clock } from '../../src/base/clock.ts';
-import type { AuditIntent, AuditLine } from '../../src/domain/audit.ts';
-import { AuditLog, type AuditLogDeps } from '../../src/store/audit-log.ts';
-import { auditPath } from '../../src/store/audit-files.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import type { AuditIntent, AuditLine } from '../../src/model/audit.ts';
+import { AuditLog, type AuditLogDeps } from '../../src/storage/audit/audit-log.ts';
+import { auditPath } from '../../src/storage/audit/audit-files.ts';
 
 export interface AuditScene {
   readonly audit: AuditLog;

@@ -1,6 +1,6 @@
 /** Call sessions in memory: orders and sessions to begin with, a directory on a driven clock, and who follows it. */
-import { CallDirectory, type CallFollower } from '../../src/actor/call-directory.ts';
-import type { Cancel } from '../../src/base/clock.ts';
+import { CallDirectory, type CallFollower } from '../../src/core/calls/call-directory.ts';
+import type { Cancel } from '../../src/lib/clock.ts';
 import type {
   CallChange,
   CallMedia,
@@ -10,9 +10,9 @@ import type {
   CallSession,
   ReportedState,
   SignedCallOrder,
-} from '../../src/domain/call.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import type { SessionId, TokenId } from '../../src/domain/ids.ts';
+} from '../../src/model/call.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import type { SessionId, TokenId } from '../../src/model/ids.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeCallLeg, FakeCallRecords, FakeTelemetry, testApp, testDevice } from './fakes.ts';
 

@@ -1,8 +1,8 @@
 /** Tokens of calls made by another hand: Node's own HMAC over parts that a test writes. */
 import { createHmac } from 'node:crypto';
-import type { CallTokenClaims } from '../../src/call-token/call-token.ts';
-import type { TokenKey } from '../../src/call-token/token-keys.ts';
-import type { SessionId, TokenId } from '../../src/domain/ids.ts';
+import type { CallTokenClaims } from '../../src/protocol/call-token/call-token.ts';
+import type { TokenKey } from '../../src/protocol/call-token/token-keys.ts';
+import type { SessionId, TokenId } from '../../src/model/ids.ts';
 import { testDevice } from './fakes.ts';
 
 export const newKey: TokenKey = { kid: '1a2b3c4d', secret: Buffer.alloc(32, 0x11) };

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController } from '../../src/cli/signal-controller.ts';
 import { SleepingModule } from '../../src/cli/sleeping-module.ts';
 import type { ClusterJson, MemberJson } from '../../src/server/cluster-json.ts';

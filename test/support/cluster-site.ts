@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController } from '../../src/cli/signal-controller.ts';
 import { SleepingModule } from '../../src/cli/sleeping-module.ts';
 import { ApiClient, type ApiAnswer } from './api-client.ts';

@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import type { Engine } from '../../src/codec/engine.ts';
 import type { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
 import { liveNatives } from '../../src/codec/native-census.ts';
-import { frameDrops, type FrameResult, type SourceFrame } from '../../src/domain/picture.ts';
+import { frameDrops, type FrameResult, type SourceFrame } from '../../src/model/picture.ts';
 import { jpegSize } from '../../src/video/jpeg-header.ts';
 import { brokenFrame } from './broken-frames.ts';
 import {

@@ -5,8 +5,8 @@ import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
 import { freeCodecContext, freePacket, makeCodecContext, makePacket } from '../../src/codec/native-census.ts';
 import { PlanarSource } from '../../src/codec/planar-source.ts';
 import { H264Encoder } from '../../src/codec/video-encoder.ts';
-import type { Size } from '../../src/domain/call.ts';
-import type { Picture, PictureShape, SourceFrame, VideoFrameFormat } from '../../src/domain/picture.ts';
+import type { Size } from '../../src/model/call.ts';
+import type { Picture, PictureShape, SourceFrame, VideoFrameFormat } from '../../src/model/picture.ts';
 import { movingPicture } from './moving-picture.ts';
 
 export const ownSize: PictureShape = { mode: 'auto', screen: null };

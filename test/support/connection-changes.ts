@@ -1,9 +1,9 @@
 /** Changes of a device's connection as its actor writes them, which knows nothing of the sessions of other members. */
-import { signalEvent, sleepEvent } from '../../src/device/session-event.ts';
-import type { ConnectionKind } from '../../src/domain/cluster.ts';
-import { neverConnected } from '../../src/domain/connectivity.ts';
-import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
-import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
+import { signalEvent, sleepEvent } from '../../src/model/state/session-event.ts';
+import type { ConnectionKind } from '../../src/model/cluster.ts';
+import { neverConnected } from '../../src/model/connectivity.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
+import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
 
 export interface ConnectionPlace {
   readonly records: ConnectionRecords;

@@ -4,7 +4,7 @@
  * that the next server can be asked for it.
  */
 import assert from 'node:assert/strict';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController } from '../../src/cli/signal-controller.ts';
 import { SleepingModule } from '../../src/cli/sleeping-module.ts';
 import type { ApiAnswer, ApiClient } from './api-client.ts';

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SigningCredential } from '../../src/tgv1/sign-request.ts';
+import type { SigningCredential } from '../../src/protocol/tgv1/sign-request.ts';
 import { ApiClient } from './api-client.ts';
 import { LongCommand } from './cli-process.ts';
 import { CrashLoad, emptyMemory, readEvents, type Heard, type Memory } from './crash-load.ts';

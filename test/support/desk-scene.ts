@@ -1,15 +1,15 @@
 /** The desk of the media legs with a real directory, pool and tokens, a registry in memory, and who comes to it. */
-import { BridgePool } from '../../src/actor/bridge-pool.ts';
-import { signCallToken, type CallTokenClaims } from '../../src/call-token/call-token.ts';
-import { TokenKeys } from '../../src/call-token/token-keys.ts';
-import type { Outcome } from '../../src/base/outcome.ts';
-import type { CallOrder, LegRefusal } from '../../src/domain/call.ts';
-import type { BridgeId, SessionId, TokenId } from '../../src/domain/ids.ts';
-import type { Bridge } from '../../src/domain/registry.ts';
-import { hashBridgeKey } from '../../src/domain/registry.ts';
-import { Desk } from '../../src/operations/call-desk.ts';
-import { ViewerTickets } from '../../src/operations/viewer-tickets.ts';
-import type { OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/ports/call-desk.ts';
+import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
+import { signCallToken, type CallTokenClaims } from '../../src/protocol/call-token/call-token.ts';
+import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
+import type { Outcome } from '../../src/lib/outcome.ts';
+import type { CallOrder, LegRefusal } from '../../src/model/call.ts';
+import type { BridgeId, SessionId, TokenId } from '../../src/model/ids.ts';
+import type { Bridge } from '../../src/model/registry.ts';
+import { hashBridgeKey } from '../../src/model/registry.ts';
+import { Desk } from '../../src/core/calls/call-desk.ts';
+import { ViewerTickets } from '../../src/core/calls/viewer-tickets.ts';
+import type { OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/core/ports/call-desk.ts';
 import { newKey } from './call-tokens.ts';
 import { CallScene } from './call-scene.ts';
 import { FakeCallLeg, FakeLog, FakeRegistry, testApp } from './fakes.ts';

@@ -1,8 +1,8 @@
 /** An event log in memory that is given drafts, as the house makes them; ids and numbers are its own. */
-import type { EventDraft, LoggedEvent } from '../../src/domain/events.ts';
-import { generateEventId, type DeviceId, type ProductId, type SessionId } from '../../src/domain/ids.ts';
-import { recentEventsOfDeviceMax } from '../../src/domain/limits.ts';
-import type { EventLog } from '../../src/ports/event-log.ts';
+import type { EventDraft, LoggedEvent } from '../../src/model/events.ts';
+import { generateEventId, type DeviceId, type ProductId, type SessionId } from '../../src/model/ids.ts';
+import { recentEventsOfDeviceMax } from '../../src/model/limits.ts';
+import type { EventLog } from '../../src/core/ports/event-log.ts';
 import { testDevice } from './fakes.ts';
 
 export class DraftedEventLog implements EventLog {

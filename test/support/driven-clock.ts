@@ -1,5 +1,5 @@
 /** A clock that stands still until a test moves it. Timers run in order of their due time, then of their making. */
-import type { Cancel, Clock } from '../../src/base/clock.ts';
+import type { Cancel, Clock } from '../../src/lib/clock.ts';
 
 interface Timer {
   dueMs: number;

@@ -3,15 +3,15 @@
  * lets a test hold its answers back and wait for what happens.
  */
 import { EventEmitter, once } from 'node:events';
-import { fail, succeed, type Outcome } from '../../src/base/outcome.ts';
-import type { AliveSign, CallReport, LegRefusal } from '../../src/domain/call.ts';
+import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
+import type { AliveSign, CallReport, LegRefusal } from '../../src/model/call.ts';
 import {
   generateSessionId,
   generateTokenId,
   type BridgeId,
   type DeviceId,
   type SessionId,
-} from '../../src/domain/ids.ts';
+} from '../../src/model/ids.ts';
 import type {
   BridgeAdmission,
   CallDesk,
@@ -20,8 +20,8 @@ import type {
   OpenDeviceLeg,
   OpenViewer,
   ViewerAdmission,
-} from '../../src/ports/call-desk.ts';
-import type { CallLeg } from '../../src/ports/call-leg.ts';
+} from '../../src/core/ports/call-desk.ts';
+import type { CallLeg } from '../../src/core/ports/call-leg.ts';
 import { callMedia } from './call-scene.ts';
 
 /** A leg as the house sees it, and what it said. */

@@ -1,7 +1,7 @@
 /** The front end's request and response in memory. The response is as touchy as the real one. */
 import assert from 'node:assert/strict';
-import { HttpConnections } from '../../src/base/http-connections.ts';
-import type { HttpRequest, HttpResponse } from '../../src/base/uws.ts';
+import { HttpConnections } from '../../src/lib/http-connections.ts';
+import type { HttpRequest, HttpResponse } from '../../src/lib/uws.ts';
 
 export class FakeResponse {
   status = '200 OK';

@@ -3,19 +3,19 @@
  * what does not survive the way fails in tests. It arrives in a later turn of the same task; time is the clock's alone.
  */
 import assert from 'node:assert/strict';
-import type { Clock } from '../../src/base/clock.ts';
-import { fail, type Outcome } from '../../src/base/outcome.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { fail, type Outcome } from '../../src/lib/outcome.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
   type PeerAnswerMessage,
   type PeerMessage,
-} from '../../src/cluster-wire/peer-message.ts';
+} from '../../src/protocol/cluster/peer-message.ts';
 import { OpenAsks } from '../../src/cluster/open-asks.ts';
-import type { MemberId } from '../../src/domain/cluster.ts';
-import { peerMessageBytesMax } from '../../src/domain/limits.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../src/domain/peer.ts';
-import type { PeerHost, Peers } from '../../src/ports/peers.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
+import { peerMessageBytesMax } from '../../src/model/limits.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
+import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 
 /** Of one member, as all others see it. */
 export type PeerFault =

@@ -1,11 +1,11 @@
 /** A relay that carries nothing: it keeps what legs bring, and is spoken through by a test. */
 import { EventEmitter, once } from 'node:events';
-import { fail, succeed, type Outcome } from '../../src/base/outcome.ts';
-import type { CallMedia } from '../../src/domain/call.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import type { CarriageRefusal } from '../../src/domain/picture.ts';
+import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
+import type { CallMedia } from '../../src/model/call.ts';
+import type { SessionId } from '../../src/model/ids.ts';
+import type { CarriageRefusal } from '../../src/model/picture.ts';
 import type { LegRelay } from '../../src/media-legs/leg-hall.ts';
-import type { FrameHeader } from '../../src/peer-wire/frame-header.ts';
+import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/relay/output.ts';
 
 interface CarriedFrame {

@@ -3,11 +3,11 @@
  * what a newer login replaces, commits when a test says so, and lets a test wait for what happens.
  */
 import { EventEmitter, once } from 'node:events';
-import { generateSessionId } from '../../src/domain/ids.ts';
-import type { SignalEndReason, SignalLogin, WakeReport } from '../../src/domain/signal.ts';
-import type { SignalConnection } from '../../src/ports/signal-connection.ts';
-import type { SignalSessions, SignalSessionTicket } from '../../src/ports/signal-sessions.ts';
-import { computeSignalMac } from '../../src/signal-wire/login-mac.ts';
+import { generateSessionId } from '../../src/model/ids.ts';
+import type { SignalEndReason, SignalLogin, WakeReport } from '../../src/model/signal.ts';
+import type { SignalConnection } from '../../src/core/ports/signal-connection.ts';
+import type { SignalSessions, SignalSessionTicket } from '../../src/core/ports/signal-sessions.ts';
+import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
 
 export interface EndedSignalSession {
   readonly ticket: SignalSessionTicket;

@@ -3,11 +3,11 @@
  * closes what a newer login replaces, and lets a test wait for what happens.
  */
 import { EventEmitter, once } from 'node:events';
-import { generateSessionId } from '../../src/domain/ids.ts';
-import type { SleepEndReason, SleepLogin } from '../../src/domain/sleep.ts';
-import type { SleepConnection } from '../../src/ports/sleep-connection.ts';
-import type { SleepSessions, SleepSessionTicket } from '../../src/ports/sleep-sessions.ts';
-import { computeLoginMac } from '../../src/sleep-wire/login-mac.ts';
+import { generateSessionId } from '../../src/model/ids.ts';
+import type { SleepEndReason, SleepLogin } from '../../src/model/sleep.ts';
+import type { SleepConnection } from '../../src/core/ports/sleep-connection.ts';
+import type { SleepSessions, SleepSessionTicket } from '../../src/core/ports/sleep-sessions.ts';
+import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
 
 export interface EndedSession {
   readonly ticket: SleepSessionTicket;

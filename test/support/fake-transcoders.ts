@@ -3,15 +3,15 @@
  * away, as it would be. A picture is text that says of which payload it was made, and how.
  */
 import assert from 'node:assert/strict';
-import { fail, succeed, type Outcome } from '../../src/base/outcome.ts';
+import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
 import type {
   CarriageRefusal,
   FrameResult,
   Picture,
   PictureShape,
   SourceFrame,
-} from '../../src/domain/picture.ts';
-import type { Transcoder, Transcoders, TranscodingNeed } from '../../src/ports/transcoders.ts';
+} from '../../src/model/picture.ts';
+import type { Transcoder, Transcoders, TranscodingNeed } from '../../src/core/ports/transcoders.ts';
 
 export interface TakenFrame {
   readonly frame: SourceFrame;

@@ -1,21 +1,21 @@
 /** Stand-ins for the ports: in memory, scripted, and they remember what was asked of them. */
-import type { ConnectionRecord } from '../../src/domain/connectivity.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import type { AccessKeyId, ApplicationId, DeviceId, ProductId, RequestId } from '../../src/domain/ids.ts';
-import type { Bridge, Credential, Device, Product } from '../../src/domain/registry.ts';
-import type { CustomData, SleepEndReason, WakeWriteResult } from '../../src/domain/sleep.ts';
-import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
-import type { DeliveryResult, DeviceMessage, SignalEndReason } from '../../src/domain/signal.ts';
-import type { CallSession, LegCloseReason, LegMessage } from '../../src/domain/call.ts';
-import type { CallLeg } from '../../src/ports/call-leg.ts';
-import type { CallRecords } from '../../src/ports/call-records.ts';
-import type { Log } from '../../src/ports/log.ts';
-import type { RegistryReader } from '../../src/ports/registry-reader.ts';
-import type { SignalConnection } from '../../src/ports/signal-connection.ts';
-import type { SleepConnection } from '../../src/ports/sleep-connection.ts';
-import type { KnownWakeup, WakeupRecords } from '../../src/ports/wakeup-records.ts';
-import type { WakeupRecord } from '../../src/domain/wakeup.ts';
-import type { Telemetry } from '../../src/ports/telemetry.ts';
+import type { ConnectionRecord } from '../../src/model/connectivity.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import type { AccessKeyId, ApplicationId, DeviceId, ProductId, RequestId } from '../../src/model/ids.ts';
+import type { Bridge, Credential, Device, Product } from '../../src/model/registry.ts';
+import type { CustomData, SleepEndReason, WakeWriteResult } from '../../src/model/sleep.ts';
+import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { DeliveryResult, DeviceMessage, SignalEndReason } from '../../src/model/signal.ts';
+import type { CallSession, LegCloseReason, LegMessage } from '../../src/model/call.ts';
+import type { CallLeg } from '../../src/core/ports/call-leg.ts';
+import type { CallRecords } from '../../src/core/ports/call-records.ts';
+import type { Log } from '../../src/core/ports/log.ts';
+import type { RegistryReader } from '../../src/core/ports/registry-reader.ts';
+import type { SignalConnection } from '../../src/core/ports/signal-connection.ts';
+import type { SleepConnection } from '../../src/core/ports/sleep-connection.ts';
+import type { KnownWakeup, WakeupRecords } from '../../src/core/ports/wakeup-records.ts';
+import type { WakeupRecord } from '../../src/model/wakeup.ts';
+import type { Telemetry } from '../../src/telemetry/telemetry.ts';
 
 export const testApp = '2818153' as ApplicationId;
 export const otherApp = '9999999' as ApplicationId;

@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
 import { LegRefused, type MediaLeg } from '../../src/cli/media-leg.ts';
-import type { SourceFrame } from '../../src/domain/picture.ts';
-import { encodeFrameHeader } from '../../src/peer-wire/frame-header.ts';
+import type { SourceFrame } from '../../src/model/picture.ts';
+import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 
 /** Between two attempts of a peer that finds nobody, or is told to come again. */
 const comeBackMs = 50;

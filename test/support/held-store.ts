@@ -1,7 +1,7 @@
 /** The store of a running server with its write lock in the test's hands: nothing is committed until it is given back. */
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import { startModuleWorker } from '../../src/base/module-worker.ts';
+import { startModuleWorker } from '../../src/lib/module-worker.ts';
 import type { HoldTask } from './store-holder.ts';
 
 export class HeldStore {

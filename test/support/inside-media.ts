@@ -2,12 +2,12 @@
  * A media process within the test's own: everything but the process, the link included. It makes no pictures: tests of
  * those start a real one.
  */
-import type { Clock } from '../../src/base/clock.ts';
-import { succeed } from '../../src/base/outcome.ts';
-import type { FrameResult } from '../../src/domain/picture.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { succeed } from '../../src/lib/outcome.ts';
+import type { FrameResult } from '../../src/model/picture.ts';
 import { startMediaServer, type RunningMediaServer } from '../../src/media-server/media-server.ts';
 import { MediaEnd } from '../../src/media-link/media-end.ts';
-import type { Transcoders } from '../../src/ports/transcoders.ts';
+import type { Transcoders } from '../../src/core/ports/transcoders.ts';
 import type { MediaCarrier } from '../../src/server/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
 

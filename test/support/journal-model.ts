@@ -3,15 +3,15 @@
  * What a crash leaves has to be what it held after one of the steps. A heartbeat may be ahead of its step: it takes the
  * place of the value before it.
  */
-import type { CallSession } from '../../src/domain/call.ts';
-import { neverConnected, type ConnectionRecord } from '../../src/domain/connectivity.ts';
-import type { LoggedEvent } from '../../src/domain/events.ts';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/domain/ids.ts';
-import type { WakeupRecord } from '../../src/domain/wakeup.ts';
-import { CallRecordStore } from '../../src/store/call-record-store.ts';
-import { ConnectionRecordStore } from '../../src/store/connection-record-store.ts';
-import { WakeupRecordStore } from '../../src/store/wakeup-record-store.ts';
-import type { Store } from '../../src/store/open-store.ts';
+import type { CallSession } from '../../src/model/call.ts';
+import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
+import type { LoggedEvent } from '../../src/model/events.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { WakeupRecord } from '../../src/model/wakeup.ts';
+import { CallRecordStore } from '../../src/storage/records/call-record-store.ts';
+import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
+import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store.ts';
+import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { callOf } from './stored-calls.ts';
 import { draftOf, openJournal, type TestJournal, type TestJournalSettings } from './test-journal.ts';

@@ -1,5 +1,5 @@
 /** What the headers of a JPEG say, read apart from the code under test. ITU-T T.81, Annex B. */
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 
 export interface JpegStructure extends Size {
   /** 0xc0: baseline; 0xc2: progressive. */

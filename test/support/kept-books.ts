@@ -2,8 +2,8 @@
 import type { Shelf } from '../../src/cluster/shelf.ts';
 import { WebhookBookVault } from '../../src/cluster/webhook-book-vault.ts';
 import { seedWebhookBook } from '../../src/server/webhook-seed.ts';
-import { WebhookBookStore } from '../../src/store/webhook-book-store.ts';
-import { WebhookTables } from '../../src/store/webhook-tables.ts';
+import { WebhookBookStore } from '../../src/storage/webhooks/webhook-book-store.ts';
+import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
 import { SharedBook } from '../../src/webhooks/shared-book.ts';
 import type { KeptBook } from '../conformance/webhook-book.ts';
 import { FakeLog } from './fakes.ts';

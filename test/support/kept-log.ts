@@ -1,11 +1,11 @@
 /** A log of events, by everything that keeps one. */
-import { SystemClock } from '../../src/base/system-clock.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import { generateEventId, type ProductId } from '../../src/domain/ids.ts';
-import type { EventLog } from '../../src/ports/event-log.ts';
-import { EventRetention } from '../../src/store/event-retention.ts';
-import type { EventStore } from '../../src/store/event-store.ts';
-import type { StateTables } from '../../src/store/state-tables.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import { generateEventId, type ProductId } from '../../src/model/ids.ts';
+import type { EventLog } from '../../src/core/ports/event-log.ts';
+import { EventRetention } from '../../src/storage/events/event-retention.ts';
+import type { EventStore } from '../../src/storage/events/event-store.ts';
+import type { StateTables } from '../../src/storage/lmdb/state-tables.ts';
 import { DraftedEventLog } from './drafted-event-log.ts';
 import type { JoinGround } from './node-ground.ts';
 import { NodesSite } from './nodes-site.ts';

@@ -1,11 +1,11 @@
 /** The records of one member, by everything that keeps them; what it says is to be the same for all. */
-import type { CallSession } from '../../src/domain/call.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../../src/domain/ids.ts';
-import type { WakeupRecord } from '../../src/domain/wakeup.ts';
-import type { CallRecords } from '../../src/ports/call-records.ts';
-import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
-import type { WakeupRecords } from '../../src/ports/wakeup-records.ts';
+import type { CallSession } from '../../src/model/call.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
+import type { WakeupRecord } from '../../src/model/wakeup.ts';
+import type { CallRecords } from '../../src/core/ports/call-records.ts';
+import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { WakeupRecords } from '../../src/core/ports/wakeup-records.ts';
 import { openRecords } from '../../src/server/records.ts';
 import { FakeCallRecords, FakeRecords, FakeWakeupRecords } from './fakes.ts';
 import type { JoinGround } from './node-ground.ts';

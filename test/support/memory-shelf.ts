@@ -1,6 +1,6 @@
 /** A bucket in memory: what two nodes see of it is the same. */
 import type { Shelf, ShelfEntry } from '../../src/cluster/shelf.ts';
-import { SharedStateAway } from '../../src/ports/whereabouts.ts';
+import { SharedStateAway } from '../../src/core/ports/whereabouts.ts';
 
 export class MemoryShelf implements Shelf {
   readonly entries = new Map<string, ShelfEntry>();

@@ -1,10 +1,10 @@
 /** A stream of NATS in memory: its devices' events by compare-and-set, and a tail that the test can cut. */
 import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/device-events.ts';
 import type { OpenTail, TailMessage, TailSource } from '../../src/cluster/stream-tail.ts';
-import { encodeSharedEvent, type SharedLogEvent } from '../../src/cluster-wire/stored-values.ts';
-import type { Clock } from '../../src/base/clock.ts';
-import type { DeviceId, EventId } from '../../src/domain/ids.ts';
-import { SharedStateAway } from '../../src/ports/whereabouts.ts';
+import { encodeSharedEvent, type SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import type { DeviceId, EventId } from '../../src/model/ids.ts';
+import { SharedStateAway } from '../../src/core/ports/whereabouts.ts';
 
 export class MemoryStream implements DeviceEvents, TailSource {
   readonly stream = 'events';

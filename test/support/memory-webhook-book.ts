@@ -1,12 +1,12 @@
 /** A webhooks' book in memory: what a commit took is there, also for another engine, and nothing else. */
-import type { EventId } from '../../src/domain/ids.ts';
+import type { EventId } from '../../src/model/ids.ts';
 import type {
   FailedEvent,
   HookChanges,
   HookRecord,
   ParkedEvent,
   WebhookBook,
-} from '../../src/ports/webhook-book.ts';
+} from '../../src/core/ports/webhook-book.ts';
 
 interface Kept {
   readonly failed: Map<number, FailedEvent>;

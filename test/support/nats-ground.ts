@@ -1,5 +1,5 @@
 /** What nodes have in common in a real NATS, apart from what other tests have there. */
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { StreamedDeviceEvents } from '../../src/cluster/device-events.ts';
 import { JetStreamSource } from '../../src/cluster/jetstream-source.ts';
 import { NatsBucket } from '../../src/cluster/nats-bucket.ts';

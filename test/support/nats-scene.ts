@@ -1,10 +1,10 @@
 /** Links and members of a test's cluster over a real NATS. */
 import { once, EventEmitter } from 'node:events';
-import type { Clock } from '../../src/base/clock.ts';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { NatsLink, type NatsLinkOptions } from '../../src/cluster/nats-link.ts';
-import type { MemberId, MemberStatus } from '../../src/domain/cluster.ts';
-import type { Log } from '../../src/ports/log.ts';
+import type { MemberId, MemberStatus } from '../../src/model/cluster.ts';
+import type { Log } from '../../src/core/ports/log.ts';
 import type { Ending } from './temporary-store.ts';
 
 export interface LogLine {

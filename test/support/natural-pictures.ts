@@ -1,5 +1,5 @@
 /** Photographs made into moving pictures: a camera that pans and closes in, and a cut from each to the next. */
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 import { runTool } from './debian-tools.ts';
 import { photographs } from './photographs.ts';
 

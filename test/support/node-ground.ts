@@ -1,5 +1,5 @@
 /** What nodes have in common, as one of them reaches it: here in memory, over NATS in nats-ground.ts. */
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { DeviceEvents } from '../../src/cluster/device-events.ts';
 import type { SharedLink } from '../../src/cluster/ownership.ts';
 import type { BeatBucket, RowBucket } from '../../src/cluster/row-bucket.ts';

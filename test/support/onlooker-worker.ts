@@ -1,9 +1,9 @@
 /** A thread that opens a store's directory beside the main one, and says what it reads of the log when it is asked. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert } from '../../src/base/assert.ts';
-import type { DeviceId } from '../../src/domain/ids.ts';
-import { StateTables } from '../../src/store/state-tables.ts';
-import { StoredEvents } from '../../src/store/stored-events.ts';
+import { assert } from '../../src/lib/assert.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
+import { StateTables } from '../../src/storage/lmdb/state-tables.ts';
+import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 
 export interface OnlookerTask {
   readonly directory: string;

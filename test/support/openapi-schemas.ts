@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { Document, isScalar, visit } from 'yaml';
 import { z } from 'zod';
-import { callCredentialsSchema } from '../../src/rest/call-credentials-schema.ts';
+import { callCredentialsSchema } from '../../src/protocol/rest/call-credentials-schema.ts';
 
 const file = fileURLToPath(new URL('../../docs/openapi.yaml', import.meta.url));
 

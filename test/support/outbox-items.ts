@@ -1,10 +1,10 @@
 /** One item of every kind that an outbox may hold. */
-import type { MemberId } from '../../src/domain/cluster.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import { generateEventId, type ApplicationId, type DeviceId, type ProductId } from '../../src/domain/ids.ts';
-import type { RequestId, SessionId } from '../../src/domain/ids.ts';
-import type { WakeupRecord } from '../../src/domain/wakeup.ts';
-import type { OutboxEvent, OutboxItem } from '../../src/ports/outbox.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import { generateEventId, type ApplicationId, type DeviceId, type ProductId } from '../../src/model/ids.ts';
+import type { RequestId, SessionId } from '../../src/model/ids.ts';
+import type { WakeupRecord } from '../../src/model/wakeup.ts';
+import type { OutboxEvent, OutboxItem } from '../../src/core/ports/outbox.ts';
 import { audioCall, callOf } from './stored-calls.ts';
 import { draftOf } from './test-journal.ts';
 

@@ -3,19 +3,19 @@
  * end, an outbox in memory that outlives a crash, the log of all. The clock moves when a test moves it.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Cancel, Clock } from '../../src/base/clock.ts';
+import type { Cancel, Clock } from '../../src/lib/clock.ts';
 import type { LiveSession, LiveSessions } from '../../src/cluster/live-sessions.ts';
 import { Ownership } from '../../src/cluster/ownership.ts';
 import type { BeatBucket, RowBucket } from '../../src/cluster/row-bucket.ts';
-import { neverShared } from '../../src/device/shared-connection.ts';
-import type { ConnectionKind, DeviceRow, MemberId } from '../../src/domain/cluster.ts';
-import { neverConnected, type ConnectionRecord } from '../../src/domain/connectivity.ts';
-import type { EventDraft, LoggedEvent } from '../../src/domain/events.ts';
-import type { DeviceId, EventId, ProductId, SessionId } from '../../src/domain/ids.ts';
-import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
-import type { Outbox, OutboxEvent, OutboxItem, PlacedItem } from '../../src/ports/outbox.ts';
-import type { SeatFollower, SeatLost, SeatTaken } from '../../src/ports/seat-follower.ts';
-import { decodeDeviceRow } from '../../src/cluster-wire/stored-values.ts';
+import { neverShared } from '../../src/model/state/shared-connection.ts';
+import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
+import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
+import type { EventDraft, LoggedEvent } from '../../src/model/events.ts';
+import type { DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
+import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { Outbox, OutboxEvent, OutboxItem, PlacedItem } from '../../src/core/ports/outbox.ts';
+import type { SeatFollower, SeatLost, SeatTaken } from '../../src/core/ports/seat-follower.ts';
+import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import { deviceHash } from '../../src/cluster/nats-names.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeBucket } from './fake-buckets.ts';

@@ -1,9 +1,9 @@
 /** What members say to each other: of every kind of question, answer and notice there is, one at least. */
-import type { PeerAnswerMessage, PeerMessage } from '../../src/cluster-wire/peer-message.ts';
-import type { MemberId, MemberStatus, Seat } from '../../src/domain/cluster.ts';
-import type { MessageId, RequestId, SessionId } from '../../src/domain/ids.ts';
-import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/domain/peer.ts';
-import type { WakeupRequest } from '../../src/domain/wakeup.ts';
+import type { PeerAnswerMessage, PeerMessage } from '../../src/protocol/cluster/peer-message.ts';
+import type { MemberId, MemberStatus, Seat } from '../../src/model/cluster.ts';
+import type { MessageId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
+import type { WakeupRequest } from '../../src/model/wakeup.ts';
 import { callSession, signedOrder } from './call-scene.ts';
 import { testApp, testDevice } from './fakes.ts';
 

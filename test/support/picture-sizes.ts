@@ -1,6 +1,6 @@
 /** Sizes as people write them. */
 import assert from 'node:assert/strict';
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 
 /** Of `640x480`. */
 export function sizeOf(text: string): Size {

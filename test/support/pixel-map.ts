@@ -1,5 +1,5 @@
 /** Pictures in RGB as djpeg writes them: a portable pixel map, binary, 8 bits a sample. */
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 import { runTool } from './debian-tools.ts';
 
 export interface PixelMap extends Size {

@@ -1,5 +1,5 @@
 /** Raw pictures of three planes, 8 bits a sample, 4:2:0. */
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 
 export interface Plane extends Size {
   readonly samples: Uint8Array;

@@ -1,8 +1,8 @@
 /** A pool of bridges behind a real directory, and bridges that note what they are asked and given. */
-import { BridgePool } from '../../src/actor/bridge-pool.ts';
-import { IdleBridge, type BridgeCandidate } from '../../src/actor/idle-bridge.ts';
-import type { CallOrder, CallSession } from '../../src/domain/call.ts';
-import type { ApplicationId, DeviceId, SessionId } from '../../src/domain/ids.ts';
+import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
+import { IdleBridge, type BridgeCandidate } from '../../src/core/calls/idle-bridge.ts';
+import type { CallOrder, CallSession } from '../../src/model/call.ts';
+import type { ApplicationId, DeviceId, SessionId } from '../../src/model/ids.ts';
 import { CallScene, orderForRoom } from './call-scene.ts';
 import { FakeCallLeg, testApp } from './fakes.ts';
 

@@ -1,10 +1,10 @@
 /** Several processes of one node that write one store, each with an environment of its own. */
 import { join } from 'node:path';
-import type { MemberId } from '../../src/domain/cluster.ts';
-import type { SeatLost } from '../../src/ports/seat-follower.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
+import type { SeatLost } from '../../src/core/ports/seat-follower.ts';
 import { openRecords, type Records } from '../../src/server/records.ts';
 import type { SharedRecords } from '../../src/server/shared-records.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { recordsHouse, recordsSettings, SiteMember, type RecordsSite } from './records-site.ts';
 import { closedAfter, lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
 

@@ -1,10 +1,10 @@
 /** The other end of a Unix socket between members, in the hand of a test: it says and reads what the test wants. */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
-import { encodeLengthFrame, LengthFrameDecoder } from '../../src/base/length-frame.ts';
-import { decodePeerHello, encodePeerHello, type PeerHello } from '../../src/cluster-wire/peer-hello.ts';
-import { decodePeerMessage, type PeerMessage } from '../../src/cluster-wire/peer-message.ts';
-import { peerMessageBytesMax } from '../../src/domain/limits.ts';
+import { encodeLengthFrame, LengthFrameDecoder } from '../../src/lib/length-frame.ts';
+import { decodePeerHello, encodePeerHello, type PeerHello } from '../../src/protocol/cluster/peer-hello.ts';
+import { decodePeerMessage, type PeerMessage } from '../../src/protocol/cluster/peer-message.ts';
+import { peerMessageBytesMax } from '../../src/model/limits.ts';
 
 /** What came on one connection, message by message. */
 export class RawConnection {

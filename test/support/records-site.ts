@@ -1,16 +1,16 @@
 /** Several that are one server, as far as their records go: with a real store, and driven by a test. */
-import type { ConnectionKind, MemberId } from '../../src/domain/cluster.ts';
-import { neverConnected } from '../../src/domain/connectivity.ts';
-import type { LoggedEvent } from '../../src/domain/events.ts';
-import type { DeviceId, ProductId, SessionId } from '../../src/domain/ids.ts';
-import { Readiness } from '../../src/ops/readiness.ts';
-import type { ConnectionRecords } from '../../src/ports/connection-records.ts';
-import type { EventLog } from '../../src/ports/event-log.ts';
-import type { SeatFollower, SeatLost, SeatTaken } from '../../src/ports/seat-follower.ts';
-import type { Whereabouts } from '../../src/ports/whereabouts.ts';
+import type { ConnectionKind, MemberId } from '../../src/model/cluster.ts';
+import { neverConnected } from '../../src/model/connectivity.ts';
+import type { LoggedEvent } from '../../src/model/events.ts';
+import type { DeviceId, ProductId, SessionId } from '../../src/model/ids.ts';
+import { Readiness } from '../../src/telemetry/readiness.ts';
+import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { EventLog } from '../../src/core/ports/event-log.ts';
+import type { SeatFollower, SeatLost, SeatTaken } from '../../src/core/ports/seat-follower.ts';
+import type { Whereabouts } from '../../src/core/ports/whereabouts.ts';
 import type { RecordsHouse } from '../../src/server/records.ts';
 import type { Settings } from '../../src/server/settings-schema.ts';
-import { SystemClock } from '../../src/base/system-clock.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { writeBeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
 import { FakeLog } from './fakes.ts';
 

@@ -1,10 +1,10 @@
 /** A relay on a driven clock and fake transcoders, with legs that read when they are told to. */
 import assert from 'node:assert/strict';
-import type { Outcome } from '../../src/base/outcome.ts';
-import type { CallMedia } from '../../src/domain/call.ts';
-import { generateSessionId, type SessionId } from '../../src/domain/ids.ts';
-import type { CarriageRefusal, MediaFrameResult, VideoFrameFormat } from '../../src/domain/picture.ts';
-import { decodeFrameHeader, encodeFrameHeader, type FrameHeader } from '../../src/peer-wire/frame-header.ts';
+import type { Outcome } from '../../src/lib/outcome.ts';
+import type { CallMedia } from '../../src/model/call.ts';
+import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
+import type { CarriageRefusal, MediaFrameResult, VideoFrameFormat } from '../../src/model/picture.ts';
+import { decodeFrameHeader, encodeFrameHeader, type FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { JoinedLeg, LegOutput, PictureOutput } from '../../src/relay/output.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import { callMedia } from './call-scene.ts';

@@ -1,7 +1,7 @@
 /** A log in memory that a test commits to. It remembers how it was read, and fails when told to. */
-import type { LoggedEvent } from '../../src/domain/events.ts';
-import type { DeviceId, EventId, ProductId, RequestId } from '../../src/domain/ids.ts';
-import type { EventLog } from '../../src/ports/event-log.ts';
+import type { LoggedEvent } from '../../src/model/events.ts';
+import type { DeviceId, EventId, ProductId, RequestId } from '../../src/model/ids.ts';
+import type { EventLog } from '../../src/core/ports/event-log.ts';
 import { testDevice } from './fakes.ts';
 
 export class ScriptedEventLog implements EventLog {

@@ -1,7 +1,7 @@
 /** A member that answers what the test says, when it says so, and keeps what it is asked and told. */
-import type { MemberId } from '../../src/domain/cluster.ts';
-import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/domain/peer.ts';
-import type { PeerHost } from '../../src/ports/peers.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
+import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
+import type { PeerHost } from '../../src/core/ports/peers.ts';
 import { answers } from './peer-messages.ts';
 
 export class ScriptedHost implements PeerHost {

@@ -1,7 +1,7 @@
 /** Who has a device's seats, as the members of a site see it, in the words of the suites. */
 import assert from 'node:assert/strict';
-import type { ConnectionKind, SharedConnection } from '../../src/domain/cluster.ts';
-import type { DeviceId } from '../../src/domain/ids.ts';
+import type { ConnectionKind, SharedConnection } from '../../src/model/cluster.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
 import type { RecordsSite, SiteMember } from './records-site.ts';
 import type { Ending } from './temporary-store.ts';
 

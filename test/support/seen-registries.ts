@@ -1,13 +1,13 @@
 /** Registries that are written at one place and read at another, as servers have them. */
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
-import { SystemClock } from '../../src/base/system-clock.ts';
-import type { ApplicationId } from '../../src/domain/ids.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import type { ApplicationId } from '../../src/model/ids.ts';
 import { NodeRegistry } from '../../src/server/node-registry.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import { RegistryStore } from '../../src/store/registry-store.ts';
-import type { RegistryTables } from '../../src/store/registry-tables.ts';
-import { RegistryWriter } from '../../src/store/registry-write.ts';
+import { openStore } from '../../src/storage/lmdb/open-store.ts';
+import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
+import type { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
+import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
 import type { SeenRegistry } from '../conformance/registry.ts';
 import { WatchedLog } from './nats-scene.ts';
 import { joinNats } from './nats-ground.ts';

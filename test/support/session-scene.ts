@@ -3,20 +3,20 @@
  * gateways call, records in memory, and one list of the events in the order they were written. Sleep and signal are
  * played through the same `Door`, so that what holds for both is said once.
  */
-import { wallSeconds } from '../../src/base/clock.ts';
-import { DeviceDirectory } from '../../src/actor/device-directory.ts';
-import type { ConnectionRecord, ConnectionTimes, ConnectivityRecord } from '../../src/domain/connectivity.ts';
-import type { EventDraft, EventType } from '../../src/domain/events.ts';
-import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
-import type { JsonObject } from '../../src/domain/json.ts';
-import type { SignalLogin, WakeReport } from '../../src/domain/signal.ts';
-import type { SleepLogin, WakeMode } from '../../src/domain/sleep.ts';
-import { signalSessions, type SignalSessionsHouse } from '../../src/operations/admit-signal-session.ts';
-import { sleepSessions } from '../../src/operations/admit-sleep-session.ts';
-import { queryConnectivity, type ConnectivityHouse } from '../../src/operations/query-connectivity.ts';
-import type { SignalSessionTicket } from '../../src/ports/signal-sessions.ts';
-import { computeSignalMac } from '../../src/signal-wire/login-mac.ts';
-import { computeLoginMac } from '../../src/sleep-wire/login-mac.ts';
+import { wallSeconds } from '../../src/lib/clock.ts';
+import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import type { ConnectionRecord, ConnectionTimes, ConnectivityRecord } from '../../src/model/connectivity.ts';
+import type { EventDraft, EventType } from '../../src/model/events.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import type { SignalLogin, WakeReport } from '../../src/model/signal.ts';
+import type { SleepLogin, WakeMode } from '../../src/model/sleep.ts';
+import { signalSessions, type SignalSessionsHouse } from '../../src/core/devices/admit-signal-session.ts';
+import { sleepSessions } from '../../src/core/devices/admit-sleep-session.ts';
+import { queryConnectivity, type ConnectivityHouse } from '../../src/core/devices/query-connectivity.ts';
+import type { SignalSessionTicket } from '../../src/core/ports/signal-sessions.ts';
+import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
+import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
 import { DrivenClock } from './driven-clock.ts';
 import {
   FakeConnection,

@@ -1,5 +1,5 @@
 /** What a log that several processes wrote must be, by a naive replay: who sits where, and what may be told of it. */
-import type { LoggedEvent } from '../../src/domain/events.ts';
+import type { LoggedEvent } from '../../src/model/events.ts';
 import { faultOf } from './journal-model.ts';
 
 interface Chair {

@@ -2,13 +2,13 @@
  * What all members of a scene share: the device rows, by the machine that real ones use, and the log of events. A test
  * says when what a member has written is committed, and when any of it can be reached.
  */
-import type { ConnectionKind, DeviceRow, MemberId } from '../../src/domain/cluster.ts';
-import type { ConnectionRecord } from '../../src/domain/connectivity.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import type { DeviceId, SessionId } from '../../src/domain/ids.ts';
-import { neverShared, reduceShared, type SharedEvent } from '../../src/device/shared-connection.ts';
-import type { SeatFollower } from '../../src/ports/seat-follower.ts';
-import { SharedStateAway, type Whereabouts } from '../../src/ports/whereabouts.ts';
+import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
+import type { ConnectionRecord } from '../../src/model/connectivity.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
+import { neverShared, reduceShared, type SharedEvent } from '../../src/model/state/shared-connection.ts';
+import type { SeatFollower } from '../../src/core/ports/seat-follower.ts';
+import { SharedStateAway, type Whereabouts } from '../../src/core/ports/whereabouts.ts';
 import type { DrivenClock } from './driven-clock.ts';
 import { DraftedEventLog } from './drafted-event-log.ts';
 import { FakeRecords } from './fakes.ts';

@@ -1,7 +1,7 @@
 /** The thread behind held-store.ts: it begins to write, says so, and waits with its write under way. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert } from '../../src/base/assert.ts';
-import { StateTables } from '../../src/store/state-tables.ts';
+import { assert } from '../../src/lib/assert.ts';
+import { StateTables } from '../../src/storage/lmdb/state-tables.ts';
 
 /** What it is given. */
 export interface HoldTask {

@@ -1,7 +1,7 @@
 /** Call sessions for the tests of those who keep them. */
-import type { CallSession } from '../../src/domain/call.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import type { ApplicationId, DeviceId, SessionId, TokenId } from '../../src/domain/ids.ts';
+import type { CallSession } from '../../src/model/call.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import type { ApplicationId, DeviceId, SessionId, TokenId } from '../../src/model/ids.ts';
 import { audioOnlyMedia } from './call-scene.ts';
 
 export const videoCall: CallSession = {

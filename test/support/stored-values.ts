@@ -1,6 +1,6 @@
 /** What members keep where all see it: values for the tests of those who write and read them. */
-import type { EventDraft } from '../../src/domain/events.ts';
-import type { EventId, ProductId, RequestId, SessionId } from '../../src/domain/ids.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import type { EventId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
 import {
   decodeBeats,
   decodeDeviceCalls,
@@ -18,8 +18,8 @@ import {
   type SharedLogEvent,
   type StoredRow,
   type StoredWakeup,
-} from '../../src/cluster-wire/stored-values.ts';
-import { neverShared } from '../../src/device/shared-connection.ts';
+} from '../../src/protocol/cluster/stored-values.ts';
+import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { testApp, testDevice } from './fakes.ts';
 import { memberOne, memberStatus, memberTwo } from './peer-messages.ts';
 import { audioCall, videoCall } from './stored-calls.ts';

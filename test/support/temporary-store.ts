@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 
 /** The end of a test, or of a whole file: a test's context, or `{ after }` of node:test. */
 export interface Ending {

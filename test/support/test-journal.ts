@@ -1,12 +1,12 @@
 /** A journal over a store of a test: by a driven clock, and committed when the test says so if it scripts that. */
-import type { DeviceId, RequestId, ProductId } from '../../src/domain/ids.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import { EventStore } from '../../src/store/event-store.ts';
-import { EventWriter } from '../../src/store/event-writer.ts';
-import { LocalCommitter, type Batch } from '../../src/store/local-committer.ts';
-import { Journal, type JournalParts } from '../../src/store/journal.ts';
-import { StoredEvents } from '../../src/store/stored-events.ts';
-import type { Store } from '../../src/store/open-store.ts';
+import type { DeviceId, RequestId, ProductId } from '../../src/model/ids.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import { EventStore } from '../../src/storage/events/event-store.ts';
+import { EventWriter } from '../../src/storage/events/event-writer.ts';
+import { LocalCommitter, type Batch } from '../../src/storage/journal/local-committer.ts';
+import { Journal, type JournalParts } from '../../src/storage/journal/journal.ts';
+import { StoredEvents } from '../../src/storage/events/stored-events.ts';
+import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 

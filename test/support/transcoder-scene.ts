@@ -1,7 +1,7 @@
 /** Lanes on scripted threads: a gate holds their frames, the clock is driven, and what was logged and told is kept. */
 import assert from 'node:assert/strict';
-import type { FrameResult } from '../../src/domain/picture.ts';
-import type { Transcoder } from '../../src/ports/transcoders.ts';
+import type { FrameResult } from '../../src/model/picture.ts';
+import type { Transcoder } from '../../src/core/ports/transcoders.ts';
 import { TranscoderLanes, type TranscoderLanesOptions } from '../../src/workers/transcoder-lanes.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';

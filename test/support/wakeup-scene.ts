@@ -1,17 +1,17 @@
 /** One device that can be put to sleep, woken and brought online, with everything a wakeup needs, in memory. */
-import type { Cancel } from '../../src/base/clock.ts';
-import { DeviceDirectory } from '../../src/actor/device-directory.ts';
-import { WakeupWatch } from '../../src/actor/wakeup-watch.ts';
-import type { MemberId } from '../../src/domain/cluster.ts';
-import type { EventDraft } from '../../src/domain/events.ts';
-import type { ApplicationId, ProductId, RequestId, SessionId } from '../../src/domain/ids.ts';
-import type { SignalEndReason } from '../../src/domain/signal.ts';
-import type { SleepEndReason, WakeMode } from '../../src/domain/sleep.ts';
-import type { WakeupRecord, WakeupRequest } from '../../src/domain/wakeup.ts';
-import type { WakeupHouse } from '../../src/operations/do-wakeup.ts';
-import { submitWakeup } from '../../src/operations/submit-wakeup.ts';
-import { WakeupLimits } from '../../src/operations/wakeup-limits.ts';
-import { WakeupMemory } from '../../src/operations/wakeup-memory.ts';
+import type { Cancel } from '../../src/lib/clock.ts';
+import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
+import type { EventDraft } from '../../src/model/events.ts';
+import type { ApplicationId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { SignalEndReason } from '../../src/model/signal.ts';
+import type { SleepEndReason, WakeMode } from '../../src/model/sleep.ts';
+import type { WakeupRecord, WakeupRequest } from '../../src/model/wakeup.ts';
+import type { WakeupHouse } from '../../src/core/wakeups/do-wakeup.ts';
+import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
+import { WakeupLimits } from '../../src/core/wakeups/wakeup-limits.ts';
+import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
 import { DrivenClock } from './driven-clock.ts';
 import {
   FakeConnection,

@@ -1,9 +1,9 @@
 /** One call as those see it who show it to people: what is asked of the house, and what it answers. */
-import type { CallSession } from '../../src/domain/call.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import { mediaFrameResults, type MediaView } from '../../src/domain/picture.ts';
-import { ViewerTickets } from '../../src/operations/viewer-tickets.ts';
-import { WatchKeys } from '../../src/operations/watch-keys.ts';
+import type { CallSession } from '../../src/model/call.ts';
+import type { SessionId } from '../../src/model/ids.ts';
+import { mediaFrameResults, type MediaView } from '../../src/model/picture.ts';
+import { ViewerTickets } from '../../src/core/calls/viewer-tickets.ts';
+import { WatchKeys } from '../../src/core/calls/watch-keys.ts';
 import type { WatchHouse } from '../../src/server/watch-house.ts';
 import { callSession } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';

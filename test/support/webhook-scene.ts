@@ -1,12 +1,12 @@
 /** Webhooks in a process: a driven clock, a log and a registry in memory, and a receiver that answers as the test says. */
 import { setImmediate } from 'node:timers/promises';
-import type { Cancel, Clock } from '../../src/base/clock.ts';
-import type { LoggedEvent } from '../../src/domain/events.ts';
-import type { ApplicationId, DeviceId, EventId, ProductId, SessionId } from '../../src/domain/ids.ts';
-import type { Product, Webhook } from '../../src/domain/registry.ts';
-import type { WebhookBook } from '../../src/ports/webhook-book.ts';
-import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../src/ports/webhook-sender.ts';
-import type { LogPages, WebhookRegistry } from '../../src/ports/webhook-sources.ts';
+import type { Cancel, Clock } from '../../src/lib/clock.ts';
+import type { LoggedEvent } from '../../src/model/events.ts';
+import type { ApplicationId, DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
+import type { Product, Webhook } from '../../src/model/registry.ts';
+import type { WebhookBook } from '../../src/core/ports/webhook-book.ts';
+import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../src/core/ports/webhook-sender.ts';
+import type { LogPages, WebhookRegistry } from '../../src/core/ports/webhook-sources.ts';
 import { WebhookEngine } from '../../src/webhooks/engine.ts';
 import type { Hook } from '../../src/webhooks/hook.ts';
 import { webhookLimits, type WebhookLimits } from '../../src/webhooks/limits.ts';

@@ -3,7 +3,7 @@
  * writes what goes over the wire here. Source: calls-and-media.md, Legs.
  */
 import type { TestContext } from 'node:test';
-import type { Size } from '../../src/domain/call.ts';
+import type { Size } from '../../src/model/call.ts';
 import { issueCall } from './call-hands.ts';
 import { opsOf } from './driven-server.ts';
 import { bridgePath, MediaPeer } from './media-peer.ts';

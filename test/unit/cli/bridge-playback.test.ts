@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BridgePlayback, noPlaybackTally, type FilmShow } from '../../../src/cli/bridge-playback.ts';
 import { sizeAt } from '../../../src/cli/picture-sizes.ts';
-import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../../src/domain/limits.ts';
-import { decodeFrameHeader, type FrameHeader } from '../../../src/peer-wire/frame-header.ts';
+import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../../src/model/limits.ts';
+import { decodeFrameHeader, type FrameHeader } from '../../../src/protocol/media/frame-header.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 const [landscape, portrait] = [

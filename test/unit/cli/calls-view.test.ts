@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callsTable } from '../../../src/cli/calls-view.ts';
-import type { CallSession } from '../../../src/domain/call.ts';
-import type { DeviceId } from '../../../src/domain/ids.ts';
+import type { CallSession } from '../../../src/model/call.ts';
+import type { DeviceId } from '../../../src/model/ids.ts';
 import { encodeCall, type CallLegs } from '../../../src/server/call-json.ts';
 import { callMedia, callRoom, callSession } from '../../support/call-scene.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chooseCredential } from '../../../src/cli/credential-source.ts';
-import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../../src/domain/ids.ts';
-import type { Credential, Device, Product } from '../../../src/domain/registry.ts';
-import type { RegistryStore } from '../../../src/store/registry-store.ts';
+import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../../src/model/ids.ts';
+import type { Credential, Device, Product } from '../../../src/model/registry.ts';
+import type { RegistryStore } from '../../../src/storage/registry/registry-store.ts';
 
 type Registry = Pick<RegistryStore, 'page' | 'findDevice' | 'findProduct'>;
 

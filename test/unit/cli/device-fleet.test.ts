@@ -4,7 +4,7 @@ import type { DeviceController, DeviceModule } from '../../../src/cli/device-con
 import { DeviceFleet } from '../../../src/cli/device-fleet.ts';
 import { SignalRefused } from '../../../src/cli/signal-controller.ts';
 import { LoginRefused } from '../../../src/cli/sleeping-module.ts';
-import type { SleepAdvice } from '../../../src/signal-wire/server-message.ts';
+import type { SleepAdvice } from '../../../src/protocol/signal/server-message.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 const advice: SleepAdvice = {

@@ -4,7 +4,7 @@ import { openFrameCoder, type PlayedFormat } from '../../../src/cli/frame-coder.
 import { drawTestPicture } from '../../../src/cli/test-picture.ts';
 import { openEngine } from '../../../src/codec/engine.ts';
 import { liveNatives } from '../../../src/codec/native-census.ts';
-import type { Size } from '../../../src/domain/call.ts';
+import type { Size } from '../../../src/model/call.ts';
 import { describeFrame } from '../../../src/video/source-frame.ts';
 
 const opened = await openEngine();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Clock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
 import { Metronome } from '../../../src/cli/metronome.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 

@@ -8,7 +8,7 @@ import {
   type DeviceState,
   type DeviceStep,
 } from '../../../src/cli/simulated-device.ts';
-import type { SleepAdvice } from '../../../src/signal-wire/server-message.ts';
+import type { SleepAdvice } from '../../../src/protocol/signal/server-message.ts';
 
 const advice: SleepAdvice = {
   servers: ['one:1', 'two:2', 'three:3'],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findUsable, sourceAddress } from '../../../src/cli/simulated-devices.ts';
-import type { DeviceId, ProductId } from '../../../src/domain/ids.ts';
-import type { Device } from '../../../src/domain/registry.ts';
-import type { RegistryStore } from '../../../src/store/registry-store.ts';
+import type { DeviceId, ProductId } from '../../../src/model/ids.ts';
+import type { Device } from '../../../src/model/registry.ts';
+import type { RegistryStore } from '../../../src/storage/registry/registry-store.ts';
 
 function registryOf(devices: readonly Device[]): Pick<RegistryStore, 'page'> {
   const page = (_kind: string, limit: number, after = ''): Device[] =>

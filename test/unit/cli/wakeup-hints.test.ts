@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeWakeup } from '../../../src/cli/wakeup-hints.ts';
 import type { ApiFailure } from '../../../src/client/reveille-client.ts';
-import { endpointCodes, type WakeupCode } from '../../../src/domain/codes.ts';
+import { endpointCodes, type WakeupCode } from '../../../src/model/codes.ts';
 
 function refused(code: WakeupCode, retryAfterS: number | null = null): ApiFailure<WakeupCode> {
   const message = 'as the server says';

@@ -7,7 +7,7 @@ import {
   type ApiResult,
   type ReveilleClient,
 } from '../../../src/client/reveille-client.ts';
-import type { FailureCode } from '../../../src/domain/codes.ts';
+import type { FailureCode } from '../../../src/model/codes.ts';
 import {
   playScript,
   refused,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodePiece, encodePieces } from '../../../src/cluster/beat-pieces.ts';
 import { beatPieceBytesMax } from '../../../src/cluster/row-limits.ts';
-import type { DeviceBeat } from '../../../src/cluster-wire/stored-values.ts';
-import { generateSessionId, type DeviceId } from '../../../src/domain/ids.ts';
+import type { DeviceBeat } from '../../../src/protocol/cluster/stored-values.ts';
+import { generateSessionId, type DeviceId } from '../../../src/model/ids.ts';
 
 function beats(count: number, idLength: number): DeviceBeat[] {
   return Array.from({ length: count }, (_, index) => ({

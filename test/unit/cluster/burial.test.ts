@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceId } from '../../../src/domain/ids.ts';
-import { beatsWriteMs } from '../../../src/domain/limits.ts';
+import type { DeviceId } from '../../../src/model/ids.ts';
+import { beatsWriteMs } from '../../../src/model/limits.ts';
 import { OwnershipScene, type OwningNode } from '../../support/ownership-scene.ts';
 
 const devices = Array.from({ length: 40 }, (_, index) => `DEVICE-${index}` as DeviceId);

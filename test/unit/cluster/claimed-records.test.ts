@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { claimMsMax } from '../../../src/domain/limits.ts';
+import { claimMsMax } from '../../../src/model/limits.ts';
 import { device, OwnershipScene } from '../../support/ownership-scene.ts';
 
 async function oneNode() {

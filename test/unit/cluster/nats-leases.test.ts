@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NatsLeases } from '../../../src/cluster/nats-leases.ts';
-import { leaseLostMs } from '../../../src/domain/limits.ts';
+import { leaseLostMs } from '../../../src/model/limits.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { memberId, statusOf } from '../../support/nats-scene.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deviceHash, memberToken, NatsNames } from '../../../src/cluster/nats-names.ts';
 import { shownServers } from '../../../src/cluster/nats-options.ts';
-import type { MemberId } from '../../../src/domain/cluster.ts';
-import type { DeviceId } from '../../../src/domain/ids.ts';
+import type { MemberId } from '../../../src/model/cluster.ts';
+import type { DeviceId } from '../../../src/model/ids.ts';
 
 const names = new NatsNames('north');
 

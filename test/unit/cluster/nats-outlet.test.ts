@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { NatsOutlet } from '../../../src/cluster/nats-outlet.ts';
-import { peerBacklogBytesMax, peerMessageBytesMax } from '../../../src/domain/limits.ts';
+import { peerBacklogBytesMax, peerMessageBytesMax } from '../../../src/model/limits.ts';
 
 /** A server that answers pings when the test says so. */
 class HeldConnection {

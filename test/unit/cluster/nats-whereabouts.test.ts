@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deviceHash } from '../../../src/cluster/nats-names.ts';
 import { beatPartKeptMs } from '../../../src/cluster/row-limits.ts';
-import { beatsWriteMs } from '../../../src/domain/limits.ts';
-import { SharedStateAway } from '../../../src/ports/whereabouts.ts';
+import { beatsWriteMs } from '../../../src/model/limits.ts';
+import { SharedStateAway } from '../../../src/core/ports/whereabouts.ts';
 import { device, OwnershipScene } from '../../support/ownership-scene.ts';
 
 async function twoNodes() {

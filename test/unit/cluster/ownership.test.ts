@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deviceHash } from '../../../src/cluster/nats-names.ts';
 import { changeRetryMsMax, outboxUnderWayMax } from '../../../src/cluster/row-limits.ts';
-import type { DeviceId, EventId, SessionId } from '../../../src/domain/ids.ts';
-import type { OutboxItem } from '../../../src/ports/outbox.ts';
+import type { DeviceId, EventId, SessionId } from '../../../src/model/ids.ts';
+import type { OutboxItem } from '../../../src/core/ports/outbox.ts';
 import { device, FakeOutbox, OwnershipScene, type OwningNode } from '../../support/ownership-scene.ts';
 
 const minuteMs = 60_000;

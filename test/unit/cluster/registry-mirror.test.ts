@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { encodeRegistryChange } from '../../../src/cluster/registry-change.ts';
 import { RegistryMirror } from '../../../src/cluster/registry-mirror.ts';
-import type { RegistryChange } from '../../../src/ports/mirrored.ts';
+import type { RegistryChange } from '../../../src/core/ports/mirrored.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { FakeLog } from '../../support/fakes.ts';
 import { MemoryStream } from '../../support/memory-stream.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { decodeRegistryChange } from '../../../src/cluster/registry-change.ts';
 import { RegistryPublisher } from '../../../src/cluster/registry-publisher.ts';
-import type { RegistryChange } from '../../../src/ports/mirrored.ts';
+import type { RegistryChange } from '../../../src/core/ports/mirrored.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { FakeLog } from '../../support/fakes.ts';
 

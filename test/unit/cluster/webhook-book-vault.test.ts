@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WebhookBookVault } from '../../../src/cluster/webhook-book-vault.ts';
-import type { FailedEvent, HookChanges, HookRecord, ParkedEvent } from '../../../src/ports/webhook-book.ts';
+import type { FailedEvent, HookChanges, HookRecord, ParkedEvent } from '../../../src/core/ports/webhook-book.ts';
 import { FakeLog } from '../../support/fakes.ts';
 import { MemoryShelf } from '../../support/memory-shelf.ts';
 import { MemoryWebhookBook } from '../../support/memory-webhook-book.ts';

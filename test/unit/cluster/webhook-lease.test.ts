@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { WebhookLease } from '../../../src/cluster/webhook-lease.ts';
-import type { MemberId } from '../../../src/domain/cluster.ts';
+import type { MemberId } from '../../../src/model/cluster.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { FakeLog } from '../../support/fakes.ts';
 import { MemoryShelf } from '../../support/memory-shelf.ts';

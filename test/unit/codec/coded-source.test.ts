@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { FrameTranscoder } from '../../../src/codec/frame-transcoder.ts';
 import { liveNatives } from '../../../src/codec/native-census.ts';
-import type { SourceFrame } from '../../../src/domain/picture.ts';
+import type { SourceFrame } from '../../../src/model/picture.ts';
 import { nextNalUnit } from '../../../src/video/nal-units.ts';
 import { fitScreen, h264Film, h265Film, makeTranscoder, sourceFrame } from '../../support/coded-frames.ts';
 import { engineTest } from '../../support/engine-test.ts';

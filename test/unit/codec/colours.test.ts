@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../../src/codec/engine.ts';
 import { Decoder } from '../../../src/codec/decoder.ts';
-import type { SourceFrame } from '../../../src/domain/picture.ts';
+import type { SourceFrame } from '../../../src/model/picture.ts';
 import {
   encodeFilm,
   fitScreen,

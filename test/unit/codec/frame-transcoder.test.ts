@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { FrameTranscoder } from '../../../src/codec/frame-transcoder.ts';
 import { liveNatives } from '../../../src/codec/native-census.ts';
 import { decodeJpeg } from '../../../src/codec/picture-file.ts';
-import { pictureShapesKeptMax } from '../../../src/domain/limits.ts';
-import type { FrameResult, PictureShape } from '../../../src/domain/picture.ts';
+import { pictureShapesKeptMax } from '../../../src/model/limits.ts';
+import type { FrameResult, PictureShape } from '../../../src/model/picture.ts';
 import { jpegSize } from '../../../src/video/jpeg-header.ts';
 import {
   fillScreen,

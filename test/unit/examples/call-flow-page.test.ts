@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { endpointCodes } from '../../../src/domain/codes.ts';
-import { decodeCallCredentialsBody } from '../../../src/rest/call-credentials.ts';
+import { endpointCodes } from '../../../src/model/codes.ts';
+import { decodeCallCredentialsBody } from '../../../src/protocol/rest/call-credentials.ts';
 
 const page = readFileSync(new URL('../../../docs/call-flow.md', import.meta.url), 'utf8');
 const examples = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(([, text = '']) => text);

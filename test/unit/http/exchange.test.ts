@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RequestId } from '../../../src/domain/ids.ts';
-import { TurnBudget } from '../../../src/base/turn-budget.ts';
+import type { RequestId } from '../../../src/model/ids.ts';
+import { TurnBudget } from '../../../src/lib/turn-budget.ts';
 import { Exchange, type Answer } from '../../../src/http/exchange.ts';
 import { FakeResponse } from '../../support/fake-http.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeviceDirectory } from '../../../src/actor/device-directory.ts';
-import type { RequestId, SessionId } from '../../../src/domain/ids.ts';
+import { DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
+import type { RequestId, SessionId } from '../../../src/model/ids.ts';
 import { messageRoute } from '../../../src/http/message-route.ts';
 import type { Call, Reply, Route } from '../../../src/http/route.ts';
-import { messagesKnownMax } from '../../../src/domain/limits.ts';
-import { AnswerMemory } from '../../../src/operations/answer-memory.ts';
+import { messagesKnownMax } from '../../../src/model/limits.ts';
+import { AnswerMemory } from '../../../src/core/messages/answer-memory.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import {
   FakeLog,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { codeTexts, refusal } from '../../../src/domain/codes.ts';
+import { codeTexts, refusal } from '../../../src/model/codes.ts';
 import { Authenticator } from '../../../src/http/authenticator.ts';
 import { Pipeline } from '../../../src/http/pipeline.ts';
 import { RouteTable } from '../../../src/http/route-table.ts';
 import { refuse, type Call, type Reply, type Route } from '../../../src/http/route.ts';
-import { ApplicationLimit } from '../../../src/operations/application-limit.ts';
-import { SigningKeyCache } from '../../../src/tgv1/signing-key.ts';
-import { signRequest } from '../../../src/tgv1/sign-request.ts';
+import { ApplicationLimit } from '../../../src/core/devices/application-limit.ts';
+import { SigningKeyCache } from '../../../src/protocol/tgv1/signing-key.ts';
+import { signRequest } from '../../../src/protocol/tgv1/sign-request.ts';
 import { InlineVerifier } from '../../../src/workers/inline-verifier.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { anyConnections, FakeResponse, fakeRequest } from '../../support/fake-http.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import type { LegMessage } from '../../../src/domain/call.ts';
-import { generateSessionId } from '../../../src/domain/ids.ts';
+import type { LegMessage } from '../../../src/model/call.ts';
+import { generateSessionId } from '../../../src/model/ids.ts';
 import { BridgeLeg } from '../../../src/media-legs/bridge-leg.ts';
 import { bridgeSide } from '../../../src/media-legs/leg-side.ts';
 import { SocketLeg } from '../../../src/media-legs/socket-leg.ts';
-import { encodeLegMessage } from '../../../src/peer-wire/leg-text.ts';
+import { encodeLegMessage } from '../../../src/protocol/media/leg-text.ts';
 import { callMedia, callRoom } from '../../support/call-scene.ts';
 import { FakeOpenLeg } from '../../support/fake-call-desk.ts';
 import { FakeFrameSocket, FakeLegHall } from '../../support/fake-leg-hall.ts';

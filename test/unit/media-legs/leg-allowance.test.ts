@@ -8,7 +8,7 @@ import {
   legTextsBurstMax,
   legTextsPerSecondMax,
   mediaMessageBytesMax,
-} from '../../../src/domain/limits.ts';
+} from '../../../src/model/limits.ts';
 import { LegAllowance } from '../../../src/media-legs/leg-allowance.ts';
 
 /** How many of these in a row may come at that moment, up to 10 000. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import type { Outcome } from '../../../src/base/outcome.ts';
-import type { LegCloseReason, LegMessage, LegRefusal } from '../../../src/domain/call.ts';
-import type { CarriageRefusal } from '../../../src/domain/picture.ts';
-import { generateSessionId } from '../../../src/domain/ids.ts';
-import { legFaultsMax, legMessagesBurstMax, legTextsBurstMax } from '../../../src/domain/limits.ts';
+import type { Outcome } from '../../../src/lib/outcome.ts';
+import type { LegCloseReason, LegMessage, LegRefusal } from '../../../src/model/call.ts';
+import type { CarriageRefusal } from '../../../src/model/picture.ts';
+import { generateSessionId } from '../../../src/model/ids.ts';
+import { legFaultsMax, legMessagesBurstMax, legTextsBurstMax } from '../../../src/model/limits.ts';
 import type { Guest } from '../../../src/media-legs/leg-hall.ts';
 import { bridgeSide } from '../../../src/media-legs/leg-side.ts';
 import { SocketLeg } from '../../../src/media-legs/socket-leg.ts';

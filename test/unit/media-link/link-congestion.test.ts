@@ -1,9 +1,9 @@
 /** The server does not read for a while, and a leg says as much as it can meanwhile. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { legReportsWaitingMax, linkBacklogBytesMax } from '../../../src/domain/limits.ts';
-import type { SessionId } from '../../../src/domain/ids.ts';
-import type { OpenBridgeLeg } from '../../../src/ports/call-desk.ts';
+import { legReportsWaitingMax, linkBacklogBytesMax } from '../../../src/model/limits.ts';
+import type { SessionId } from '../../../src/model/ids.ts';
+import type { OpenBridgeLeg } from '../../../src/core/ports/call-desk.ts';
 import { progress } from '../../support/call-scene.ts';
 import { admitted, bridgeKey, DeskScene, refusal } from '../../support/desk-scene.ts';
 import { FakeCallLeg } from '../../support/fakes.ts';

@@ -8,15 +8,15 @@ import {
   linkLogLinesMax,
   linkSilenceMsMax,
   mediaStartMsMax,
-} from '../../../src/domain/limits.ts';
-import type { SessionId } from '../../../src/domain/ids.ts';
-import { mediaFrameResults, type MediaView } from '../../../src/domain/picture.ts';
-import { encodeLinkFrame } from '../../../src/link-wire/link-frame.ts';
-import { linkVersion } from '../../../src/link-wire/link-message.ts';
+} from '../../../src/model/limits.ts';
+import type { SessionId } from '../../../src/model/ids.ts';
+import { mediaFrameResults, type MediaView } from '../../../src/model/picture.ts';
+import { encodeLinkFrame } from '../../../src/protocol/media-link/link-frame.ts';
+import { linkVersion } from '../../../src/protocol/media-link/link-message.ts';
 import { declineLink } from '../../../src/media-link/decline-link.ts';
 import { MediaEnd } from '../../../src/media-link/media-end.ts';
 import { ServerEnd } from '../../../src/media-link/server-end.ts';
-import type { MediaProcessSettings } from '../../../src/link-wire/media-facts.ts';
+import type { MediaProcessSettings } from '../../../src/protocol/media-link/media-facts.ts';
 import { formerKey, newKey } from '../../support/call-tokens.ts';
 import { progress } from '../../support/call-scene.ts';
 import { admitted, bridgeKey, DeskScene, refusal } from '../../support/desk-scene.ts';

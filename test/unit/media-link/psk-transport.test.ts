@@ -4,9 +4,9 @@ import { createServer, connect as connectPlain, type AddressInfo } from 'node:ne
 import type { Duplex } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import type { Clock } from '../../../src/base/clock.ts';
-import { SystemClock } from '../../../src/base/system-clock.ts';
-import { linkHandshakeMsMax } from '../../../src/domain/limits.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { SystemClock } from '../../../src/lib/system-clock.ts';
+import { linkHandshakeMsMax } from '../../../src/model/limits.ts';
 import { MediaEnd } from '../../../src/media-link/media-end.ts';
 import { connectPsk, listenPsk } from '../../../src/media-link/psk-transport.ts';
 import { ServerEnd } from '../../../src/media-link/server-end.ts';

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { SessionId } from '../../../src/domain/ids.ts';
-import { linkGrantsMax } from '../../../src/domain/limits.ts';
-import { encodeLinkFrame } from '../../../src/link-wire/link-frame.ts';
+import type { SessionId } from '../../../src/model/ids.ts';
+import { linkGrantsMax } from '../../../src/model/limits.ts';
+import { encodeLinkFrame } from '../../../src/protocol/media-link/link-frame.ts';
 import {
   linkVersion,
   readServerMessage,
   type MediaMessage,
   type ServerMessage,
-} from '../../../src/link-wire/link-message.ts';
-import { LinkReader } from '../../../src/link-wire/link-reader.ts';
+} from '../../../src/protocol/media-link/link-message.ts';
+import { LinkReader } from '../../../src/protocol/media-link/link-reader.ts';
 import { ServerEnd } from '../../../src/media-link/server-end.ts';
-import type { CallDesk } from '../../../src/ports/call-desk.ts';
+import type { CallDesk } from '../../../src/core/ports/call-desk.ts';
 import { progress } from '../../support/call-scene.ts';
 import { bridgeKey, DeskScene } from '../../support/desk-scene.ts';
 import { FakeCallDesk } from '../../support/fake-call-desk.ts';

@@ -1,8 +1,8 @@
 /** What a member answers to the others, and what it does about what it is told. Source: cluster.md. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceId, SessionId } from '../../../src/domain/ids.ts';
-import type { PeerKind, PeerQuestion } from '../../../src/domain/peer.ts';
+import type { DeviceId, SessionId } from '../../../src/model/ids.ts';
+import type { PeerKind, PeerQuestion } from '../../../src/model/peer.ts';
 import { expelEverywhere } from '../../../src/operations/expel-everywhere.ts';
 import { testDevice } from '../../support/fakes.ts';
 import { ClusterScene, settle } from '../../support/cluster-scene.ts';

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Operators } from '../../../src/ops/operators.ts';
-import { OpsTokenFile } from '../../../src/store/ops-token-file.ts';
+import { OpsTokenFile } from '../../../src/storage/keys/ops-token-file.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { FakeLog } from '../../support/fakes.ts';
 import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeFrameHeader } from '../../../src/peer-wire/frame-header.ts';
+import { encodeFrameHeader } from '../../../src/protocol/media/frame-header.ts';
 import { h264Media, RelayScene } from '../../support/relay-scene.ts';
 
 test('what a device sends reaches the bridge untouched, header and payload', () => {

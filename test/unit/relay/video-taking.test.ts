@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallMedia } from '../../../src/domain/call.ts';
+import type { CallMedia } from '../../../src/model/call.ts';
 import { takingsOf } from '../../../src/relay/video-taking.ts';
 import { audioOnlyMedia } from '../../support/call-scene.ts';
 import { autoMedia, fillMedia, fitMedia, h264Media } from '../../support/relay-scene.ts';

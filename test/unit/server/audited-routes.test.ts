@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { intentOf, outcomeOf } from '../../../src/ops/audited-change.ts';
 import type { AdminRoute, AuditTerms, UploadRoute } from '../../../src/ops/admin-route.ts';
-import { localOperator } from '../../../src/domain/operator.ts';
+import { localOperator } from '../../../src/model/operator.ts';
 import { adminRoutes } from '../../../src/server/admin-routes.ts';
 import { bridgeRoutes } from '../../../src/server/bridge-routes.ts';
 import { callRoutes } from '../../../src/server/call-routes.ts';
@@ -14,7 +14,7 @@ import { RegistryRefresh } from '../../../src/server/registry-refresh.ts';
 import { tokenKeyRoutes } from '../../../src/server/token-key-routes.ts';
 import { watchRoutes } from '../../../src/server/watch-routes.ts';
 import { webhookRoutes } from '../../../src/server/webhook-routes.ts';
-import { begunLine, endedLine } from '../../../src/store/audit-line.ts';
+import { begunLine, endedLine } from '../../../src/storage/audit/audit-line.ts';
 
 /** Nothing is asked of it: routes are only looked at. */
 const nobody = {} as never;

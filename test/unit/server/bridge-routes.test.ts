@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { fail, succeed } from '../../../src/base/outcome.ts';
-import type { Bridge } from '../../../src/domain/registry.ts';
+import { fail, succeed } from '../../../src/lib/outcome.ts';
+import type { Bridge } from '../../../src/model/registry.ts';
 import type { AdminReply } from '../../../src/ops/admin-route.ts';
 import { bridgeRoutes, type BridgeHouse } from '../../../src/server/bridge-routes.ts';
 import { testApp } from '../../support/fakes.ts';

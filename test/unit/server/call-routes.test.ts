@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallEndReason, CallSession } from '../../../src/domain/call.ts';
-import type { DeviceId, SessionId, TokenId } from '../../../src/domain/ids.ts';
+import type { CallEndReason, CallSession } from '../../../src/model/call.ts';
+import type { DeviceId, SessionId, TokenId } from '../../../src/model/ids.ts';
 import type { AdminReply } from '../../../src/ops/admin-route.ts';
 import { callRoutes, type CallHouse } from '../../../src/server/call-routes.ts';
 import { callMedia, callRoom, callSession } from '../../support/call-scene.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { neverConnected, type ConnectionRecord } from '../../../src/domain/connectivity.ts';
-import type { SessionId } from '../../../src/domain/ids.ts';
+import { neverConnected, type ConnectionRecord } from '../../../src/model/connectivity.ts';
+import type { SessionId } from '../../../src/model/ids.ts';
 import { describeDevice, type DeviceStatus, type StatusSources } from '../../../src/server/device-status.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../support/drafted-event-log.ts';
 import { FakeRegistry } from '../../support/fakes.ts';

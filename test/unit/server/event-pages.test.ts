@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LoggedEvent } from '../../../src/domain/events.ts';
-import type { DeviceId } from '../../../src/domain/ids.ts';
-import { eventsScannedMax } from '../../../src/domain/limits.ts';
+import type { LoggedEvent } from '../../../src/model/events.ts';
+import type { DeviceId } from '../../../src/model/ids.ts';
+import { eventsScannedMax } from '../../../src/model/limits.ts';
 import type { EventFilter } from '../../../src/server/event-filter.ts';
 import { findPlace, readForward, readNewest } from '../../../src/server/event-pages.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../support/drafted-event-log.ts';

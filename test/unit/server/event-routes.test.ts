@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceId } from '../../../src/domain/ids.ts';
+import type { DeviceId } from '../../../src/model/ids.ts';
 import { EventRoutes, operatorsReadingMax } from '../../../src/server/event-routes.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../support/drafted-event-log.ts';

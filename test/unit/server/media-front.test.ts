@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
-import { mediaStartMsMax } from '../../../src/domain/limits.ts';
-import type { SessionId } from '../../../src/domain/ids.ts';
+import { mediaStartMsMax } from '../../../src/model/limits.ts';
+import type { SessionId } from '../../../src/model/ids.ts';
 import { MediaFront } from '../../../src/server/media-front.ts';
 import { DeskScene } from '../../support/desk-scene.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
-import { mediaStopMsMax } from '../../../src/domain/limits.ts';
+import { mediaStopMsMax } from '../../../src/model/limits.ts';
 import { MediaEnd } from '../../../src/media-link/media-end.ts';
 import { connectPsk } from '../../../src/media-link/psk-transport.ts';
 import { MediaFront } from '../../../src/server/media-front.ts';

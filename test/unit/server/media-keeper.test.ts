@@ -8,7 +8,7 @@ import {
   mediaSpareDelayMs,
   mediaStartMsMax,
   mediaStopMsMax,
-} from '../../../src/domain/limits.ts';
+} from '../../../src/model/limits.ts';
 import { mediaLegsDefaults } from '../../../src/media-legs/settings.ts';
 import { MediaFront } from '../../../src/server/media-front.ts';
 import { MediaKeeper } from '../../../src/server/media-keeper.ts';

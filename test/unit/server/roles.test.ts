@@ -1,7 +1,7 @@
 /** What one of several processes may do of what is set for the machine. Source: cluster.md, Several processes on one machine. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MemberId } from '../../../src/domain/cluster.ts';
+import type { MemberId } from '../../../src/model/cluster.ts';
 import { settingsOfProcess } from '../../../src/server/roles.ts';
 import type { Settings } from '../../../src/server/settings-schema.ts';
 import { loadSettings } from '../../../src/server/settings.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeviceDirectory } from '../../../src/actor/device-directory.ts';
-import type { SessionId } from '../../../src/domain/ids.ts';
+import { DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
+import type { SessionId } from '../../../src/model/ids.ts';
 import type { DeviceStatus } from '../../../src/server/device-status.ts';
 import { statusRoutes } from '../../../src/server/status-routes.ts';
 import { DraftedEventLog } from '../../support/drafted-event-log.ts';

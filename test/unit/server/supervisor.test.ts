@@ -9,7 +9,7 @@ import {
   processSpareDelayMs,
   processStartBeatsMax,
   sleepHandsMax,
-} from '../../../src/domain/limits.ts';
+} from '../../../src/model/limits.ts';
 import { FakeSocket, stopMsMax, SupervisorScene } from '../../support/fake-forks.ts';
 
 describe('a start', () => {

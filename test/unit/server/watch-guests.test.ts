@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceId, SessionId } from '../../../src/domain/ids.ts';
+import type { DeviceId, SessionId } from '../../../src/model/ids.ts';
 import type { OpsAnswer } from '../../../src/ops/ops-exchange.ts';
 import { watchGuestRoutes } from '../../../src/server/watch-guests.ts';
 import { callRoom } from '../../support/call-scene.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Script } from 'node:vm';
-import { mediaFrameResults } from '../../../src/domain/picture.ts';
+import { mediaFrameResults } from '../../../src/model/picture.ts';
 import { watchPage } from '../../../src/server/watch-page.ts';
 import { watchScript } from '../../../src/server/watch-script.ts';
 import { audioOnlyMedia, callMedia, callSession } from '../../support/call-scene.ts';

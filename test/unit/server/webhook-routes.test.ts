@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdminReply } from '../../../src/ops/admin-route.ts';
-import type { DeskRefusal, WebhookStatus } from '../../../src/ports/webhook-desk.ts';
+import type { DeskRefusal, WebhookStatus } from '../../../src/core/ports/webhook-desk.ts';
 import type { WebhookQuestion, WebhookReply } from '../../../src/server/webhook-messages.ts';
 import { webhookRoutes } from '../../../src/server/webhook-routes.ts';
 import type { WebhookThread } from '../../../src/server/webhook-thread.ts';

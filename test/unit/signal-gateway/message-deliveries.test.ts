@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import type { MessageId } from '../../../src/domain/ids.ts';
-import type { DeviceMessage } from '../../../src/domain/signal.ts';
+import type { MessageId } from '../../../src/model/ids.ts';
+import type { DeviceMessage } from '../../../src/model/signal.ts';
 import { MessageDeliveries } from '../../../src/signal-gateway/message-deliveries.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 

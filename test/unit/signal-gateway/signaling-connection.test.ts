@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { DeadlineWheel } from '../../../src/base/deadline-wheel.ts';
-import { generateSessionId, type MessageId } from '../../../src/domain/ids.ts';
-import type { SignalEndReason } from '../../../src/domain/signal.ts';
+import { DeadlineWheel } from '../../../src/lib/deadline-wheel.ts';
+import { generateSessionId, type MessageId } from '../../../src/model/ids.ts';
+import type { SignalEndReason } from '../../../src/model/signal.ts';
 import type { FrameSocket } from '../../../src/signal-gateway/frame-socket.ts';
 import type { Attendee } from '../../../src/signal-gateway/gatehouse.ts';
 import { SignalingConnection } from '../../../src/signal-gateway/signaling-connection.ts';

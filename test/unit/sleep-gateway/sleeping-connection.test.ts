@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { DeadlineWheel } from '../../../src/base/deadline-wheel.ts';
-import { generateSessionId } from '../../../src/domain/ids.ts';
+import { DeadlineWheel } from '../../../src/lib/deadline-wheel.ts';
+import { generateSessionId } from '../../../src/model/ids.ts';
 import type { Sleeper } from '../../../src/sleep-gateway/gatehouse.ts';
 import { sleepGatewayDefaults } from '../../../src/sleep-gateway/settings.ts';
 import { SleepingConnection } from '../../../src/sleep-gateway/sleeping-connection.ts';

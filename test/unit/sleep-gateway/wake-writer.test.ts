@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { wakeupsWaitingMax } from '../../../src/domain/limits.ts';
+import { wakeupsWaitingMax } from '../../../src/model/limits.ts';
 import { WakeWriter } from '../../../src/sleep-gateway/wake-writer.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { FakeSleeperSocket } from '../../support/fake-sleeper-socket.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ResolutionMode } from '../../../src/domain/call.ts';
+import type { ResolutionMode } from '../../../src/model/call.ts';
 import { planPicture } from '../../../src/video/picture-plan.ts';
 import { sizeOf } from '../../support/picture-sizes.ts';
 

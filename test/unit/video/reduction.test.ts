@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Size } from '../../../src/domain/call.ts';
-import type { PictureShape } from '../../../src/domain/picture.ts';
+import type { Size } from '../../../src/model/call.ts';
+import type { PictureShape } from '../../../src/model/picture.ts';
 import { planPicture } from '../../../src/video/picture-plan.ts';
 import { reducePlan, reductionFor } from '../../../src/video/reduction.ts';
 

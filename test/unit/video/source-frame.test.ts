@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SourceFrame } from '../../../src/domain/picture.ts';
+import type { SourceFrame } from '../../../src/model/picture.ts';
 import { describeFrame } from '../../../src/video/source-frame.ts';
 import { h264ParameterSet, h265ParameterSet } from '../../support/parameter-sets.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LoggedEvent } from '../../../src/domain/events.ts';
+import type { LoggedEvent } from '../../../src/model/events.ts';
 import { MemoryWebhookBook } from '../../support/memory-webhook-book.ts';
 import { bad, good, hookUrl, WebhookScene } from '../../support/webhook-scene.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApplicationId } from '../../../src/domain/ids.ts';
+import type { ApplicationId } from '../../../src/model/ids.ts';
 import { otherApp, testApp } from '../../support/fakes.ts';
 import { bad, gone, good, hookUrl, webhook, WebhookScene } from '../../support/webhook-scene.ts';
 

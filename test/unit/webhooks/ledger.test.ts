@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { FailedEvent, HookRecord } from '../../../src/ports/webhook-book.ts';
+import type { FailedEvent, HookRecord } from '../../../src/core/ports/webhook-book.ts';
 import { Ledger } from '../../../src/webhooks/ledger.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { FakeLog } from '../../support/fakes.ts';

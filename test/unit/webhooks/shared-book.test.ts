@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HookChanges } from '../../../src/ports/webhook-book.ts';
+import type { HookChanges } from '../../../src/core/ports/webhook-book.ts';
 import { SharedBook } from '../../../src/webhooks/shared-book.ts';
 import { MemoryWebhookBook } from '../../support/memory-webhook-book.ts';
 import { bad, loggedEvent, WebhookScene } from '../../support/webhook-scene.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventId } from '../../../src/domain/ids.ts';
+import type { EventId } from '../../../src/model/ids.ts';
 import { MemoryWebhookBook } from '../../support/memory-webhook-book.ts';
 import { bad, good, gone, hookUrl, webhook, WebhookScene } from '../../support/webhook-scene.ts';
 

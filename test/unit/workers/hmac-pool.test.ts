@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { VerifierUnavailable } from '../../../src/ports/signature-verifier.ts';
-import { verifySignature } from '../../../src/tgv1/verify-signature.ts';
-import type { SignatureJob, SignatureVerdict } from '../../../src/tgv1/verify-signature.ts';
+import { VerifierUnavailable } from '../../../src/core/ports/signature-verifier.ts';
+import { verifySignature } from '../../../src/protocol/tgv1/verify-signature.ts';
+import type { SignatureJob, SignatureVerdict } from '../../../src/protocol/tgv1/verify-signature.ts';
 import { verdictOf } from '../../support/verdict.ts';
 import { HmacPool } from '../../../src/workers/hmac-pool.ts';
 import type { HmacPoolOptions } from '../../../src/workers/hmac-pool.ts';

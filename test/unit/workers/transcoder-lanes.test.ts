@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { threadLookMs } from '../../../src/workers/transcoder-thread.ts';
-import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../../src/domain/limits.ts';
+import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../../src/model/limits.ts';
 import { lostFrame } from '../../../src/workers/transcoder-task.ts';
 import { gateFailsVariable } from '../../support/gate.ts';
 import { noEngineVariable, scriptedFrame } from '../../support/frame-script.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { SystemClock } from '../../../src/base/system-clock.ts';
-import type { FrameResult, PictureShape, SourceFrame } from '../../../src/domain/picture.ts';
+import { SystemClock } from '../../../src/lib/system-clock.ts';
+import type { FrameResult, PictureShape, SourceFrame } from '../../../src/model/picture.ts';
 import { jpegSize } from '../../../src/video/jpeg-header.ts';
 import { TranscoderLanes } from '../../../src/workers/transcoder-lanes.ts';
 import { FakeLog } from '../../support/fakes.ts';

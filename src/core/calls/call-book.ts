@@ -1,0 +1,164 @@
+/**
+ * What is so of the live calls: they stand in memory and in the store, each with the end of its lease on one wheel.
+ * Every change goes through the machine (model/state/call-session.ts) and is written, record and event together, before
+ * it is passed on. Of legs and of those who are told the directory knows.
+ *
+ * A lease is over when its time has come, not when the wheel comes by: what is asked of a call after that finds it
+ * ended.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
+import type { AliveSign, CallChange, CallOrder, CallSession } from '../../model/call.ts';
+import { generateSessionId, type DeviceId, type SessionId } from '../../model/ids.ts';
+import { callEvent } from '../../model/state/call-event.ts';
+import { issueSession, reissueSession, type Reissue } from '../../model/state/call-issuance.ts';
+import { leftLeaseMs, renewedLeaseMs } from '../../model/state/call-lease.ts';
+import { reduceCall, type CallInput } from '../../model/state/call-session.ts';
+import type { CallLeg } from '../ports/call-leg.ts';
+import type { CallRecords } from '../ports/call-records.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { LiveCall } from './live-call.ts';
+import { LiveCalls } from './live-calls.ts';
+
+export interface CallHouse {
+  readonly clock: Clock;
+  readonly records: CallRecords;
+  readonly telemetry: Telemetry;
+}
+
+/** `call.session` is as it is now; of one that has ended: as it was last. `by`: the leg that caused it; null: none. */
+export type CallChanged = (call: LiveCall, change: CallChange, by: CallLeg | null) => void;
+
+/** A lease that has run out is noticed at most two of them late, never early. */
+export const leaseTickMs = 500;
+
+const leaseEnded: CallInput = { kind: 'lease-ended' };
+
+export class CallBook {
+  readonly calls = new LiveCalls();
+  readonly #house: CallHouse;
+  readonly #changed: CallChanged;
+  readonly #wheel: DeadlineWheel<LiveCall>;
+
+  /** `changed` is called when the change has been written. */
+  constructor(house: CallHouse, changed: CallChanged) {
+    this.#house = house;
+    this.#changed = changed;
+    this.#wheel = new DeadlineWheel(leaseTickMs, house.clock.monotonicMs(), (call) =>
+      this.advance(call, leaseEnded, null),
+    );
+  }
+
+  /** Takes up what the store holds. Throws when it cannot be read. */
+  resume(): void {
+    const wallMs = this.#house.clock.wallMs();
+    for (const { sessions } of this.#house.records.all())
+      for (const session of sessions) this.#hold(session, wallMs);
+  }
+
+  /** Takes up a device's calls from another member, and writes them down here. */
+  adopt(deviceId: DeviceId, sessions: readonly CallSession[]): readonly LiveCall[] {
+    const wallMs = this.#house.clock.wallMs();
+    for (const session of sessions)
+      if (this.calls.find(session.sessionId) === null) this.#hold(session, wallMs);
+    this.#write(deviceId, null);
+    return this.calls.ofDevice(deviceId);
+  }
+
+  /** Another member keeps the device's calls from now on: they are gone from here, and nobody is told that they ended. */
+  release(deviceId: DeviceId): readonly CallSession[] {
+    const calls = this.calls.ofDevice(deviceId);
+    for (const call of calls) this.#letGo(call);
+    this.#write(deviceId, null);
+    return calls.map(({ session }) => session);
+  }
+
+  /** Ends the calls whose leases have run out. About once in `leaseTickMs`. */
+  turn(): void {
+    this.#wheel.turn(this.#house.clock.monotonicMs());
+  }
+
+  /** Null: it has ended, or ends now because its lease is over. */
+  live(sessionId: SessionId): LiveCall | null {
+    const call = this.calls.find(sessionId);
+    return call === null || this.#endIfOver(call) ? null : call;
+  }
+
+  /** The same of the device's calls, in the order of their making. */
+  liveOf(deviceId: DeviceId): readonly LiveCall[] {
+    for (const call of this.calls.ofDevice(deviceId)) this.#endIfOver(call);
+    return this.calls.ofDevice(deviceId);
+  }
+
+  issue(order: CallOrder): CallSession {
+    const wallMs = this.#house.clock.wallMs();
+    const session = issueSession(generateSessionId(), order, wallMs);
+    this.#hold(session, wallMs);
+    this.#write(order.deviceId, null);
+    return session;
+  }
+
+  issueAgain(call: LiveCall, order: CallOrder): Reissue {
+    const wallMs = this.#house.clock.wallMs();
+    const reissue = reissueSession(call.session, order, wallMs);
+    if (reissue.kind === 'media_in_use') return reissue;
+    const { session } = reissue;
+    this.calls.update(call, session);
+    if (session.state === 'issued') this.#lease(call, leftLeaseMs(session, wallMs));
+    this.#write(order.deviceId, null);
+    return reissue;
+  }
+
+  /** True: the state has changed. */
+  advance(call: LiveCall, input: CallInput, by: CallLeg | null): boolean {
+    const { session, change, leaseMs } = reduceCall(call.session, input, this.#house.clock.wallMs());
+    if (leaseMs !== null) this.#lease(call, leaseMs);
+    if (change === null && session === call.session) return false;
+    if (change?.state === 'ended') this.#letGo(call);
+    else this.calls.update(call, session);
+    this.#write(session.deviceId, change);
+    if (change === null) return false;
+    this.#changed(call, change, by);
+    return true;
+  }
+
+  /** Stores one number, or nothing. */
+  renew(call: LiveCall, by: AliveSign): void {
+    const leaseMs = renewedLeaseMs(call.session, by);
+    if (leaseMs === null) return;
+    const nowMs = this.#house.clock.monotonicMs();
+    if (nowMs < call.deadlineMs) call.deadlineMs = nowMs + leaseMs;
+  }
+
+  #hold(session: CallSession, wallMs: number): void {
+    const call = new LiveCall(session);
+    call.deadlineMs = this.#house.clock.monotonicMs() + leftLeaseMs(session, wallMs);
+    this.calls.add(call);
+    this.#wheel.add(call);
+  }
+
+  #letGo(call: LiveCall): void {
+    this.calls.remove(call);
+    this.#wheel.remove(call);
+  }
+
+  #lease(call: LiveCall, leaseMs: number): void {
+    const deadlineMs = this.#house.clock.monotonicMs() + leaseMs;
+    const isNearer = deadlineMs < call.deadlineMs;
+    call.deadlineMs = deadlineMs;
+    if (isNearer) this.#wheel.hasten(call);
+  }
+
+  #endIfOver(call: LiveCall): boolean {
+    const isOver = this.#house.clock.monotonicMs() >= call.deadlineMs;
+    if (isOver) this.advance(call, leaseEnded, null);
+    return isOver;
+  }
+
+  #write(deviceId: DeviceId, change: CallChange | null): void {
+    const { records, telemetry } = this.#house;
+    const sessions = this.calls.ofDevice(deviceId).map(({ session }) => session);
+    records.write(deviceId, sessions, change === null ? null : callEvent(change));
+    if (change !== null && change.reason !== null) telemetry.callEnd(change.reason);
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * The live call sessions of this process and their legs: the door for those who issue sessions and let legs in. What
+ * changes is written (call-book.ts), then told to those in the house who follow it, then to the legs. Who may connect
+ * is decided by those who let legs in. A leg that is no longer the session's own changes nothing.
+ * Source: calls-and-media.md, Call sessions and call status.
+ */
+import type { Cancel } from '../../lib/clock.ts';
+import {
+  callSides,
+  type AliveSign,
+  type CallChange,
+  type CallEndReason,
+  type CallOrder,
+  type CallReport,
+  type CallSession,
+  type CallSide,
+  type LegCloseReason,
+  type LiveCallState,
+} from '../../model/call.ts';
+import type { DeviceId, SessionId, TokenId } from '../../model/ids.ts';
+import { callsMax, callsPerDeviceMax } from '../../model/limits.ts';
+import type { CallLeg } from '../ports/call-leg.ts';
+import { CallBook, leaseTickMs, type CallHouse } from './call-book.ts';
+import { CallNews } from './call-news.ts';
+import type { LiveCall } from './live-call.ts';
+
+/** Who follows the calls of this process. Called in the turn of the change, after it is written; must not throw. */
+export interface CallFollower {
+  /** A new session was made. */
+  issued(session: CallSession): void;
+  /** `session`: as it is now; of one that has ended: as it was last. */
+  changed(session: CallSession, change: CallChange): void;
+  /** Its bridge leg was lost, and no other took its place; the session lives. */
+  bridgeGone(session: CallSession): void;
+  /** It was another member's until now. */
+  adopted?(session: CallSession): void;
+  /** Another member keeps it from now on; it had no leg here. */
+  released?(session: CallSession): void;
+}
+
+/** `media_in_use`: answer 40903; `full`: answer 42901. Nothing has changed then. */
+export type IssueResult =
+  | { readonly kind: 'issued' | 'renewed' | 'changed'; readonly session: CallSession }
+  | { readonly kind: 'media_in_use' }
+  | { readonly kind: 'full' };
+
+export class CallDirectory {
+  readonly #house: CallHouse;
+  readonly #sessionsMax: number;
+  readonly #book: CallBook;
+  readonly #followers: CallFollower[] = [];
+  readonly #news = new CallNews();
+
+  constructor(house: CallHouse, sessionsMax = callsMax) {
+    this.#house = house;
+    this.#sessionsMax = sessionsMax;
+    this.#book = new CallBook(house, (call, change, by) => this.#changed(call, change, by));
+  }
+
+  /** For the life of the directory. */
+  follow(follower: CallFollower): void {
+    this.#followers.push(follower);
+  }
+
+  /**
+   * Takes up what the store holds, before any listener accepts, and returns how many sessions that is. Followers are
+   * not told of them. Throws when the store cannot be read.
+   */
+  resume(): number {
+    this.#book.resume();
+    return this.size;
+  }
+
+  /** Takes a device's calls over from another member; those that are here already stay. */
+  adopt(deviceId: DeviceId, sessions: readonly CallSession[]): void {
+    this.#news.after(() => {
+      const known = new Set(this.sessionsOf(deviceId).map(({ sessionId }) => sessionId));
+      for (const { session } of this.#book.adopt(deviceId, sessions))
+        if (!known.has(session.sessionId)) this.#tell((follower) => follower.adopted?.(session));
+    });
+  }
+
+  /** Gives the device's calls up to another member; null: one of them has a leg here, and they stay. */
+  release(deviceId: DeviceId): readonly CallSession[] | null {
+    return this.#news.after(() => {
+      if (
+        this.#book.calls.ofDevice(deviceId).some(({ device, bridge }) => device !== null || bridge !== null)
+      )
+        return null;
+      const sessions = this.#book.release(deviceId);
+      for (const session of sessions) this.#tell((follower) => follower.released?.(session));
+      return sessions;
+    });
+  }
+
+  /** Ends leases from now on. */
+  start(): Cancel {
+    return this.#house.clock.every(leaseTickMs, () => this.#news.after(() => this.#book.turn()));
+  }
+
+  get size(): number {
+    return this.#book.calls.size;
+  }
+
+  countByState(): Record<LiveCallState, number> {
+    return this.#book.calls.countByState();
+  }
+
+  find(sessionId: SessionId): CallSession | null {
+    return this.#book.calls.find(sessionId)?.session ?? null;
+  }
+
+  /** Nothing ends it but what is to come: its lease is not over either. */
+  isLive(sessionId: SessionId): boolean {
+    return this.#news.after(() => this.#book.live(sessionId) !== null);
+  }
+
+  /** In the order of their making. */
+  sessionsOf(deviceId: DeviceId): readonly CallSession[] {
+    return this.#book.calls.ofDevice(deviceId).map(({ session }) => session);
+  }
+
+  /** In the order of their making, those that a restart took up before them; safe against what comes and goes on the way. */
+  *sessions(): IterableIterator<CallSession> {
+    for (const { session } of this.#book.calls.all()) yield session;
+  }
+
+  /** A device leg is connected now. */
+  hasDevice(sessionId: SessionId): boolean {
+    return (this.#book.calls.find(sessionId)?.device ?? null) !== null;
+  }
+
+  /** A bridge leg is connected now. */
+  hasBridge(sessionId: SessionId): boolean {
+    return (this.#book.calls.find(sessionId)?.bridge ?? null) !== null;
+  }
+
+  /** The session that the same application asked for, for the same device and room; null: none lives. */
+  findIssued(order: CallOrder): CallSession | null {
+    return this.sessionsOf(order.deviceId).find((session) => isOfSameCall(session, order)) ?? null;
+  }
+
+  issue(order: CallOrder): IssueResult {
+    return this.#news.after(() => {
+      const known = this.#book.liveOf(order.deviceId).find(({ session }) => isOfSameCall(session, order));
+      if (known !== undefined) return this.#book.issueAgain(known, order);
+      if (!this.#makeRoom(order.deviceId)) return { kind: 'full' };
+      const session = this.#book.issue(order);
+      this.#tell((follower) => follower.issued(session));
+      return { kind: 'issued', session };
+    });
+  }
+
+  /** Replaces the leg that is there, and ends the device's other sessions. False: there is no such live session. */
+  connectDevice(sessionId: SessionId, tokenId: TokenId, leg: CallLeg): boolean {
+    return this.#news.after(() => {
+      const call = this.#book.live(sessionId);
+      if (call === null) return false;
+      for (const other of this.#book.liveOf(call.session.deviceId))
+        if (other !== call) this.#book.advance(other, { kind: 'ended', reason: 'replaced' }, null);
+      this.#attach(call, 'device', leg);
+      this.#book.advance(call, { kind: 'device-connected', tokenId }, leg);
+      return true;
+    });
+  }
+
+  /** Replaces the leg that is there. False: there is no such live session. */
+  connectBridge(sessionId: SessionId, leg: CallLeg): boolean {
+    return this.#news.after(() => {
+      const call = this.#book.live(sessionId);
+      if (call === null) return false;
+      this.#attach(call, 'bridge', leg);
+      this.#book.advance(call, { kind: 'bridge-connected' }, leg);
+      return true;
+    });
+  }
+
+  /** The leg is gone; the session waits for it while its lease lasts. Nothing, if it is not the current one. */
+  disconnected(sessionId: SessionId, side: CallSide, leg: CallLeg): void {
+    this.#news.after(() => {
+      const call = this.#current(sessionId, side, leg);
+      if (call === null) return;
+      call[side] = null;
+      if (side === 'bridge') this.#tell((follower) => follower.bridgeGone(call.session));
+    });
+  }
+
+  report(sessionId: SessionId, side: CallSide, leg: CallLeg, report: CallReport): void {
+    this.#news.after(() => {
+      const call = this.#book.live(sessionId);
+      const { telemetry } = this.#house;
+      if (call === null || call[side] !== leg) return telemetry.callReport('stray');
+      const isTaken = this.#book.advance(call, { kind: 'reported', report }, leg);
+      telemetry.callReport(isTaken ? 'taken' : 'repeated');
+    });
+  }
+
+  /** A frame, or a ping, has come on this leg. Cheap: for every frame. */
+  alive(sessionId: SessionId, side: CallSide, leg: CallLeg, by: AliveSign): void {
+    const call = this.#current(sessionId, side, leg);
+    if (call !== null) this.#book.renew(call, by);
+  }
+
+  /** By the house: operators, a device that was disabled. False: there is no such live session. */
+  end(sessionId: SessionId, reason: CallEndReason): boolean {
+    return this.#news.after(() => {
+      const call = this.#book.live(sessionId);
+      return call !== null && this.#book.advance(call, { kind: 'ended', reason }, null);
+    });
+  }
+
+  /** Resolves when what is known of the device's sessions is committed; null when it is. */
+  committed(deviceId: DeviceId): Promise<void> | null {
+    return this.#house.records.committed(deviceId);
+  }
+
+  /** Closes every leg; the sessions stay as they are, for the next process. */
+  drain(): void {
+    this.#news.after(() => {
+      for (const call of this.#book.calls.all())
+        for (const side of callSides) this.#detach(call, side, 'drain');
+    });
+  }
+
+  /** For one more session of the device: of too many, the one longest issued goes. False: there is none to be had. */
+  #makeRoom(deviceId: DeviceId): boolean {
+    const calls = this.#book.calls.ofDevice(deviceId);
+    if (calls.length < callsPerDeviceMax) return this.size < this.#sessionsMax;
+    const oldest = calls.find(({ session }) => session.state === 'issued');
+    return oldest !== undefined && this.#book.advance(oldest, { kind: 'ended', reason: 'replaced' }, null);
+  }
+
+  #current(sessionId: SessionId, side: CallSide, leg: CallLeg): LiveCall | null {
+    const call = this.#book.calls.find(sessionId);
+    return call !== null && call[side] === leg ? call : null;
+  }
+
+  #attach(call: LiveCall, side: CallSide, leg: CallLeg): void {
+    if (call[side] !== leg) this.#detach(call, side, 'replaced');
+    call[side] = leg;
+  }
+
+  #detach(call: LiveCall, side: CallSide, reason: LegCloseReason): void {
+    const leg = call[side];
+    call[side] = null;
+    if (leg !== null) this.#news.add(() => leg.close(reason));
+  }
+
+  #changed(call: LiveCall, change: CallChange, by: CallLeg | null): void {
+    const { session } = call;
+    this.#tell((follower) => follower.changed(session, change));
+    this.#news.add(() => tellLegs(call, change, by));
+  }
+
+  #tell(tell: (follower: CallFollower) => void): void {
+    this.#news.add(() => this.#followers.forEach(tell));
+  }
+}
+
+function tellLegs(call: LiveCall, { sessionId, state, reason }: CallChange, by: CallLeg | null): void {
+  for (const side of callSides) {
+    const leg = call[side];
+    if (leg !== null && leg !== by) leg.tell({ kind: 'state', sessionId, state, reason });
+    if (state === 'ended') leg?.close('ended');
+  }
+}
+
+/** Of two of one device. */
+function isOfSameCall(one: CallOrder, other: CallOrder): boolean {
+  return one.appId === other.appId && one.room.roomId === other.room.roomId;
+}

@@ -1,0 +1,84 @@
+/**
+ * Whether calls may still be: after every change of the registry they end, with their legs, if the device is gone,
+ * disabled or expired, has another secret than when the call was issued, or is not the application's any more.
+ * Source: calls-and-media.md, Legs.
+ */
+import type { CallDirectory, CallFollower } from './call-directory.ts';
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import type { CallChange, CallSession } from '../../model/call.ts';
+import type { SessionId } from '../../model/ids.ts';
+import type { Device } from '../../model/registry.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { checkAccess } from '../devices/check-device-access.ts';
+import { RegistryReview } from '../devices/registry-review.ts';
+import { secretMark } from '../devices/secret-mark.ts';
+
+export interface CallRightsHouse {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly directory: CallDirectory;
+  readonly log: Log;
+}
+
+export class CallRights implements CallFollower {
+  readonly review: RegistryReview<CallSession>;
+  readonly #house: CallRightsHouse;
+  /** The device's secret when the call came here; of one that a restart took up, when it was first looked at. */
+  readonly #marks = new Map<SessionId, number>();
+
+  /** To follow the directory. */
+  constructor(house: CallRightsHouse) {
+    this.#house = house;
+    this.review = new RegistryReview(house, {
+      all: () => house.directory.sessions(),
+      judge: (session) => this.#judge(session),
+    });
+  }
+
+  issued(session: CallSession): void {
+    this.#mark(session);
+  }
+
+  adopted(session: CallSession): void {
+    this.#mark(session);
+  }
+
+  changed({ sessionId }: CallSession, { state }: CallChange): void {
+    if (state === 'ended') this.#marks.delete(sessionId);
+  }
+
+  released({ sessionId }: CallSession): void {
+    this.#marks.delete(sessionId);
+  }
+
+  bridgeGone(): void {}
+
+  #judge(session: CallSession): boolean {
+    const { clock, registry, directory } = this.#house;
+    const { appId, deviceId, sessionId } = session;
+    const device = registry.peekDevice(deviceId);
+    const mayGoOn =
+      device !== null &&
+      checkAccess(registry, appId, device, wallSeconds(clock)) === null &&
+      this.#isSame(sessionId, device);
+    if (!mayGoOn) directory.end(sessionId, 'error');
+    return !mayGoOn;
+  }
+
+  #isSame(sessionId: SessionId, { secret }: Device): boolean {
+    const now = secretMark(secret);
+    const then = this.#marks.get(sessionId);
+    if (then === undefined) this.#marks.set(sessionId, now);
+    return then === undefined || then === now;
+  }
+
+  #mark({ sessionId, deviceId }: CallSession): void {
+    try {
+      const device = this.#house.registry.peekDevice(deviceId);
+      if (device !== null) this.#marks.set(sessionId, secretMark(device.secret));
+    } catch (error) {
+      this.#house.log.error({ err: error }, 'whose call it is cannot be read');
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * A bridge's open leg, from its connect to its close: it stands idle in the pool or has a call, and once it has had a
+ * call it never stands idle again. Source: calls-and-media.md, Legs.
+ */
+import type { BridgePool } from './bridge-pool.ts';
+import type { CallDirectory } from './call-directory.ts';
+import { IdleBridge, type BridgeCandidate } from './idle-bridge.ts';
+import type { AliveSign, CallReport, CallSession, LegCloseReason, LegMessage } from '../../model/call.ts';
+import type { ApplicationId, SessionId } from '../../model/ids.ts';
+import type { OpenBridgeLeg } from '../ports/call-desk.ts';
+import type { CallLeg } from '../ports/call-leg.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { mayServe, type BridgeRights } from './bridge-keys.ts';
+import { presentState } from '../devices/present-state.ts';
+import { startMessage } from '../messages/start-message.ts';
+
+export interface ConnectedBridgesHouse {
+  readonly directory: CallDirectory;
+  readonly pool: BridgePool;
+  readonly telemetry: Telemetry;
+  /** Frames per second that a bridge is to ask the phone for. */
+  readonly maxFps: number;
+  /** Those that are open; each takes itself out. */
+  readonly bridges: Set<ConnectedBridge>;
+}
+
+type Standing =
+  | { readonly kind: 'new' | 'closed' }
+  | { readonly kind: 'idle'; readonly idle: IdleBridge; readonly rights: BridgeRights }
+  | { readonly kind: 'call'; readonly sessionId: SessionId };
+
+/** Directory and pool know the leg by this object. */
+export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate {
+  readonly keySha256: string;
+  readonly #house: ConnectedBridgesHouse;
+  readonly #leg: CallLeg;
+  #standing: Standing = { kind: 'new' };
+
+  /** Then it is told to stand idle, or given its call. */
+  constructor(house: ConnectedBridgesHouse, keySha256: string, leg: CallLeg) {
+    this.#house = house;
+    this.keySha256 = keySha256;
+    this.#leg = leg;
+    house.bridges.add(this);
+  }
+
+  get isIdle(): boolean {
+    return this.#standing.kind === 'idle';
+  }
+
+  /** It waits for a call, and may be asked at once. */
+  standIdle(rights: BridgeRights): void {
+    const idle = new IdleBridge(this, rights.appIds);
+    this.#standing = { kind: 'idle', idle, rights };
+    this.#house.pool.join(idle);
+  }
+
+  ask(sessionId: SessionId): void {
+    const session = this.#house.directory.find(sessionId);
+    if (session !== null) this.tell({ kind: 'assign', sessionId, media: session.media });
+  }
+
+  /** False: the call is over by now, and it stands as before. */
+  give(session: CallSession): boolean {
+    const { directory, pool, maxFps } = this.#house;
+    const { sessionId } = session;
+    const before = this.#standing;
+    this.#standing = { kind: 'call', sessionId };
+    pool.served(sessionId);
+    if (!directory.connectBridge(sessionId, this)) {
+      this.#standing = before;
+      return false;
+    }
+    this.tell(startMessage(session, maxFps));
+    const state = presentState(session);
+    if (state !== null) this.tell(state);
+    return true;
+  }
+
+  /** The registry has changed. `rights` null: its key is good for nothing any more. */
+  recheck(rights: BridgeRights | null): void {
+    const standing = this.#standing;
+    if (rights === null || !this.#mayGoOn(rights)) return this.close('revoked');
+    if (standing.kind !== 'idle' || sameApplications(standing.rights.appIds, rights.appIds)) return;
+    this.#house.pool.leave(standing.idle);
+    this.standIdle(rights);
+  }
+
+  answerAssignment(accepted: boolean): void {
+    if (this.#standing.kind === 'idle') this.#house.pool.answer(this.#standing.idle, accepted);
+  }
+
+  report(report: CallReport, about: string | null = null): void {
+    const { directory, telemetry } = this.#house;
+    const sessionId = this.#standing.kind === 'call' ? this.#standing.sessionId : null;
+    if (sessionId === null || (about !== null && about !== sessionId)) telemetry.callReport('stray');
+    else directory.report(sessionId, 'bridge', this, report);
+  }
+
+  alive(by: AliveSign): void {
+    if (this.#standing.kind === 'call')
+      this.#house.directory.alive(this.#standing.sessionId, 'bridge', this, by);
+  }
+
+  tell(message: LegMessage): void {
+    this.#leg.tell(message);
+  }
+
+  close(reason: LegCloseReason): void {
+    if (this.#end()) this.#leg.close(reason);
+  }
+
+  gone(): void {
+    this.#end();
+  }
+
+  #mayGoOn(rights: BridgeRights): boolean {
+    if (this.#standing.kind !== 'call') return true;
+    const session = this.#house.directory.find(this.#standing.sessionId);
+    return session === null || mayServe(rights, session.appId);
+  }
+
+  /** False: it has ended before. */
+  #end(): boolean {
+    const { directory, pool, bridges } = this.#house;
+    const standing = this.#standing;
+    this.#standing = { kind: 'closed' };
+    if (standing.kind === 'idle') pool.leave(standing.idle);
+    if (standing.kind === 'call') directory.disconnected(standing.sessionId, 'bridge', this);
+    return bridges.delete(this);
+  }
+}
+
+function sameApplications(
+  one: readonly ApplicationId[] | null,
+  other: readonly ApplicationId[] | null,
+): boolean {
+  if (one === null || other === null) return one === other;
+  return one.length === other.length && one.every((appId) => other.includes(appId));
+}

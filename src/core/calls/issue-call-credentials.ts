@@ -1,0 +1,192 @@
+/**
+ * Gives a backend what a device needs to join a call: the session's peer id and a token of its own. Asked again for the
+ * same application, device and room it answers for the same session. The order of checks is contract: room in a token
+ * (40003), access, drain and store (50301), a bridge where one has to be there (50301), media in use (40903), room for
+ * the session (42901). Up to the session everything happens in one turn; what is answered is committed first.
+ * A repeated signature is the same request: it is answered like the first while that one's session lives, and never
+ * opens another. Where several members are one server, it is done by the one that keeps the device's calls, and asked of it.
+ * Source: calls-and-media.md, Credential issuance; cluster.md, Media.
+ */
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import type { CallDirectory } from './call-directory.ts';
+import { hasTokenRoom, signCallToken } from '../../protocol/call-token/call-token.ts';
+import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
+import type { CallOrder, CallSession, SignedCallOrder } from '../../model/call.ts';
+import { refusal, type CallCredentialsCode, type Refusal } from '../../model/codes.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import { generateTokenId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
+import { callCommitMsMax } from '../../model/limits.ts';
+import type { PeerAnswer, PeerFailure } from '../../model/peer.ts';
+import type { CallRecords } from '../ports/call-records.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { CallCredentials } from '../../protocol/rest/call-credentials.ts';
+import { encodePeerId } from '../../protocol/rest/peer-id.ts';
+import type { CallHome } from './call-homes.ts';
+import { checkDeviceAccess } from '../devices/check-device-access.ts';
+import type { IssuedAnswer, IssuedCalls } from './issued-calls.ts';
+
+export interface CallCredentialsHouse {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly directory: CallDirectory;
+  readonly records: CallRecords;
+  readonly bridges: { hasIdleFor(appId: ApplicationId): boolean };
+  /** No session without a bridge: it is there already, or one is idle. */
+  readonly requireBridge: boolean;
+  readonly keys: TokenKeys;
+  readonly issued: IssuedCalls;
+  readonly telemetry: Telemetry;
+  readonly log: Log;
+  /** Of several members; left out: every call is issued here. */
+  readonly homes?: IssuingHomes | undefined;
+  /** True while the server is being stopped: no session is begun or renewed. */
+  isDraining(): boolean;
+}
+
+export interface IssuingHomes {
+  /** `here` is to be followed by `settled`. Never rejects. */
+  homeOf(deviceId: DeviceId): CallHome | Promise<CallHome>;
+  settled(deviceId: DeviceId): void;
+  /** Never rejects; within `waitMs`. */
+  issueAt(
+    member: MemberId,
+    order: SignedCallOrder,
+    waitMs: number,
+  ): Promise<Outcome<PeerAnswer<'issue-call'>, PeerFailure>>;
+}
+
+type Why = Refusal<CallCredentialsCode>;
+type Answer = Outcome<CallCredentials, Why>;
+
+/** Settles within 2 s and never rejects. */
+export async function issueCallCredentials(
+  house: CallCredentialsHouse,
+  order: SignedCallOrder,
+): Promise<Answer> {
+  try {
+    const denied = findDenial(house, order);
+    if (denied !== null) return refuse(house, denied);
+    const home = house.homes === undefined ? 'here' : await house.homes.homeOf(order.deviceId);
+    if (house.homes !== undefined && home !== 'here')
+      return await issueElsewhere(house, house.homes, home, order);
+    return await issueHere(house, order);
+  } catch (error) {
+    house.log.error({ err: error }, 'call credentials cannot be issued');
+    return refuse(house, refusal(50000));
+  }
+}
+
+async function issueElsewhere(
+  house: CallCredentialsHouse,
+  homes: IssuingHomes,
+  home: Exclude<CallHome, 'here'>,
+  order: SignedCallOrder,
+): Promise<Answer> {
+  if (home === 'away')
+    return refuse(house, unavailable('who keeps the calls of the device cannot be reached'));
+  const answer = await homes.issueAt(home, order, callCommitMsMax);
+  if (!answer.ok) return refuse(house, unavailable('who keeps the calls of the device does not answer'));
+  return answer.value.ok ? succeed(answer.value.value) : refuse(house, answer.value.error);
+}
+
+async function issueHere(house: CallCredentialsHouse, order: SignedCallOrder): Promise<Answer> {
+  const { issued, homes } = house;
+  try {
+    const known = issued.repeated(order);
+    if (known !== null) return repeat(house, await known);
+    // Asked once more: the registry may have changed while the home was sought.
+    const obstacle = findDenial(house, order) ?? findObstacle(house, order);
+    if (obstacle !== null) return refuse(house, obstacle);
+    const answer = issue(house, order);
+    issued.begin(order, answer);
+    return handOut(await answer);
+  } finally {
+    homes?.settled(order.deviceId);
+  }
+}
+
+/** This member keeps the device's calls: a session that is not here has ended. */
+function repeat(house: CallCredentialsHouse, first: IssuedAnswer): Answer {
+  if (first.ok && !house.directory.isLive(first.value.sessionId)) return refuse(house, ended);
+  house.telemetry.callCredentials('repeated');
+  return handOut(first);
+}
+
+function handOut(answer: IssuedAnswer): Answer {
+  return answer.ok ? succeed({ peerId: answer.value.peerId, token: answer.value.token }) : answer;
+}
+
+const ended: Why = refusal(
+  40903,
+  'this request was answered before, and its call has ended: sign a new request',
+);
+
+/** Why this caller may not ask this. */
+function findDenial({ clock, registry }: CallCredentialsHouse, order: CallOrder): Why | null {
+  if (!hasTokenRoom(order.deviceId)) return refusal(40003, noTokenRoom);
+  const denied = checkDeviceAccess(registry, order.appId, order.deviceId, wallSeconds(clock));
+  return denied === null ? null : refusal(denied);
+}
+
+/** Why nothing can be issued, before anything has changed; null: nothing is in the way. */
+function findObstacle(house: CallCredentialsHouse, order: CallOrder): Why | null {
+  const { records } = house;
+  if (house.isDraining()) return unavailable('this server is being stopped');
+  if (records.isOverloaded()) return unavailable('the store of calls is behind');
+  if (house.requireBridge && !findsBridge(house, order)) return unavailable('no bridge is idle');
+  if (house.issued.isFull) return overload('as many issuances are known as there may be');
+  return null;
+}
+
+const noTokenRoom = 'device_id must not be so full of control characters that a token has no room for it';
+
+function findsBridge({ directory, bridges }: CallCredentialsHouse, order: CallOrder): boolean {
+  const known = directory.findIssued(order);
+  return (known !== null && directory.hasBridge(known.sessionId)) || bridges.hasIdleFor(order.appId);
+}
+
+async function issue(house: CallCredentialsHouse, order: CallOrder): Promise<IssuedAnswer> {
+  const issued = house.directory.issue(order);
+  if (issued.kind === 'media_in_use') return refuse(house, refusal(40903));
+  if (issued.kind === 'full') return refuse(house, overload('as many calls are live as there may be'));
+  const { kind, session } = issued;
+  const [isCommitted, token] = await Promise.all([isSoonCommitted(house, order), sign(house, session)]);
+  if (!isCommitted) return refuse(house, unavailable('the store of calls does not answer'));
+  house.telemetry.callCredentials(kind);
+  return succeed({ sessionId: session.sessionId, peerId: encodePeerId(session), token });
+}
+
+function isSoonCommitted(
+  { clock, records }: CallCredentialsHouse,
+  order: CallOrder,
+): true | Promise<boolean> {
+  const committed = records.committed(order.deviceId);
+  return committed === null || settlesWithin(clock, callCommitMsMax, committed);
+}
+
+function sign({ clock, keys }: CallCredentialsHouse, session: CallSession): Promise<string> {
+  const { deviceId, sessionId, expiresAtMs } = session;
+  const issuedAtS = wallSeconds(clock);
+  const expiresAtS = expiresAtMs / 1000;
+  return signCallToken(keys, { deviceId, sessionId, tokenId: generateTokenId(), issuedAtS, expiresAtS });
+}
+
+/** A session that ends makes room, and a store that is behind catches up, within seconds. */
+const comeAgainS = 1;
+
+function overload(message: string): Why {
+  return { ...refusal(42901, message), retryAfterS: comeAgainS };
+}
+
+function unavailable(message: string): Why {
+  return { ...refusal(50301, message), retryAfterS: comeAgainS };
+}
+
+function refuse(house: CallCredentialsHouse, why: Why): Outcome<never, Why> {
+  house.telemetry.callCredentials('refused');
+  return fail(why);
+}

@@ -1,0 +1,71 @@
+/**
+ * Whether a device is in a call, by the records of its live sessions. Answers in the same turn when it can; waits while
+ * what it says is on its way to the store, because what was answered must survive a crash. An observation, no
+ * reservation. Source: API doc, Endpoint 3; calls-and-media.md, Call sessions and call status.
+ */
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import { isInCall, type CallSession } from '../../model/call.ts';
+import { refusal, type CallStatusCode, type Refusal } from '../../model/codes.ts';
+import type { ApplicationId, DeviceId } from '../../model/ids.ts';
+import { callCommitMsMax } from '../../model/limits.ts';
+import type { CallRecords } from '../ports/call-records.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { checkDeviceAccess } from '../devices/check-device-access.ts';
+
+export interface CallStatusHouse {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly records: CallRecords;
+  readonly log: Log;
+  /** Of several members without a store in common: what others keep; rejects when that cannot be told. */
+  readonly keptElsewhere?: ((deviceId: DeviceId) => Promise<readonly CallSession[]>) | undefined;
+}
+
+/** True: it is in a call. */
+type Answer = Outcome<boolean, Refusal<CallStatusCode>>;
+
+/** A value when nothing has to be waited for; else a promise that settles within 2 s and never rejects. */
+export function queryCallStatus(
+  house: CallStatusHouse,
+  appId: ApplicationId,
+  deviceId: DeviceId,
+): Answer | Promise<Answer> {
+  const { clock, registry, records, log } = house;
+  try {
+    const denied = checkDeviceAccess(registry, appId, deviceId, wallSeconds(clock));
+    if (denied !== null) return fail(refusal(denied));
+    const sessions = records.read(deviceId);
+    const committed = records.committed(deviceId);
+    if (house.keptElsewhere !== undefined && sessions.length === 0 && committed === null)
+      return answerElsewhere(house, house.keptElsewhere(deviceId));
+    const answer = succeed(hasCall(sessions));
+    return committed === null ? answer : answerOnceCommitted(clock, committed, answer);
+  } catch (error) {
+    log.error({ err: error }, 'the call status of a device cannot be read');
+    return fail(refusal(50000));
+  }
+}
+
+async function answerElsewhere(
+  { log }: CallStatusHouse,
+  kept: Promise<readonly CallSession[]>,
+): Promise<Answer> {
+  try {
+    return succeed(hasCall(await kept));
+  } catch (error) {
+    log.warn({ err: error }, 'the calls that other members keep cannot be told');
+    return fail(refusal(50000));
+  }
+}
+
+function hasCall(sessions: readonly CallSession[]): boolean {
+  return sessions.some(({ state }) => isInCall(state));
+}
+
+async function answerOnceCommitted(clock: Clock, committed: Promise<void>, answer: Answer): Promise<Answer> {
+  const isCommitted = await settlesWithin(clock, callCommitMsMax, committed);
+  return isCommitted ? answer : fail(refusal(50000));
+}

@@ -1,0 +1,107 @@
+/**
+ * Which devices are here, each with its actor. An actor exists while it holds a session; a device that is not
+ * found has its records in the store. What changes is written down first, event and record together, and only then
+ * told to those in the house who follow it.
+ */
+import type { ConnectionKind } from '../../model/cluster.ts';
+import type { ConnectionRecord } from '../../model/connectivity.ts';
+import { neverConnected } from '../../model/connectivity.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
+import type { SignalEndReason } from '../../model/signal.ts';
+import type { SleepEndReason } from '../../model/sleep.ts';
+import type { SessionChange } from '../../model/state/connection-session.ts';
+import { signalEvent, sleepEvent } from '../../model/state/session-event.ts';
+import type { ConnectionRecords } from '../ports/connection-records.ts';
+import { DeviceActor, type ActorHouse } from './device-actor.ts';
+
+/** Who follows the sessions of this process. Called in the turn of the change, after its event is written. */
+export interface SessionFollower {
+  sleepChanged(deviceId: DeviceId, change: SessionChange<SleepEndReason>): void;
+  signalChanged(deviceId: DeviceId, change: SessionChange<SignalEndReason>): void;
+}
+
+export interface DirectoryHouse {
+  readonly sleepRecords: ConnectionRecords;
+  readonly signalRecords: ConnectionRecords;
+  /** The name of this node, in events. */
+  readonly node: string;
+}
+
+export class DeviceDirectory implements ActorHouse {
+  readonly #actors = new Map<DeviceId, DeviceActor>();
+  readonly #house: DirectoryHouse;
+  readonly #followers: SessionFollower[] = [];
+
+  constructor(house: DirectoryHouse) {
+    this.#house = house;
+  }
+
+  get size(): number {
+    return this.#actors.size;
+  }
+
+  /** For the life of the directory. */
+  follow(follower: SessionFollower): void {
+    this.#followers.push(follower);
+  }
+
+  find(deviceId: DeviceId): DeviceActor | null {
+    return this.#actors.get(deviceId) ?? null;
+  }
+
+  /** The device's actor, made from its record if it has none. Throws when the store cannot be read. */
+  claim(deviceId: DeviceId): DeviceActor {
+    const known = this.#actors.get(deviceId);
+    if (known !== undefined) return known;
+    const sleep = this.#house.sleepRecords.read(deviceId) ?? neverConnected;
+    const actor = new DeviceActor(deviceId, sleep, this);
+    this.#actors.set(deviceId, actor);
+    return actor;
+  }
+
+  /** Another member has the seat of this session; nothing, if it is over. */
+  displace(connection: ConnectionKind, deviceId: DeviceId, session: SessionId): void {
+    const actor = this.find(deviceId);
+    if (actor === null) return;
+    const { sleepHeartbeatAt, signalHeartbeatAt } = actor;
+    if (connection === 'sleep')
+      actor.post({ to: 'sleep', event: { kind: 'displaced', session, heartbeatAt: sleepHeartbeatAt } });
+    else actor.post({ to: 'signal', event: { kind: 'displaced', session, heartbeatAt: signalHeartbeatAt } });
+  }
+
+  /** In the order of their making; safe against makings and releases on the way. */
+  actors(): IterableIterator<DeviceActor> {
+    return this.#actors.values();
+  }
+
+  readSignal(deviceId: DeviceId): ConnectionRecord {
+    return this.#house.signalRecords.read(deviceId) ?? neverConnected;
+  }
+
+  sleepChanged(
+    deviceId: DeviceId,
+    record: ConnectionRecord,
+    change: SessionChange<SleepEndReason> | null,
+  ): void {
+    const { sleepRecords, node } = this.#house;
+    sleepRecords.write(deviceId, record, change === null ? null : sleepEvent(deviceId, node, change));
+    if (change !== null) for (const follower of this.#followers) follower.sleepChanged(deviceId, change);
+  }
+
+  signalChanged(
+    deviceId: DeviceId,
+    record: ConnectionRecord,
+    change: SessionChange<SignalEndReason> | null,
+    media: JsonObject | null,
+  ): void {
+    const { signalRecords, node } = this.#house;
+    const event = change === null ? null : signalEvent(deviceId, node, change, media);
+    signalRecords.write(deviceId, record, event);
+    if (change !== null) for (const follower of this.#followers) follower.signalChanged(deviceId, change);
+  }
+
+  release(actor: DeviceActor): void {
+    if (this.#actors.get(actor.deviceId) === actor) this.#actors.delete(actor.deviceId);
+  }
+}

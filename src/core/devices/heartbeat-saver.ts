@@ -1,0 +1,58 @@
+/**
+ * Heartbeats are kept in memory and written to the store in passing: every second a slice of the devices, all of
+ * them within `roundSeconds`, so that a crash loses at most the last minute of stamps and a full house causes
+ * no burst of writes. Source: decisions.md, Connectivity.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { DeviceActor } from './device-actor.ts';
+import type { DeviceDirectory } from './device-directory.ts';
+
+const roundSeconds = 30;
+
+export class HeartbeatSaver {
+  readonly #directory: DeviceDirectory;
+  #round: IterableIterator<DeviceActor>;
+  #seenInRound = 0;
+
+  constructor(directory: DeviceDirectory) {
+    this.#directory = directory;
+    this.#round = directory.actors();
+  }
+
+  start(clock: Clock): Cancel {
+    return clock.every(1000, () => this.saveSlice());
+  }
+
+  /**
+   * One second's share of the devices. A round has seen as many as there are, and not the last of them: where
+   * devices come as fast as they are looked through, the last is never reached, and the first would wait for it.
+   */
+  saveSlice(): void {
+    const slice = Math.ceil(this.#directory.size / roundSeconds);
+    for (let i = 0; i < slice; i++) {
+      const next = this.#round.next();
+      if (next.done === true) return this.#beginRound();
+      saveHeartbeat(next.value);
+      this.#seenInRound += 1;
+    }
+    if (this.#seenInRound >= this.#directory.size) this.#beginRound();
+  }
+
+  /** Every device, for an orderly stop. */
+  saveAll(): void {
+    for (const actor of this.#directory.actors()) saveHeartbeat(actor);
+  }
+
+  #beginRound(): void {
+    this.#round = this.#directory.actors();
+    this.#seenInRound = 0;
+  }
+}
+
+function saveHeartbeat(actor: DeviceActor): void {
+  const { sleepHeartbeatAt, signalHeartbeatAt } = actor;
+  if (sleepHeartbeatAt > 0)
+    actor.post({ to: 'sleep', event: { kind: 'note-heartbeat', heartbeatAt: sleepHeartbeatAt } });
+  if (signalHeartbeatAt > 0)
+    actor.post({ to: 'signal', event: { kind: 'note-heartbeat', heartbeatAt: signalHeartbeatAt } });
+}

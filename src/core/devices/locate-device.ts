@@ -1,0 +1,89 @@
+/**
+ * Where a device's connection is to be reached, among several members: at the oldest of its sessions whose member
+ * lives. What this member has itself it knows better than the shared row: a session of its own that is not in it is
+ * not yet committed, one that is in it and not here has just ended. Source: cluster.md, Ownership.
+ */
+import type { DeviceActor } from './device-actor.ts';
+import type { DeviceDirectory } from './device-directory.ts';
+import type { ConnectionKind, DeviceRow, DeviceSeats, Seat } from '../../model/cluster.ts';
+import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
+import type { WakeupRecord } from '../../model/wakeup.ts';
+import type { Peers } from '../ports/peers.ts';
+import { SharedStateAway, type Whereabouts } from '../ports/whereabouts.ts';
+
+/** What a member of several has of the others. */
+export interface ClusterHouse {
+  readonly peers: Peers;
+  readonly whereabouts: Whereabouts;
+  /** A wakeup that another member may have done. Rejects with SharedStateAway, within `waitMs`. */
+  recallWakeup(appId: ApplicationId, requestId: RequestId, waitMs: number): Promise<WakeupRecord | null>;
+  /**
+   * Whether the log that all share has come to `sequence`; this member's may be a moment behind it. True, where that
+   * cannot be told. Never rejects.
+   */
+  logReaches(sequence: number): Promise<boolean>;
+}
+
+export interface DeviceLocation {
+  /** `lost`: only members that are gone have sessions; `away`: what is shared is away, and there is none here. */
+  readonly owner: Seat | 'here' | 'nowhere' | 'lost' | 'away';
+  /** Seats of the connection at other members that live. */
+  readonly others: readonly Seat[];
+  /** There is a signal session, at whichever member. */
+  readonly isOnline: boolean;
+  /** All of them, as the shared row has them; none while that is away. */
+  readonly seats: DeviceSeats;
+}
+
+interface LocatingHouse {
+  readonly directory: DeviceDirectory;
+}
+
+/** Settles within `waitMs`, but for a store that is at hand. Rejects when that cannot be read. */
+export async function locateDevice(
+  { directory }: LocatingHouse,
+  { peers, whereabouts }: ClusterHouse,
+  connection: ConnectionKind,
+  deviceId: DeviceId,
+  waitMs: number,
+): Promise<DeviceLocation> {
+  try {
+    const seats = seatsIn(await whereabouts.find(deviceId, waitMs));
+    return { ...locationIn(seats, connection, directory.find(deviceId), peers), seats };
+  } catch (error) {
+    if (!(error instanceof SharedStateAway)) throw error;
+    const actor = directory.find(deviceId);
+    const owner = sessionOf(actor, connection) === null ? 'away' : 'here';
+    return { owner, others: [], isOnline: sessionOf(actor, 'signal') !== null, seats: noSeats };
+  }
+}
+
+const noSeats: DeviceSeats = { sleep: [], signal: [] };
+
+function seatsIn({ sleep, signal }: DeviceRow): DeviceSeats {
+  return { sleep: sleep.seats, signal: signal.seats };
+}
+
+/** The same for who knows the seats. `actor`: the device's here. */
+export function locationIn(
+  known: DeviceSeats,
+  connection: ConnectionKind,
+  actor: DeviceActor | null,
+  peers: Peers,
+): Omit<DeviceLocation, 'seats'> {
+  const own = sessionOf(actor, connection);
+  const seats = known[connection];
+  const others = seats.filter(({ member }) => member !== peers.self && peers.isAlive(member));
+  const isOnline =
+    sessionOf(actor, 'signal') !== null || known.signal.some(({ member }) => member !== peers.self);
+  const isUncommitted = own !== null && !seats.some(({ session }) => session === own);
+  const first = seats.find((seat) => seat.session === own || others.includes(seat));
+  if (isUncommitted || first?.session === own) return { owner: 'here', others, isOnline };
+  const hasLost = seats.some(({ member }) => member !== peers.self);
+  return { owner: first ?? (hasLost ? 'lost' : 'nowhere'), others, isOnline };
+}
+
+function sessionOf(actor: DeviceActor | null, connection: ConnectionKind): Seat['session'] | null {
+  if (actor === null) return null;
+  return connection === 'sleep' ? actor.sleepSession : actor.signalSession;
+}

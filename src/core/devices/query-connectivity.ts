@@ -1,0 +1,115 @@
+/**
+ * What the platform observed of a device's connections. Alone it answers in the same turn when it can; it waits when
+ * the device's record is on its way to the store, because what was answered must survive a crash, and for what other
+ * members have observed. Source: API doc, Endpoint 1; decisions.md, Connectivity.
+ */
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import { refusal, type ConnectivityCode, type Refusal } from '../../model/codes.ts';
+import { neverConnected, type ConnectionTimes, type ConnectivityRecord } from '../../model/connectivity.ts';
+import type { ApplicationId, DeviceId } from '../../model/ids.ts';
+import { connectivityQueryMsMax } from '../../model/limits.ts';
+import type { DeviceDirectory } from './device-directory.ts';
+import type { ConnectionRecords } from '../ports/connection-records.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { checkDeviceAccess } from './check-device-access.ts';
+import type { ClusterHouse } from './locate-device.ts';
+import { observeDevice } from './observe-device.ts';
+
+export interface ConnectivityHouse {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly directory: DeviceDirectory;
+  readonly sleepRecords: ConnectionRecords;
+  readonly signalRecords: ConnectionRecords;
+  readonly log: Log;
+  /** Null: alone. */
+  readonly cluster: ClusterHouse | null;
+}
+
+type Answer = Outcome<ConnectivityRecord, Refusal<ConnectivityCode>>;
+
+/** A value when nothing has to be waited for; else a promise that settles within 2 s and never rejects. */
+export function queryConnectivity(
+  house: ConnectivityHouse,
+  appId: ApplicationId,
+  deviceId: DeviceId,
+): Answer | Promise<Answer> {
+  try {
+    const denied = checkDeviceAccess(house.registry, appId, deviceId, wallSeconds(house.clock));
+    if (denied !== null) return fail(refusal(denied));
+    if (house.cluster !== null) return observeInTime(house, house.cluster, deviceId);
+    const answer = succeed(observe(house, deviceId));
+    const committed = bothCommitted(house, deviceId);
+    return committed === null ? answer : answerOnceCommitted(house.clock, committed, answer);
+  } catch (error) {
+    return unreadable(house, error);
+  }
+}
+
+function unreadable({ log }: ConnectivityHouse, error: unknown): Answer {
+  log.error({ err: error }, 'connectivity cannot be read');
+  return fail(unavailable);
+}
+
+const unavailable = refusal(50301, 'connectivity service unavailable');
+
+/** With other members: what they know, within the deadline of all of it. */
+function observeInTime(house: ConnectivityHouse, cluster: ClusterHouse, deviceId: DeviceId): Promise<Answer> {
+  return new Promise((resolve) => {
+    const giveUp = house.clock.after(connectivityQueryMsMax, () => resolve(fail(refusal(50401))));
+    const settle = (answer: Answer): void => {
+      giveUp();
+      resolve(answer);
+    };
+    observeTogether(house, cluster, deviceId).then(
+      (record) => settle(record === null ? fail(unavailable) : succeed(record)),
+      (error: unknown) => settle(unreadable(house, error)),
+    );
+  });
+}
+
+async function observeTogether(
+  house: ConnectivityHouse,
+  cluster: ClusterHouse,
+  deviceId: DeviceId,
+): Promise<ConnectivityRecord | null> {
+  const committed = bothCommitted(house, deviceId);
+  if (committed !== null) await committed;
+  return observeDevice(cluster, deviceId, () => {
+    const actor = house.directory.find(deviceId);
+    const sessions = { sleep: actor?.sleepSession ?? null, signal: actor?.signalSession ?? null };
+    return { sessions, record: observe(house, deviceId) };
+  });
+}
+
+function observe(house: ConnectivityHouse, deviceId: DeviceId): ConnectivityRecord {
+  const actor = house.directory.find(deviceId);
+  const { sleepRecords, signalRecords } = house;
+  const sleep = actor === null ? storedTimes(sleepRecords, deviceId) : actor.sleepTimes();
+  const signal = actor === null ? storedTimes(signalRecords, deviceId) : actor.signalTimes();
+  const isOnline = actor !== null && actor.signalConnection !== null;
+  const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = signal;
+  return { deviceId, signal: { isOnline, lastLoginAt, lastHeartbeatAt, lastOfflineAt }, sleep };
+}
+
+function storedTimes(records: ConnectionRecords, deviceId: DeviceId): ConnectionTimes {
+  return records.read(deviceId) ?? neverConnected;
+}
+
+function bothCommitted(house: ConnectivityHouse, deviceId: DeviceId): Promise<unknown> | null {
+  const sleep = house.sleepRecords.committed(deviceId);
+  const signal = house.signalRecords.committed(deviceId);
+  return sleep === null || signal === null ? (sleep ?? signal) : Promise.all([sleep, signal]);
+}
+
+async function answerOnceCommitted(
+  clock: Clock,
+  committed: Promise<unknown>,
+  answer: Answer,
+): Promise<Answer> {
+  const isCommitted = await settlesWithin(clock, connectivityQueryMsMax, committed);
+  return isCommitted ? answer : fail(refusal(50401));
+}

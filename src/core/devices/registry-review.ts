@@ -1,0 +1,78 @@
+/**
+ * Goes through all that is here after a change of the registry and ends what may not be here any more: so much a turn
+ * of the loop, so that frames, logins and requests come in between however much there is. A change on the way is
+ * followed by another walk, with a pause between: a large import comes to a node in many changes.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { Log } from '../ports/log.ts';
+
+export interface Reviewed<Item> {
+  /** Safe against what comes and goes on the way. */
+  all(): Iterator<Item>;
+  /** True: it was ended, which takes longer. Throws when the registry cannot be read. */
+  judge(item: Item): boolean;
+}
+
+/** About 2 ms, at 4 µs to read a device that is not in memory; to end one is as much as reading ten. */
+export const reviewWorkPerTurn = 500;
+const endingWork = 10;
+/** Between two walks. With the walk itself far below the second within which who lost the right is to be gone. */
+export const reviewPauseMs = 200;
+
+export class RegistryReview<Item> {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #reviewed: Reviewed<Item>;
+  /** Of the next turn, or of the pause; null: nothing is under way. */
+  #cancel: Cancel | null = null;
+  #isDue = false;
+
+  constructor({ clock, log }: { readonly clock: Clock; readonly log: Log }, reviewed: Reviewed<Item>) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#reviewed = reviewed;
+  }
+
+  /** After a change that is to be read by now. The first of them at once, the others in the turns that follow. */
+  begin(): void {
+    this.#isDue = true;
+    if (this.#cancel === null) this.#walk();
+  }
+
+  /** For good. */
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = () => undefined;
+  }
+
+  #walk(): void {
+    this.#isDue = false;
+    this.#turn(this.#reviewed.all());
+  }
+
+  #turn(items: Iterator<Item>): void {
+    this.#cancel = this.#judgeSome(items)
+      ? this.#clock.after(reviewPauseMs, () => this.#rested())
+      : this.#clock.after(0, () => this.#turn(items));
+  }
+
+  #rested(): void {
+    this.#cancel = null;
+    if (this.#isDue) this.#walk();
+  }
+
+  /** True: it has come to the end, or can go no further. */
+  #judgeSome(items: Iterator<Item>): boolean {
+    try {
+      for (let work = 0; work < reviewWorkPerTurn; work++) {
+        const next = items.next();
+        if (next.done === true) return true;
+        if (this.#reviewed.judge(next.value)) work += endingWork;
+      }
+      return false;
+    } catch (error) {
+      this.#log.error({ err: error }, 'who may still be here after a change of the registry cannot be read');
+      return true;
+    }
+  }
+}

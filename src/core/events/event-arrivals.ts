@@ -1,0 +1,92 @@
+/**
+ * Who waits for new events of which application. It alone follows the log for all readers: a batch is looked at once,
+ * product by product, and wakes those whose application it concerns; the others notice nothing of it, and need not
+ * look at it when their time is over. Source: events.md, Reading.
+ */
+import type { LoggedEvent } from '../../model/events.ts';
+import type { ApplicationId, ProductId } from '../../model/ids.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { Seat } from './waiting-readers.ts';
+
+export interface ArrivalsHouse {
+  readonly events: EventLog;
+  readonly registry: RegistryReader;
+  readonly log: Log;
+}
+
+interface Waiter {
+  readonly seat: Seat;
+  /** Up to here there was nothing for it; null: nothing came yet. */
+  arrivedBehind: number | null;
+}
+
+export class EventArrivals {
+  readonly #house: ArrivalsHouse;
+  readonly #waiting = new Map<ApplicationId, Set<Waiter>>();
+  #toldUpTo: number;
+
+  /** Follows the log for the life of it. */
+  constructor(house: ArrivalsHouse) {
+    this.#house = house;
+    this.#toldUpTo = house.events.head;
+    house.events.follow((events) => this.#told(events));
+  }
+
+  /** The sequence of the newest event whose readers were woken. */
+  get toldUpTo(): number {
+    return this.#toldUpTo;
+  }
+
+  /**
+   * Waits, at most `ms`, for an event of the application's behind `toldUpTo` as it is at the call; as many at once as
+   * there are seats. Answers the sequence behind which to look for it; null: none came. Never rejects.
+   */
+  async wait(appId: ApplicationId, seat: Seat, ms: number): Promise<number | null> {
+    const waiter: Waiter = { seat, arrivedBehind: null };
+    const others = this.#waiting.get(appId);
+    if (others === undefined) this.#waiting.set(appId, new Set([waiter]));
+    else others.add(waiter);
+    await seat.wait(ms);
+    this.#remove(appId, waiter);
+    return waiter.arrivedBehind;
+  }
+
+  #remove(appId: ApplicationId, waiter: Waiter): void {
+    const waiting = this.#waiting.get(appId);
+    waiting?.delete(waiter);
+    if (waiting?.size === 0) this.#waiting.delete(appId);
+  }
+
+  #told(events: readonly LoggedEvent[]): void {
+    const seen = new Set<ProductId>();
+    for (const { productId, sequence } of events) {
+      if (this.#waiting.size > 0 && productId !== null && !seen.has(productId)) {
+        seen.add(productId);
+        for (const appId of this.#concerned(productId)) this.#wake(appId, sequence - 1);
+      }
+      this.#toldUpTo = sequence;
+    }
+  }
+
+  /** With a registry that cannot be read, everybody: they look themselves, and answer for it. */
+  #concerned(productId: ProductId): Iterable<ApplicationId> {
+    try {
+      return this.#house.registry.findProduct(productId)?.appIds ?? [];
+    } catch (error) {
+      this.#house.log.error({ err: error }, 'whose event it is cannot be read');
+      return Array.from(this.#waiting.keys());
+    }
+  }
+
+  #wake(appId: ApplicationId, behind: number): void {
+    const waiting = this.#waiting.get(appId);
+    if (waiting === undefined) return;
+    this.#waiting.delete(appId);
+    for (const waiter of waiting) {
+      waiter.arrivedBehind = behind;
+      waiter.seat.wake();
+    }
+  }
+}

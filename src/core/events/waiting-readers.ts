@@ -1,0 +1,115 @@
+/**
+ * The seats of those who ask and may wait for an answer that is not there yet. How many may at once is bounded, in all
+ * and per application: full means 42901, so that one application's long polls leave room for another's. What they wait
+ * for is not known here. Source: events.md, Reading.
+ */
+import { assert } from '../../lib/assert.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { ApplicationId } from '../../model/ids.ts';
+
+export interface ReaderLimits {
+  readonly max: number;
+  readonly perApplicationMax: number;
+}
+
+/** One caller's. Whoever entered leaves, whatever became of the answer. */
+export interface Seat {
+  /**
+   * Resolves when woken, after `ms`, when left, or at drain; at once when that is so already. A wake that nobody
+   * waited for is kept for the next wait, so that none is lost between looking and waiting. One wait at a time.
+   */
+  wait(ms: number): Promise<void>;
+  wake(): void;
+  /** Gives the seat back. May be called again. */
+  leave(): void;
+}
+
+export class WaitingReaders {
+  readonly #clock: Clock;
+  readonly #limits: ReaderLimits;
+  readonly #seats = new Set<TakenSeat>();
+  readonly #perApplication = new Map<ApplicationId, number>();
+  #drained = false;
+
+  constructor(clock: Clock, limits: ReaderLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** How many seats are taken. */
+  get size(): number {
+    return this.#seats.size;
+  }
+
+  /** Null: as many as may are here already. */
+  enter(appId: ApplicationId): Seat | null {
+    const taken = this.#perApplication.get(appId) ?? 0;
+    const { max, perApplicationMax } = this.#limits;
+    if (this.#seats.size >= max || taken >= perApplicationMax) return null;
+    this.#perApplication.set(appId, taken + 1);
+    const seat = new TakenSeat(this.#clock, this.#drained, () => this.#free(seat, appId));
+    this.#seats.add(seat);
+    return seat;
+  }
+
+  /** For a drain: every wait ends now, and every later one at once. */
+  wakeAll(): void {
+    this.#drained = true;
+    for (const seat of this.#seats) seat.endWaits();
+  }
+
+  #free(seat: TakenSeat, appId: ApplicationId): void {
+    if (!this.#seats.delete(seat)) return;
+    const left = (this.#perApplication.get(appId) ?? 0) - 1;
+    if (left > 0) this.#perApplication.set(appId, left);
+    else this.#perApplication.delete(appId);
+  }
+}
+
+class TakenSeat implements Seat {
+  readonly #clock: Clock;
+  readonly #free: () => void;
+  /** No wait lasts: left, or drained. */
+  #ended: boolean;
+  #woken = false;
+  #resolve: (() => void) | null = null;
+  #cancel: Cancel | null = null;
+
+  constructor(clock: Clock, ended: boolean, free: () => void) {
+    this.#clock = clock;
+    this.#ended = ended;
+    this.#free = free;
+  }
+
+  async wait(ms: number): Promise<void> {
+    assert(this.#resolve === null, 'a seat waits for one thing at a time');
+    if (!this.#woken && !this.#ended && ms > 0)
+      await new Promise<void>((resolve) => {
+        this.#resolve = resolve;
+        this.#cancel = this.#clock.after(ms, () => this.#settle());
+      });
+    this.#woken = false;
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#settle();
+  }
+
+  leave(): void {
+    this.endWaits();
+    this.#free();
+  }
+
+  endWaits(): void {
+    this.#ended = true;
+    this.#settle();
+  }
+
+  #settle(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    this.#resolve?.();
+    this.#resolve = null;
+  }
+}

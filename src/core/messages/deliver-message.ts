@@ -1,0 +1,81 @@
+/**
+ * A message at the member that has the device's signal session, or where it has none. The order of checks is contract:
+ * repeats, drain (50301), room to remember it (42901), session (40412), room at the device (42901), acknowledgement
+ * (50402). Everything up to the sending happens in one turn, so no second request can slip in between. Never a payload
+ * in a log. Source: signal-wire.md, Sending a message.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { succeed } from '../../lib/outcome.ts';
+import type { DeviceDirectory } from '../devices/device-directory.ts';
+import { refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
+import { generateMessageId } from '../../model/ids.ts';
+import type { MessageRequest } from '../../model/message.ts';
+import type { DeliveryResult } from '../../model/signal.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { SignalConnection } from '../ports/signal-connection.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { AnswerMemory } from './answer-memory.ts';
+import type { ClusterHouse } from '../devices/locate-device.ts';
+import {
+  messageOverload,
+  messageUnavailable,
+  refuseMessage,
+  type MessageAnswer,
+} from './message-refusals.ts';
+
+export interface MessageHouse {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly directory: DeviceDirectory;
+  readonly memory: AnswerMemory<MessageAnswer>;
+  readonly telemetry: Telemetry;
+  readonly log: Log;
+  /** Null: alone. */
+  readonly cluster: ClusterHouse | null;
+  /** True while the server is being stopped: no new message is sent. */
+  isDraining(): boolean;
+}
+
+/** A promise settles within the acknowledgement's deadline (5 s), and rejects only when a connection breaks its port's promise. */
+export function deliverMessage(
+  house: MessageHouse,
+  request: MessageRequest,
+): MessageAnswer | Promise<MessageAnswer> {
+  const known = house.memory.repeated(request);
+  if (known === null) return begin(house, request);
+  house.telemetry.message('repeated');
+  return known;
+}
+
+function begin(house: MessageHouse, request: MessageRequest): MessageAnswer | Promise<MessageAnswer> {
+  const { directory, memory } = house;
+  if (house.isDraining()) return refuseMessage(house, messageUnavailable('this server is being stopped'));
+  if (memory.isFull) return refuseMessage(house, messageOverload('too many messages are known'));
+  const connection = directory.find(request.deviceId)?.signalConnection ?? null;
+  if (connection === null) {
+    const answer = refuseMessage(house, refusal(40412));
+    memory.keep(request, answer);
+    return answer;
+  }
+  const answer = deliver(house, request, connection);
+  memory.begin(request, answer);
+  return answer;
+}
+
+async function deliver(
+  house: MessageHouse,
+  { deviceId, name, payload }: MessageRequest,
+  connection: SignalConnection,
+): Promise<MessageAnswer> {
+  const id = generateMessageId();
+  const result = await connection.deliver({ id, name, payload });
+  if (result !== 'acknowledged') return refuseMessage(house, refusals[result]);
+  house.telemetry.message('acknowledged');
+  return succeed({ deviceId, id, acknowledgedAtMs: house.clock.wallMs() });
+}
+
+const refusals: Record<Exclude<DeliveryResult, 'acknowledged'>, Refusal<MessageCode>> = {
+  unknown: refusal(50402),
+  busy: messageOverload('too many messages wait for this device'),
+};

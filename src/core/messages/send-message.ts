@@ -1,0 +1,81 @@
+/**
+ * Hands a backend's message to a device that is online, and says whether the device has it. Access is checked here, then
+ * it is done: alone in this process, among several members by the one that has the signal session. What becomes of it
+ * there is in deliver-message.ts. Source: signal-wire.md, Sending a message; cluster.md, the failure table.
+ */
+import { wallSeconds } from '../../lib/clock.ts';
+import { fail } from '../../lib/outcome.ts';
+import { refusal } from '../../model/codes.ts';
+import { messageAckMsMax, ownerQueryMsMax, peerHopMsMax } from '../../model/limits.ts';
+import type { MessageRequest } from '../../model/message.ts';
+import { checkDeviceAccess } from '../devices/check-device-access.ts';
+import { deliverMessage, type MessageHouse } from './deliver-message.ts';
+import { locateDevice, type ClusterHouse } from '../devices/locate-device.ts';
+import { messageUnavailable, refuseMessage, type MessageAnswer } from './message-refusals.ts';
+
+/**
+ * Settles within the acknowledgement's deadline (5 s), among several members with the ways there and back. Rejects only
+ * when a connection breaks its port's promise.
+ */
+export async function sendMessage(house: MessageHouse, request: MessageRequest): Promise<MessageAnswer> {
+  const denied = check(house, request);
+  if (denied !== null) return denied;
+  if (house.cluster === null || house.memory.repeated(request) !== null)
+    return deliverMessage(house, request);
+  const first = await route(house, house.cluster, request);
+  const answer = first === 'absent' ? await route(house, house.cluster, request) : first;
+  return answer === 'absent' ? fail(refusal(40412)) : answer;
+}
+
+/** What another member asks of the one that has the session: all of it, but for finding who that is. */
+export async function answerMessage(house: MessageHouse, request: MessageRequest): Promise<MessageAnswer> {
+  return check(house, request) ?? deliverMessage(house, request);
+}
+
+/** Null: it may be sent. */
+function check(house: MessageHouse, { appId, deviceId }: MessageRequest): MessageAnswer | null {
+  try {
+    const denied = checkDeviceAccess(house.registry, appId, deviceId, wallSeconds(house.clock));
+    return denied === null ? null : refuseMessage(house, refusal(denied));
+  } catch (error) {
+    return unreadable(house, error, 'whose device a message is for cannot be read');
+  }
+}
+
+/** `absent`: who was asked has no session of the device any more. What the owner has answered is counted there. */
+async function route(
+  house: MessageHouse,
+  cluster: ClusterHouse,
+  request: MessageRequest,
+): Promise<MessageAnswer | 'absent'> {
+  const owner = await findOwner(house, cluster, request);
+  if (owner === 'here' || owner === 'nowhere') return deliverMessage(house, request);
+  if (owner === null) return refuseMessage(house, messageUnavailable('message service unavailable'));
+  if (owner === 'away') return refuseMessage(house, messageUnavailable('where the device is cannot be told'));
+  if (owner === 'lost') return refuseMessage(house, unreachable);
+  const waitMs = messageAckMsMax + peerHopMsMax;
+  const asked = await cluster.peers.ask<'message'>(owner.member, { kind: 'message', request }, waitMs);
+  if (!asked.ok) return refuseMessage(house, asked.error === 'unanswered' ? refusal(50402) : unreachable);
+  return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
+}
+
+const unreachable = messageUnavailable('the member that has the device cannot be reached');
+
+/** Null: the store cannot be read. */
+async function findOwner(
+  house: MessageHouse,
+  cluster: ClusterHouse,
+  { deviceId }: MessageRequest,
+): Promise<Awaited<ReturnType<typeof locateDevice>>['owner'] | null> {
+  try {
+    return (await locateDevice(house, cluster, 'signal', deviceId, ownerQueryMsMax)).owner;
+  } catch (error) {
+    house.log.error({ err: error }, 'where the device of a message is cannot be read');
+    return null;
+  }
+}
+
+function unreadable(house: MessageHouse, error: unknown, what: string): MessageAnswer {
+  house.log.error({ err: error }, what);
+  return refuseMessage(house, messageUnavailable('message service unavailable'));
+}

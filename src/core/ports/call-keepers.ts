@@ -1,0 +1,17 @@
+/** Which member keeps a device's calls, as all members see it. Source: cluster.md, Media. */
+import type { DeviceCallsKept } from '../../model/cluster.ts';
+import type { DeviceId } from '../../model/ids.ts';
+
+export interface KeptCalls extends DeviceCallsKept {
+  /** What `put` expects, so that of two who change it one does. */
+  readonly revision: number;
+}
+
+export interface CallKeepers {
+  /** Null: the device has no call, and nobody keeps any. Rejects with SharedStateAway, within `waitMs`. */
+  find(deviceId: DeviceId, waitMs: number): Promise<KeptCalls | null>;
+  /** `revision` null: there is none yet. Rejects with SharedStateAway. */
+  put(deviceId: DeviceId, kept: DeviceCallsKept, revision: number | null): Promise<'done' | 'conflict'>;
+  /** Every device that has calls. Rejects with SharedStateAway. */
+  all(): AsyncIterable<KeptCalls & { readonly deviceId: DeviceId }>;
+}

@@ -1,0 +1,30 @@
+/**
+ * The other members of the cluster, however they are reached: over Unix sockets on one machine, over NATS between
+ * machines. Plain values cross: what is asked and told is checked where it arrives. Source: cluster.md.
+ */
+import type { Outcome } from '../../lib/outcome.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+
+export interface Peers {
+  readonly self: MemberId;
+  /** Members whose lease lives, this one among them. */
+  alive(): readonly MemberId[];
+  isAlive(member: MemberId): boolean;
+  /** Of another member. Settles within `waitMs` and never rejects; a member that is not alive is `nobody` at once. */
+  ask<Kind extends PeerKind>(
+    member: MemberId,
+    question: PeerQuestion<Kind>,
+    waitMs: number,
+  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>>;
+  /** Best effort, in order for each receiver. `everybody`: all but this one. Never throws. */
+  tell(to: MemberId | 'everybody', notice: PeerNotice): void;
+}
+
+/** What a member does with what it is asked and told. */
+export interface PeerHost {
+  /** Never rejects. */
+  answer<Kind extends PeerKind>(question: PeerQuestion<Kind>): Promise<PeerAnswer<Kind>>;
+  /** Never throws. */
+  heard(notice: PeerNotice, from: MemberId): void;
+}

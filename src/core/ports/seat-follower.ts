@@ -1,0 +1,28 @@
+/** Who is told what became of this member's sessions in what all members share. Called after the commit; must not throw. */
+import type { ConnectionKind, Seat } from '../../model/cluster.ts';
+import type { ConnectionTimes } from '../../model/connectivity.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+
+export interface SeatTaken {
+  readonly connection: ConnectionKind;
+  readonly deviceId: DeviceId;
+  readonly session: SessionId;
+  /** The one that all members know it by. */
+  readonly epoch: number;
+  /** Over all members. */
+  readonly times: ConnectionTimes;
+  /** Whose sessions it has replaced: other members are to be told. */
+  readonly displaced: readonly Seat[];
+}
+
+export interface SeatLost {
+  readonly connection: ConnectionKind;
+  readonly deviceId: DeviceId;
+  readonly session: SessionId;
+}
+
+export interface SeatFollower {
+  taken(seat: SeatTaken): void;
+  /** A later login elsewhere has it: the session here is to be closed as replaced. */
+  lost(seat: SeatLost): void;
+}

@@ -1,0 +1,36 @@
+/** Who decodes, scales and encodes pictures, on threads of their own. Source: calls-and-media.md, The media process. */
+import type { Outcome } from '../../lib/outcome.ts';
+import type { Size } from '../../model/call.ts';
+import type { CarriageRefusal, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
+
+/** What a call will take, as far as it can be told before its first frame. */
+export interface TranscodingNeed {
+  /** What the bridge is asked for. */
+  readonly request: Size;
+  readonly maxFps: number;
+}
+
+/** The decoder, the scalers and the encoders of one session; they live on one worker. */
+export interface Transcoder {
+  /**
+   * One frame at a time: the next is asked when this one is answered. The payload is moved: its buffer is detached.
+   * Without shapes the frame is decoded only, for the sake of those behind it. Never rejects: what a dead worker had is
+   * answered with the drop `engine`.
+   */
+  take(frame: SourceFrame, shapes: readonly PictureShape[]): Promise<FrameResult>;
+  /** Frees what it holds, behind what it still does. Nothing is asked of it any more. */
+  close(): void;
+}
+
+export interface Transcoders {
+  /** The version of the decoders' library; null: this machine has none. */
+  readonly engine: string | null;
+  /** By measured load: who does not fit is refused, not starved. `engine`: this machine has no decoder. */
+  open(need: TranscodingNeed): Outcome<Transcoder, CarriageRefusal>;
+  /** Whether `open` would take it, nothing reserved; null: it would. */
+  refusalOf(need: TranscodingNeed): CarriageRefusal | null;
+  /** Busy share of the time of each worker, 0 to 1, over the last seconds. */
+  loads(): readonly number[];
+  /** Ends the workers behind what they still do. */
+  close(): Promise<void>;
+}

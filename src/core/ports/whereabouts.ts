@@ -1,0 +1,21 @@
+/** Where devices are, over all members: the shared rows as they are committed. Source: cluster.md, Ownership and Record. */
+import type { DeviceRow } from '../../model/cluster.ts';
+import type { DeviceId } from '../../model/ids.ts';
+
+/** What is shared cannot be reached: what is known is known here. */
+export class SharedStateAway extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'SharedStateAway';
+  }
+}
+
+export interface Whereabouts {
+  /**
+   * A value where it is at hand. Rejects (or throws) with SharedStateAway; settles within `waitMs`, which a store that
+   * is at hand needs not.
+   */
+  find(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow>;
+  /** The same with heartbeats as they were last written down, at most 35 s behind, for when the owner cannot say. */
+  findKept(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow>;
+}

@@ -1,0 +1,141 @@
+/**
+ * A wakeup at the member that has the device's sleep session, or where it has none. The order of checks is contract:
+ * repeats, session (40412), module (40902), limits (42901), write (50204, 50402). Everything up to the write happens
+ * in one turn, so no second request can slip in between. Source: API doc, Endpoint 2; decisions.md, Wakeup.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { succeed } from '../../lib/outcome.ts';
+import type { DeviceActor } from '../devices/device-actor.ts';
+import type { DeviceDirectory } from '../devices/device-directory.ts';
+import type { WakeupWatch } from './wakeup-watch.ts';
+import { overload, refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
+import type { WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { SleepConnection } from '../ports/sleep-connection.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { ClusterHouse, DeviceLocation } from '../devices/locate-device.ts';
+import { wakeableConnection } from './wakeable-connection.ts';
+import type { WakeupLimits } from './wakeup-limits.ts';
+import type { WakeupAnswer, WakeupMemory } from './wakeup-memory.ts';
+import { refuseWakeup, wakeupUnavailable } from './wakeup-refusals.ts';
+import { writeEverywhere, type SeatWrite } from './write-everywhere.ts';
+
+export interface WakeupHouse {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly directory: DeviceDirectory;
+  readonly memory: WakeupMemory;
+  readonly limits: WakeupLimits;
+  readonly watch: WakeupWatch;
+  readonly telemetry: Telemetry;
+  readonly log: Log;
+  /** Null: alone. */
+  readonly cluster: ClusterHouse | null;
+  /** True while the server is being stopped: no new wakeup is begun. */
+  isDraining(): boolean;
+}
+
+/** What is known of the device at other members. */
+type Elsewhere = Pick<DeviceLocation, 'others' | 'isOnline'>;
+
+const nothingElsewhere: Elsewhere = { others: [], isOnline: false };
+
+/** A value or a promise that settles within the write deadline (1 s; with others 1.4 s). Throws when the store cannot be read. */
+export function doWakeup(
+  house: WakeupHouse,
+  request: WakeupRequest,
+  elsewhere = nothingElsewhere,
+): WakeupAnswer | Promise<WakeupAnswer> {
+  const known = house.memory.repeated(request);
+  if (known === null) return begin(house, request, elsewhere);
+  house.telemetry.wakeup('repeated');
+  return known;
+}
+
+function begin(
+  house: WakeupHouse,
+  request: WakeupRequest,
+  elsewhere: Elsewhere,
+): WakeupAnswer | Promise<WakeupAnswer> {
+  if (house.isDraining())
+    return refuseKnown(house, request, wakeupUnavailable('this server is being stopped'));
+  const actor = house.directory.find(request.deviceId);
+  if (actor === null) return refuseKnown(house, request, refusal(40412));
+  const connection = wakeableConnection(actor, request.customData);
+  if (connection === 42901) return refuseKnown(house, request, overload(mailboxFullRetryMs));
+  const isHeardElsewhere = connection === 40902 && elsewhere.others.length > 0;
+  if (typeof connection === 'number' && !isHeardElsewhere)
+    return refuseKnown(house, request, refusal(connection));
+  const isFull = house.memory.isFull || house.watch.isFull;
+  const waitMs = isFull ? memoryFullRetryMs : house.limits.take(request.appId, actor);
+  if (waitMs > 0) return refuseKnown(house, request, overload(waitMs));
+  const answer = write(house, request, actor, typeof connection === 'number' ? null : connection, elsewhere);
+  house.memory.begin(request, answer);
+  return answer;
+}
+
+/** A wakeup is forgotten at the earliest with the next second: of the clock window, of those that are watched. */
+const memoryFullRetryMs = 1000;
+/** A mailbox is empty again within a turn of the loop. */
+const mailboxFullRetryMs = 1000;
+
+/** Whether the device is online is read before the write: what comes after it may be its doing. */
+async function write(
+  house: WakeupHouse,
+  request: WakeupRequest,
+  actor: DeviceActor,
+  connection: SleepConnection | null,
+  elsewhere: Elsewhere,
+): Promise<WakeupAnswer> {
+  const { limits, watch, telemetry } = house;
+  const carrierEpoch = connection === null ? (elsewhere.others[0]?.epoch ?? 0) : actor.toldSleepEpoch;
+  const isOnline = actor.signalConnection !== null || elsewhere.isOnline;
+  const watched = watch.begin(request, carrierEpoch, isOnline);
+  const result = await writeAll(house, request, connection, elsewhere);
+  limits.release();
+  if (result === 'written') {
+    const receipt = { deviceId: request.deviceId, acceptedAtMs: watch.written(watched) };
+    tellAccepted(house, request, receipt);
+    telemetry.wakeup('accepted');
+    return succeed(receipt);
+  }
+  if (result === 'unknown') watch.unknown(watched);
+  else watch.refused(watched);
+  return refuseWakeup(house, refusals[result]);
+}
+
+function writeAll(
+  { cluster }: WakeupHouse,
+  request: WakeupRequest,
+  connection: SleepConnection | null,
+  { others }: Elsewhere,
+): Promise<SeatWrite> {
+  if (connection !== null && (cluster === null || others.length === 0))
+    return connection.wake(request.customData);
+  return cluster === null
+    ? Promise.resolve('absent')
+    : writeEverywhere(cluster.peers, request, connection, others);
+}
+
+const refusals: Record<Exclude<SeatWrite, 'written'>, Refusal<WakeupCode>> = {
+  refused: refusal(50204),
+  unknown: refusal(50402),
+  busy: overload(1000),
+  deaf: refusal(40902),
+  absent: refusal(40412),
+};
+
+/** So that a repeat is answered like it, wherever it comes. */
+function tellAccepted({ cluster }: WakeupHouse, request: WakeupRequest, receipt: WakeupReceipt): void {
+  if (cluster === null) return;
+  const { appId, requestId, isCallersId, signature, signatureExpiresMs, bodySha256 } = request;
+  const known = { appId, requestId, isCallersId, signature, signatureExpiresMs, bodySha256 };
+  cluster.peers.tell('everybody', { kind: 'wakeup-accepted', ...known, receipt });
+}
+
+/** Refused before a write was begun: its X-Request-ID now belongs to this body. */
+function refuseKnown(house: WakeupHouse, request: WakeupRequest, why: Refusal<WakeupCode>): WakeupAnswer {
+  house.memory.noteRefused(request);
+  return refuseWakeup(house, why);
+}

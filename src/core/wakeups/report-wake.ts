@@ -1,0 +1,28 @@
+/**
+ * What a controller says woke it, brought to who watches that wakeup: this member, or another, which knows of the
+ * controller's login a moment after this one and is told then. Source: signal-wire.md (wake_report); cluster.md.
+ */
+import type { WakeupWatch } from './wakeup-watch.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import { wakeReportHopMs } from '../../model/limits.ts';
+import type { WakeReport } from '../../model/signal.ts';
+import type { ClusterHouse } from '../devices/locate-device.ts';
+
+interface ReportHouse {
+  readonly clock: Clock;
+  readonly watch: Pick<WakeupWatch, 'reported'>;
+  readonly cluster: { readonly peers: Pick<ClusterHouse['peers'], 'tell'> } | null;
+}
+
+export function reportWake(
+  { clock, watch, cluster }: ReportHouse,
+  deviceId: DeviceId,
+  session: SessionId,
+  report: WakeReport,
+): void {
+  watch.reported(deviceId, session, report);
+  if (cluster === null) return;
+  const notice = { kind: 'wake-reported', deviceId, session, report } as const;
+  clock.after(wakeReportHopMs, () => cluster.peers.tell('everybody', notice));
+}

@@ -1,0 +1,219 @@
+/**
+ * What becomes of the wakeups of this process: it follows every one from its write to its outcome, saves each turn
+ * with its event, and wakes those who wait for it. It outlives the device's actor: the sleep session usually ends
+ * when the controller boots. One wheel for all deadlines. A wakeup is held while its outcome is awaited, and once it
+ * is completed a while longer, because the device may report what woke it.
+ * Source: events.md; decisions.md, Wakeup; signal-wire.md (wake_report).
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../model/ids.ts';
+import { wakeupReportMsMax, wakeupsWatchedMax, wakeupToOnlineMsMax } from '../../model/limits.ts';
+import type { SignalEndReason, WakeReport } from '../../model/signal.ts';
+import type { SleepEndReason } from '../../model/sleep.ts';
+import type { WakeupRecord, WakeupRequest } from '../../model/wakeup.ts';
+import type { SessionChange } from '../../model/state/connection-session.ts';
+import { reduceWakeup, type WakeupEvent } from '../../model/state/wakeup-outcome.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { WakeupRecords } from '../ports/wakeup-records.ts';
+import type { SessionFollower } from '../devices/device-directory.ts';
+import { takeUpWakeup, WatchedWakeup, WatchedWakeups, type LoggedTurn } from './watched-wakeups.ts';
+
+export interface WakeupWatchHouse {
+  readonly clock: Clock;
+  readonly records: WakeupRecords;
+  readonly telemetry: Telemetry;
+  /** Whose the wakeups are that are begun here; left out: there is nobody else. */
+  readonly self?: MemberId | null;
+}
+
+/** An outcome by time is noticed at most two of them late, never early. */
+const tickMs = 250;
+
+export class WakeupWatch implements SessionFollower {
+  readonly #house: WakeupWatchHouse;
+  readonly #watchedMax: number;
+  readonly #watched = new WatchedWakeups();
+  readonly #wheel: DeadlineWheel<WatchedWakeup>;
+
+  constructor(house: WakeupWatchHouse, watchedMax = wakeupsWatchedMax) {
+    this.#house = house;
+    this.#watchedMax = watchedMax;
+    this.#wheel = new DeadlineWheel(tickMs, house.clock.monotonicMs(), (watched) => this.#runOut(watched));
+  }
+
+  /** Wakeups held: being written, awaited, and completed ones whose cause may be reported. */
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  /** No more may be begun: answer 42901. */
+  get isFull(): boolean {
+    return this.#watched.size >= this.#watchedMax;
+  }
+
+  /**
+   * Takes up what watchers that are gone left unsettled, oldest first. `recall` tells `toldOf` what happened to a device
+   * meanwhile. Returns how many. Throws when the store cannot be read.
+   */
+  resume(
+    isGone: (watcher: MemberId) => boolean = () => true,
+    recall: (deviceId: DeviceId) => void = () => undefined,
+  ): number {
+    const { clock, records } = this.#house;
+    let resumed = 0;
+    for (const known of Array.from(records.awaited())) {
+      const { watcher, deviceId } = known.record;
+      if (watcher !== null && !isGone(watcher)) continue;
+      if (this.#watched.find(known.appId, known.requestId) !== null) continue;
+      resumed += 1;
+      const { watched, deadlineMs } = takeUpWakeup(known, clock);
+      this.#watched.add(watched);
+      this.#watched.name(watched);
+      this.#await(watched, deadlineMs);
+      recall(deviceId);
+      this.#advance(watched, this.#time());
+    }
+    return resumed;
+  }
+
+  /** Settles by time from now on. */
+  start(): Cancel {
+    const { clock } = this.#house;
+    return clock.every(tickMs, () => this.#wheel.turn(clock.monotonicMs()));
+  }
+
+  /** Call right before the write; one of `written`, `unknown` and `refused` is owed. */
+  begin(request: WakeupRequest, sleepEpoch: number, isOnline: boolean): WatchedWakeup {
+    const { clock } = this.#house;
+    const { appId, requestId, deviceId } = request;
+    const watched = new WatchedWakeup(appId, requestId, deviceId, {
+      kind: 'writing',
+      request,
+      sleepEpoch,
+      watcher: this.#house.self ?? null,
+      isOnline,
+      begunMs: clock.monotonicMs(),
+      begunAtMs: clock.wallMs(),
+      login: null,
+    });
+    this.#watched.add(watched);
+    return watched;
+  }
+
+  /** The kernel has the packet: it is accepted. Returns the wall milliseconds of that. */
+  written(watched: WatchedWakeup): number {
+    const { clock } = this.#house;
+    const atMs = clock.wallMs();
+    this.#name(watched);
+    this.#advance(watched, { kind: 'written', nowMs: clock.monotonicMs(), atMs });
+    return atMs;
+  }
+
+  /** It is answered 50402. */
+  unknown(watched: WatchedWakeup): void {
+    this.#name(watched);
+    this.#advance(watched, { kind: 'unknown' });
+  }
+
+  /** Nothing went out, and nothing is kept of it. */
+  refused(watched: WatchedWakeup): void {
+    this.#watched.remove(watched);
+  }
+
+  sleepChanged(deviceId: DeviceId, change: SessionChange<SleepEndReason>): void {
+    if (change.kind !== 'closed' || change.reason !== 'reset') return;
+    const nowMs = this.#house.clock.monotonicMs();
+    for (const watched of this.#watched.openOf(deviceId))
+      this.#advance(watched, { kind: 'reset', epoch: change.epoch, nowMs });
+  }
+
+  signalChanged(deviceId: DeviceId, change: SessionChange<SignalEndReason>): void {
+    if (change.kind === 'closed') {
+      for (const watched of this.#watched.completedOf(deviceId)) this.#forget(watched);
+      return;
+    }
+    const { session: sessionId, atMs } = change;
+    const nowMs = this.#house.clock.monotonicMs();
+    for (const watched of this.#watched.openOf(deviceId))
+      this.#advance(watched, { kind: 'login', sessionId, nowMs, atMs });
+  }
+
+  /** What the log tells of a session, which may be another member's: after it happened, and again if it was here. */
+  toldOf(deviceId: DeviceId, happened: LoggedTurn): void {
+    const { atMs } = happened;
+    for (const watched of this.#watched.openOf(deviceId))
+      if (watched.begunAtMs <= atMs) this.#advance(watched, { ...happened, nowMs: this.#thenMs(atMs) });
+  }
+
+  /** What a controller says woke it; of a wakeup that is not known here it is ignored. */
+  reported(deviceId: DeviceId, sessionId: SessionId, { requestId, cause }: WakeReport): void {
+    for (const watched of this.#watched.completedOf(deviceId))
+      if (requestId === null ? watched.isCompletedBy(sessionId) : watched.requestId === requestId)
+        this.#advance(watched, { kind: 'reported', cause });
+  }
+
+  /** Calls `told` once its outcome is known, or it was begun anew, until the function returned is called. */
+  whenSettled(appId: ApplicationId, requestId: RequestId, told: () => void): Cancel {
+    const watched = this.#watched.find(appId, requestId);
+    if (watched === null || watched.state.kind === 'settled') return () => undefined;
+    const readers = (watched.readers ??= new Set());
+    readers.add(told);
+    return () => readers.delete(told);
+  }
+
+  #advance(watched: WatchedWakeup, event: WakeupEvent): void {
+    const { state, saves } = reduceWakeup(watched.state, event);
+    if (state === watched.state) return;
+    watched.state = state;
+    for (const save of saves)
+      this.#house.records.save(watched.appId, watched.requestId, save.record, save.event);
+    if (state.kind === 'settled') this.#settle(watched, state.record);
+    else if (state.kind !== 'writing') this.#await(watched, state.deadlineMs);
+  }
+
+  /** A retry after an unknown answer takes the place of the first try. */
+  #name(watched: WatchedWakeup): void {
+    const previous = this.#watched.name(watched);
+    if (previous !== null) this.#forget(previous);
+  }
+
+  #await(watched: WatchedWakeup, deadlineMs: number): void {
+    this.#wheel.remove(watched);
+    watched.deadlineMs = deadlineMs;
+    this.#wheel.add(watched);
+  }
+
+  #settle(watched: WatchedWakeup, { status, cause, wokeAfterMs, alreadyOnline }: WakeupRecord): void {
+    if (status !== 'completed' || cause !== null) return this.#forget(watched);
+    if (!alreadyOnline && wokeAfterMs !== null) this.#house.telemetry.wakeupToOnline(wokeAfterMs / 1000);
+    watched.wakeReaders();
+    this.#await(watched, this.#house.clock.monotonicMs() + wakeupReportMsMax);
+    const tooMany = this.#watched.complete(watched);
+    if (tooMany !== null) this.#forget(tooMany);
+  }
+
+  /** Its deadline has passed: no login came, or no report. */
+  #runOut(watched: WatchedWakeup): void {
+    if (watched.state.kind === 'settled') this.#forget(watched);
+    else this.#advance(watched, this.#time());
+  }
+
+  #forget(watched: WatchedWakeup): void {
+    this.#wheel.remove(watched);
+    this.#watched.remove(watched);
+    watched.wakeReaders();
+  }
+
+  /** The monotonic time of what happened at a wall time that is not long ago. */
+  #thenMs(atMs: number): number {
+    const { clock } = this.#house;
+    return clock.monotonicMs() - Math.min(Math.max(0, clock.wallMs() - atMs), wakeupToOnlineMsMax);
+  }
+
+  #time(): WakeupEvent {
+    const { clock } = this.#house;
+    return { kind: 'time', nowMs: clock.monotonicMs(), atMs: clock.wallMs() };
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The wakeups that are being watched, found by their device and by their name (application and request id). Of each
+ * device: those that are open, in the order in which their writes were answered, and the completed ones whose cause
+ * may still be reported. Who comes in and who goes is decided by the watch (wakeup-watch.ts).
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { WheelEntry } from '../../lib/deadline-wheel.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../model/ids.ts';
+import { wakeupsReportableMax } from '../../model/limits.ts';
+import { resumeWakeup, type WakeupState } from '../../model/state/wakeup-outcome.ts';
+import type { KnownWakeup } from '../ports/wakeup-records.ts';
+
+/** A signal login, or the reset of a sleep session: `epoch` as backends are told it. */
+export type LoggedTurn =
+  | { readonly kind: 'login'; readonly sessionId: SessionId; readonly atMs: number }
+  | { readonly kind: 'reset'; readonly epoch: number; readonly atMs: number };
+
+export class WatchedWakeup implements WheelEntry {
+  deadlineMs = 0;
+  wheelNext: WheelEntry | null = null;
+  wheelPrevious: WheelEntry | null = null;
+  readonly appId: ApplicationId;
+  readonly requestId: RequestId;
+  readonly deviceId: DeviceId;
+  state: WakeupState;
+  /** Those who wait for its outcome; made when the first comes. */
+  readers: Set<() => void> | null = null;
+
+  constructor(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId, state: WakeupState) {
+    this.appId = appId;
+    this.requestId = requestId;
+    this.deviceId = deviceId;
+    this.state = state;
+  }
+
+  /** Wall milliseconds at which its write began. */
+  get begunAtMs(): number {
+    return this.state.kind === 'writing' ? this.state.begunAtMs : this.state.record.begunAtMs;
+  }
+
+  /** By the login of this signal session. */
+  isCompletedBy(sessionId: SessionId): boolean {
+    return this.state.kind === 'settled' && this.state.sessionId === sessionId;
+  }
+
+  wakeReaders(): void {
+    const readers = this.readers;
+    this.readers = null;
+    if (readers !== null) for (const told of readers) told();
+  }
+}
+
+/** One that another process began; `deadlineMs` is monotonic. */
+export function takeUpWakeup(
+  { appId, requestId, record }: KnownWakeup,
+  clock: Clock,
+): { readonly watched: WatchedWakeup; readonly deadlineMs: number } {
+  const state = resumeWakeup(requestId, record, clock.monotonicMs(), clock.wallMs());
+  const watched = new WatchedWakeup(appId, requestId, record.deviceId, state);
+  return { watched, deadlineMs: state.deadlineMs };
+}
+
+interface OfDevice {
+  readonly open: WatchedWakeup[];
+  readonly completed: WatchedWakeup[];
+}
+
+const none: readonly WatchedWakeup[] = [];
+
+export class WatchedWakeups {
+  readonly #byDevice = new Map<DeviceId, OfDevice>();
+  readonly #byName = new Map<string, WatchedWakeup>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  find(appId: ApplicationId, requestId: RequestId): WatchedWakeup | null {
+    return this.#byName.get(nameOf(appId, requestId)) ?? null;
+  }
+
+  /** A copy, so that they may be settled while it is gone through. */
+  openOf(deviceId: DeviceId): readonly WatchedWakeup[] {
+    return this.#byDevice.get(deviceId)?.open.slice() ?? none;
+  }
+
+  completedOf(deviceId: DeviceId): readonly WatchedWakeup[] {
+    return this.#byDevice.get(deviceId)?.completed.slice() ?? none;
+  }
+
+  /** Its write has begun: its device knows it, its name is not yet taken. */
+  add(watched: WatchedWakeup): void {
+    const { deviceId } = watched;
+    const known = this.#byDevice.get(deviceId);
+    if (known === undefined) this.#byDevice.set(deviceId, { open: [watched], completed: [] });
+    else known.open.push(watched);
+    this.#size += 1;
+  }
+
+  /** Its write is answered: it is the last of the open ones, and has its name. Returns who had the name before. */
+  name(watched: WatchedWakeup): WatchedWakeup | null {
+    const open = this.#byDevice.get(watched.deviceId)?.open;
+    if (open !== undefined && open.at(-1) !== watched) {
+      take(open, watched);
+      open.push(watched);
+    }
+    const name = nameOf(watched.appId, watched.requestId);
+    const previous = this.#byName.get(name) ?? null;
+    this.#byName.set(name, watched);
+    return previous;
+  }
+
+  /** It is completed. Returns the one that has to go for it, if they are too many. */
+  complete(watched: WatchedWakeup): WatchedWakeup | null {
+    const ofDevice = this.#byDevice.get(watched.deviceId);
+    if (ofDevice === undefined) return null;
+    take(ofDevice.open, watched);
+    ofDevice.completed.push(watched);
+    return ofDevice.completed.length > wakeupsReportableMax ? (ofDevice.completed[0] ?? null) : null;
+  }
+
+  remove(watched: WatchedWakeup): void {
+    const ofDevice = this.#byDevice.get(watched.deviceId);
+    if (ofDevice === undefined) return;
+    if (take(ofDevice.open, watched) || take(ofDevice.completed, watched)) this.#size -= 1;
+    if (ofDevice.open.length === 0 && ofDevice.completed.length === 0)
+      this.#byDevice.delete(watched.deviceId);
+    const name = nameOf(watched.appId, watched.requestId);
+    if (this.#byName.get(name) === watched) this.#byName.delete(name);
+  }
+}
+
+/** False: it was not there. */
+function take(list: WatchedWakeup[], watched: WatchedWakeup): boolean {
+  const index = list.indexOf(watched);
+  if (index !== -1) list.splice(index, 1);
+  return index !== -1;
+}
+
+/** A request id is printable ASCII, so the first line feed ends it. */
+function nameOf(appId: ApplicationId, requestId: RequestId): string {
+  return `${requestId}\n${appId}`;
+}

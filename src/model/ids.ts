@@ -1,0 +1,101 @@
+/** Names of things, branded so that one is never passed for another. Parsing is the only way to make one. */
+import { randomFillSync } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { utf8Length } from '../lib/utf8.ts';
+import { accessKeyIdBytesMax, deviceIdBytesMax, registryIdBytesMax, requestIdBytesMax } from './limits.ts';
+
+export type DeviceId = string & { readonly brand: 'DeviceId' };
+export type ApplicationId = string & { readonly brand: 'ApplicationId' };
+export type ProductId = string & { readonly brand: 'ProductId' };
+export type AccessKeyId = string & { readonly brand: 'AccessKeyId' };
+export type RequestId = string & { readonly brand: 'RequestId' };
+export type SessionId = string & { readonly brand: 'SessionId' };
+export type EventId = string & { readonly brand: 'EventId' };
+export type MessageId = string & { readonly brand: 'MessageId' };
+export type BridgeId = string & { readonly brand: 'BridgeId' };
+/** `jti` of a call's token. */
+export type TokenId = string & { readonly brand: 'TokenId' };
+
+/** 1-255 bytes of valid UTF-8, compared byte for byte; null otherwise. Source: API doc, Resources, device_id. */
+export function parseDeviceId(text: string): DeviceId | null {
+  const bytes = utf8Length(text);
+  return bytes >= 1 && bytes <= deviceIdBytesMax ? (text as DeviceId) : null;
+}
+
+const printableAscii = /^[\x20-\x7e]+$/;
+
+/** 1-128 printable ASCII characters; null otherwise. Source: API doc, Endpoint 2, X-Request-ID. */
+export function parseRequestId(text: string): RequestId | null {
+  return text.length <= requestIdBytesMax && printableAscii.test(text) ? (text as RequestId) : null;
+}
+
+const accessKeyIdForm = /^[\x21-\x2b\x2d\x2e\x30-\x7e]+$/;
+
+/** 1-128 printable ASCII characters without space, comma and slash: what Authorization has room for; null otherwise. */
+export function parseAccessKeyId(text: string): AccessKeyId | null {
+  return text.length <= accessKeyIdBytesMax && accessKeyIdForm.test(text) ? (text as AccessKeyId) : null;
+}
+
+const controlOrSurrogate = /[\p{Cc}\p{Cs}]/u;
+
+/** 1-255 bytes of UTF-8 without control characters: one line of a listing, one part of a key. */
+function isRegistryId(text: string): boolean {
+  const bytes = utf8Length(text);
+  return bytes >= 1 && bytes <= registryIdBytesMax && !controlOrSurrogate.test(text);
+}
+
+export function parseApplicationId(text: string): ApplicationId | null {
+  return isRegistryId(text) ? (text as ApplicationId) : null;
+}
+
+export function parseProductId(text: string): ProductId | null {
+  return isRegistryId(text) ? (text as ProductId) : null;
+}
+
+export function parseBridgeId(text: string): BridgeId | null {
+  return isRegistryId(text) ? (text as BridgeId) : null;
+}
+
+/** A UUIDv7: sortable by time, and no client's own id looks like it by chance. */
+export function generateRequestId(): RequestId {
+  return generateUuid() as RequestId;
+}
+
+export function generateSessionId(): SessionId {
+  return generateUuid() as SessionId;
+}
+
+export function generateMessageId(): MessageId {
+  return generateUuid() as MessageId;
+}
+
+export function generateTokenId(): TokenId {
+  return generateUuid() as TokenId;
+}
+
+/**
+ * A UUIDv7 whose order is the log's: `wallMs` never goes back from one call to the next, and `sequence`, the event's
+ * place in the log, parts those of one millisecond.
+ */
+export function generateEventId(wallMs: number, sequence: number): EventId {
+  placedOptions.msecs = wallMs;
+  placedOptions.seq = sequence % 2 ** 31;
+  return generateUuid(placedOptions) as EventId;
+}
+
+const uuidRandomBytes = 16;
+const randomPool = new Uint8Array(uuidRandomBytes * 256);
+let randomUsed = randomPool.length;
+const uuidOptions = { random: new Uint8Array(uuidRandomBytes) };
+const placedOptions = { ...uuidOptions, msecs: 0, seq: 0 };
+
+/** Random bytes are drawn for 256 ids at a time: one by one they are what an id costs. */
+function generateUuid(options: typeof uuidOptions = uuidOptions): string {
+  if (randomUsed === randomPool.length) {
+    randomFillSync(randomPool);
+    randomUsed = 0;
+  }
+  for (let i = 0; i < uuidRandomBytes; i++) uuidOptions.random[i] = randomPool[randomUsed + i] ?? 0;
+  randomUsed += uuidRandomBytes;
+  return uuidv7(options);
+}

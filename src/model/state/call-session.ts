@@ -1,0 +1,106 @@
+/**
+ * One live call session as a pure machine: what is kept of it, what happened, what is kept now, what has changed and
+ * when its lease ends. No legs, no store, no clock: the wall time comes in, a duration goes out.
+ *
+ * Invariants, each with a test:
+ *  1. States are skipped forwards and never gone back to; what says the present state, or an earlier one, changes nothing.
+ *  2. Ringing and attempting share one lease, from the first of them, and nothing makes it longer.
+ *  3. A session leaves `issued` once and ends once.
+ *
+ * Source: calls-and-media.md, Call sessions and call status.
+ */
+import {
+  callStates,
+  type CallChange,
+  type CallEndReason,
+  type CallReport,
+  type CallSession,
+  type CallState,
+  type LiveCallState,
+} from '../call.ts';
+import type { TokenId } from '../ids.ts';
+import { connectedTokensMax } from '../limits.ts';
+import { leaseEndReason, renewedLeaseMs, wholeLeaseMs } from './call-lease.ts';
+
+export type CallInput =
+  /** A leg is there, for the first time or again. */
+  | { readonly kind: 'device-connected'; readonly tokenId: TokenId }
+  | { readonly kind: 'bridge-connected' }
+  | { readonly kind: 'reported'; readonly report: CallReport }
+  | { readonly kind: 'lease-ended' }
+  /** By the house. */
+  | { readonly kind: 'ended'; readonly reason: CallEndReason };
+
+export interface CallStep {
+  /** As it is now; of one that ends: as it was last. The same object as before: there is nothing to keep. */
+  readonly session: CallSession;
+  /** Null: its state is what it was. */
+  readonly change: CallChange | null;
+  /** Milliseconds from now in which its lease ends; null: when it would have. */
+  readonly leaseMs: number | null;
+}
+
+/** `atMs`: wall milliseconds, for stamps alone. */
+export function reduceCall(session: CallSession, input: CallInput, atMs: number): CallStep {
+  switch (input.kind) {
+    case 'device-connected':
+      return connected(session, withDevice(session, input.tokenId), !session.hasSeenDevice, atMs);
+    case 'bridge-connected':
+      return connected(session, withBridge(session), !session.hasSeenBridge, atMs);
+    case 'reported':
+      return reported(session, input.report, atMs);
+    case 'lease-ended':
+      return ended(session, leaseEndReason(session.state), atMs);
+    case 'ended':
+      return ended(session, input.reason, atMs);
+  }
+}
+
+function connected(before: CallSession, session: CallSession, isFirst: boolean, atMs: number): CallStep {
+  if (before.state === 'issued') return moved(session, 'establishing', atMs);
+  const leaseMs = isFirst ? renewedLeaseMs(session, 'first-connect') : null;
+  return { session, change: null, leaseMs };
+}
+
+function withDevice(session: CallSession, tokenId: TokenId): CallSession {
+  const { connectedTokens } = session;
+  if (session.hasSeenDevice && connectedTokens.at(-1) === tokenId) return session;
+  const tokens = connectedTokens.filter((known) => known !== tokenId).concat(tokenId);
+  return { ...session, hasSeenDevice: true, connectedTokens: tokens.slice(-connectedTokensMax) };
+}
+
+function withBridge(session: CallSession): CallSession {
+  return session.hasSeenBridge ? session : { ...session, hasSeenBridge: true };
+}
+
+/** A report that changes nothing still shows that its leg is there. */
+function reported(session: CallSession, report: CallReport, atMs: number): CallStep {
+  if (report.kind === 'end') return ended(session, report.reason, atMs);
+  if (callStates.indexOf(report.state) > callStates.indexOf(session.state))
+    return moved(session, report.state, atMs);
+  return { session, change: null, leaseMs: renewedLeaseMs(session, 'report') };
+}
+
+function moved(before: CallSession, state: LiveCallState, atMs: number): CallStep {
+  const beginsToRing = isRinging(state) && !isRinging(before.state);
+  const session = { ...before, state, ringsFromMs: beginsToRing ? atMs : before.ringsFromMs };
+  const leaseMs = isRinging(state) && !beginsToRing ? null : wholeLeaseMs(session);
+  return { session, change: changeOf(before, state, null, atMs), leaseMs };
+}
+
+function isRinging(state: LiveCallState): boolean {
+  return state === 'ringing' || state === 'attempting';
+}
+
+function ended(session: CallSession, reason: CallEndReason, atMs: number): CallStep {
+  return { session, change: changeOf(session, 'ended', reason, atMs), leaseMs: null };
+}
+
+function changeOf(
+  { sessionId, deviceId, state: from }: CallSession,
+  state: CallState,
+  reason: CallEndReason | null,
+  atMs: number,
+): CallChange {
+  return { sessionId, deviceId, from, state, reason, atMs };
+}

@@ -1,0 +1,193 @@
+/**
+ * What becomes of one wakeup, as a pure machine: it is being written, it waits for the device's signal login, it is
+ * doubtful because the connection that carried it broke, it is settled. No store, no clock, no other wakeups: time
+ * comes in with the event, and what is to be kept goes out as saves, to be done in their order.
+ *
+ * Invariants, each with a test:
+ *  1. A wakeup is settled once; a cause is all that is added afterwards, once.
+ *  2. What decides is when something happened, not when somebody noticed: a login after the deadline completes
+ *     nothing, also when the deadline was not yet acted upon.
+ *  3. Durations come from the monotonic clock and are never negative; a step of the wall clock moves stamps only.
+ *  4. A wakeup that was answered 50402 never fails and never expires aloud: a login completes it, or it stays unknown.
+ *
+ * Source: events.md; decisions.md, Wakeup.
+ */
+import type { MemberId } from '../cluster.ts';
+import type { RequestId, SessionId } from '../ids.ts';
+import { wakeupResetGraceMs, wakeupResetMsMax, wakeupToOnlineMsMax } from '../limits.ts';
+import type { WakeCause } from '../signal.ts';
+import type { WakeupRecord, WakeupRequest } from '../wakeup.ts';
+import { acceptedSave, completedSave, ranOutSave, unknownSave, type WakeupSave } from './wakeup-save.ts';
+
+/** Every `nowMs`, `begunMs`, `sinceMs` and `deadlineMs` is monotonic; every `…AtMs` is wall time. */
+interface Login {
+  readonly sessionId: SessionId;
+  readonly nowMs: number;
+  readonly atMs: number;
+}
+
+interface Writing {
+  readonly kind: 'writing';
+  readonly request: WakeupRequest;
+  readonly sleepEpoch: number;
+  /** Of this machine; null: alone. */
+  readonly watcher: MemberId | null;
+  /** The device's signal was online when the write began. */
+  readonly isOnline: boolean;
+  readonly begunMs: number;
+  readonly begunAtMs: number;
+  /** The first signal login since the write began. */
+  readonly login: Login | null;
+}
+
+interface Pending {
+  readonly kind: 'waiting' | 'doubtful';
+  readonly requestId: RequestId;
+  readonly record: WakeupRecord;
+  /** Of the accepted write; of its beginning when it was answered 50402. */
+  readonly sinceMs: number;
+  /** A login before it completes the wakeup. */
+  readonly deadlineMs: number;
+}
+
+interface Settled {
+  readonly kind: 'settled';
+  readonly requestId: RequestId;
+  readonly record: WakeupRecord;
+  /** The signal session whose login completed it, or null. */
+  readonly sessionId: SessionId | null;
+}
+
+export type WakeupState = Writing | Pending | Settled;
+
+export type WakeupEvent =
+  /** The kernel has the packet. */
+  | { readonly kind: 'written'; readonly nowMs: number; readonly atMs: number }
+  /** It is answered 50402. */
+  | { readonly kind: 'unknown' }
+  | ({ readonly kind: 'login' } & Login)
+  /** The sleep session of this epoch ended with `reset`. */
+  | { readonly kind: 'reset'; readonly epoch: number; readonly nowMs: number }
+  | { readonly kind: 'time'; readonly nowMs: number; readonly atMs: number }
+  | { readonly kind: 'reported'; readonly cause: WakeCause };
+
+type Of<Kind extends WakeupEvent['kind']> = Extract<WakeupEvent, { kind: Kind }>;
+
+export interface WakeupStep {
+  readonly state: WakeupState;
+  readonly saves: readonly WakeupSave[];
+}
+
+/** A wakeup found in the store, of a process that is gone: how long it has waited is known by the wall clock alone. */
+export function resumeWakeup(
+  requestId: RequestId,
+  record: WakeupRecord,
+  nowMs: number,
+  wallMs: number,
+): Pending {
+  const waitedMs = wallMs - (record.acceptedAtMs ?? record.begunAtMs);
+  const sinceMs = nowMs - Math.min(Math.max(0, waitedMs), wakeupToOnlineMsMax);
+  return { kind: 'waiting', requestId, record, sinceMs, deadlineMs: sinceMs + wakeupToOnlineMsMax };
+}
+
+export function reduceWakeup(state: WakeupState, event: WakeupEvent): WakeupStep {
+  switch (state.kind) {
+    case 'writing':
+      return reduceWriting(state, event);
+    case 'waiting':
+    case 'doubtful':
+      return reduceAwaited(state, event);
+    case 'settled':
+      return reduceSettled(state, event);
+  }
+}
+
+/** A reset changes nothing here: a write whose socket broke first is answered as refused. */
+function reduceWriting(state: Writing, event: WakeupEvent): WakeupStep {
+  switch (event.kind) {
+    case 'written':
+      return accept(state, event);
+    case 'unknown':
+      return doubt(state);
+    case 'login':
+      return { state: state.login === null ? { ...state, login: event } : state, saves: nothing };
+    case 'reset':
+    case 'time':
+    case 'reported':
+      return { state, saves: nothing };
+  }
+}
+
+function accept(state: Writing, { nowMs, atMs }: Of<'written'>): WakeupStep {
+  const { request, isOnline, login } = state;
+  const accepted = acceptedSave(state, atMs);
+  const { requestId } = request;
+  if (!isOnline && login === null)
+    return { state: waiting(requestId, accepted.record, nowMs), saves: [accepted] };
+  const completed = completedSave(requestId, accepted.record, atMs, 0, isOnline);
+  const sessionId = isOnline || login === null ? null : login.sessionId;
+  return {
+    state: { kind: 'settled', requestId, record: completed.record, sessionId },
+    saves: [accepted, completed],
+  };
+}
+
+/** Whether the packet went out is not known; a login says that it did, or that it was not needed. */
+function doubt(state: Writing): WakeupStep {
+  const unknown = unknownSave(state);
+  const pending = waiting(state.request.requestId, unknown.record, state.begunMs);
+  return state.login === null ? { state: pending, saves: [unknown] } : loggedIn(pending, state.login);
+}
+
+function reduceAwaited(state: Pending, event: WakeupEvent): WakeupStep {
+  switch (event.kind) {
+    case 'login':
+      return event.nowMs < state.deadlineMs ? loggedIn(state, event) : runOut(state, event);
+    case 'reset':
+      return { state: isFailedBy(state, event) ? doubtful(state, event.nowMs) : state, saves: nothing };
+    case 'time':
+      return event.nowMs < state.deadlineMs ? { state, saves: nothing } : runOut(state, event);
+    case 'written':
+    case 'unknown':
+    case 'reported':
+      return { state, saves: nothing };
+  }
+}
+
+/** A cause is told once: what a device says after that is not worth a write each. */
+function reduceSettled(state: Settled, event: WakeupEvent): WakeupStep {
+  if (event.kind !== 'reported' || state.record.status !== 'completed' || state.record.cause !== null)
+    return { state, saves: nothing };
+  const record = { ...state.record, cause: event.cause };
+  return { state: { ...state, record }, saves: [{ record, event: null }] };
+}
+
+function loggedIn({ requestId, record, sinceMs }: Pending, { sessionId, nowMs, atMs }: Login): WakeupStep {
+  const wokeAfterMs = Math.max(0, Math.round(nowMs - sinceMs));
+  return settled(requestId, completedSave(requestId, record, atMs, wokeAfterMs, false), sessionId);
+}
+
+/** The first reset of the session that carried it, soon after the accepted write. */
+function isFailedBy({ kind, record, sinceMs }: Pending, { epoch, nowMs }: Of<'reset'>): boolean {
+  const isCarrier = record.acceptedAtMs !== null && record.sleepEpoch === epoch;
+  return kind === 'waiting' && isCarrier && nowMs - sinceMs < wakeupResetMsMax;
+}
+
+function doubtful(state: Pending, nowMs: number): Pending {
+  return { ...state, kind: 'doubtful', deadlineMs: nowMs + wakeupResetGraceMs };
+}
+
+/** No login came in time. */
+function runOut({ kind, requestId, record }: Pending, { atMs }: { readonly atMs: number }): WakeupStep {
+  return settled(requestId, ranOutSave(requestId, record, kind === 'doubtful', atMs), null);
+}
+
+function settled(requestId: RequestId, save: WakeupSave, sessionId: SessionId | null): WakeupStep {
+  return { state: { kind: 'settled', requestId, record: save.record, sessionId }, saves: [save] };
+}
+
+function waiting(requestId: RequestId, record: WakeupRecord, sinceMs: number): Pending {
+  return { kind: 'waiting', requestId, record, sinceMs, deadlineMs: sinceMs + wakeupToOnlineMsMax };
+}
+
+const nothing: readonly never[] = [];

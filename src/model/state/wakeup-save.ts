@@ -1,0 +1,114 @@
+/**
+ * What is kept of a wakeup at each turn of its life, and what backends are told with it. When a turn is taken is
+ * the machine's to say (wakeup-outcome.ts). Source: events.md, The log and Reading.
+ */
+import type { MemberId } from '../cluster.ts';
+import type { EventDraft } from '../events.ts';
+import type { RequestId } from '../ids.ts';
+import type { WakeupRecord, WakeupRequest } from '../wakeup.ts';
+
+/** Keep this record, and put the event into the log with it. */
+export interface WakeupSave {
+  readonly record: WakeupRecord;
+  readonly event: EventDraft | null;
+}
+
+/** A wakeup and the write that carries it. */
+export interface WakeupWrite {
+  readonly request: WakeupRequest;
+  readonly sleepEpoch: number;
+  /** Null: alone. */
+  readonly watcher: MemberId | null;
+  /** Wall milliseconds. */
+  readonly begunAtMs: number;
+}
+
+export function acceptedSave(write: WakeupWrite, atMs: number): WakeupSave {
+  const { deviceId, requestId: request_id, customDataText: custom_data } = write.request;
+  return {
+    record: firstRecord(write, 'accepted', atMs),
+    event: {
+      type: 'device.wakeup.accepted',
+      data: { request_id, custom_data },
+      deviceId,
+      atMs,
+      epoch: write.sleepEpoch,
+    },
+  };
+}
+
+/** Nobody is told: what became of the packet is not known. */
+export function unknownSave(write: WakeupWrite): WakeupSave {
+  return { record: firstRecord(write, 'unknown', null), event: null };
+}
+
+export function completedSave(
+  requestId: RequestId,
+  before: WakeupRecord,
+  atMs: number,
+  wokeAfterMs: number,
+  alreadyOnline: boolean,
+): WakeupSave {
+  const { deviceId, sleepEpoch: epoch } = before;
+  return {
+    record: {
+      ...before,
+      status: 'completed',
+      isAwaited: false,
+      completedAtMs: atMs,
+      wokeAfterMs,
+      alreadyOnline,
+    },
+    event: {
+      type: 'device.wakeup.completed',
+      data: { request_id: requestId, woke_after_ms: wokeAfterMs },
+      deviceId,
+      atMs,
+      epoch,
+    },
+  };
+}
+
+/** No login came in time: failed after a reset, else expired; one that was answered 50402 stays unknown, and silent. */
+export function ranOutSave(
+  requestId: RequestId,
+  before: WakeupRecord,
+  wasReset: boolean,
+  atMs: number,
+): WakeupSave {
+  if (before.acceptedAtMs === null) return { record: { ...before, isAwaited: false }, event: null };
+  const { deviceId, sleepEpoch: epoch } = before;
+  const about = { deviceId, atMs, epoch };
+  return wasReset
+    ? {
+        record: { ...before, status: 'failed', isAwaited: false },
+        event: { type: 'device.wakeup.failed', data: { request_id: requestId, reason: 'reset' }, ...about },
+      }
+    : {
+        record: { ...before, status: 'expired', isAwaited: false },
+        event: { type: 'device.wakeup.expired', data: { request_id: requestId }, ...about },
+      };
+}
+
+function firstRecord(
+  { request, sleepEpoch, watcher, begunAtMs }: WakeupWrite,
+  status: 'accepted' | 'unknown',
+  acceptedAtMs: number | null,
+): WakeupRecord {
+  const { deviceId, isCallersId, bodySha256 } = request;
+  return {
+    deviceId,
+    status,
+    isAwaited: true,
+    begunAtMs,
+    acceptedAtMs,
+    completedAtMs: null,
+    wokeAfterMs: null,
+    alreadyOnline: false,
+    cause: null,
+    sleepEpoch,
+    isCallersId,
+    bodySha256,
+    watcher,
+  };
+}

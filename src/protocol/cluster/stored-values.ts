@@ -1,0 +1,142 @@
+/**
+ * What members keep where all of them see it, as bytes: a value is written whole by one of them and read by others, and
+ * says itself what it is of. Decoders give the value or what is wrong with the bytes, as a sentence, and never throw.
+ * Source: cluster.md.
+ */
+import { z } from 'zod';
+import type { Outcome } from '../../lib/outcome.ts';
+import type { ConnectionKind, DeviceCallsKept, DeviceRow, MemberStatus } from '../../model/cluster.ts';
+import type { EventDraft } from '../../model/events.ts';
+import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from '../../model/ids.ts';
+import { peerMessageBytesMax } from '../../model/limits.ts';
+import type { WakeupRecord } from '../../model/wakeup.ts';
+import { eventDraft, plainDraft } from './event-values.ts';
+import { applicationId, deviceId, memberId, productId, requestId, stamp, word } from './name-values.ts';
+import { callSessions, deviceRow, memberStatus, sessionId } from './session-values.ts';
+import { decodeVersioned, encodeVersioned } from './versioned.ts';
+import { wakeupRecord } from './wakeup-values.ts';
+
+export interface StoredRow {
+  readonly deviceId: DeviceId;
+  readonly row: DeviceRow;
+}
+
+const storedRow: z.ZodType<StoredRow> = z.strictObject({ deviceId, row: deviceRow });
+
+export function encodeDeviceRow(deviceId: DeviceId, row: DeviceRow): Uint8Array {
+  return encodeVersioned({ deviceId, row });
+}
+
+export function decodeDeviceRow(bytes: Uint8Array): Outcome<StoredRow, string> {
+  return decodeVersioned(bytes, storedRow);
+}
+
+export interface SharedLogEvent {
+  readonly id: EventId;
+  /** The device's own, from 1. */
+  readonly seq: number;
+  readonly draft: EventDraft;
+  readonly productId: ProductId | null;
+}
+
+const sharedLogEvent: z.ZodType<SharedLogEvent> = z.strictObject({
+  id: word<EventId>(),
+  seq: z.int().min(1),
+  draft: eventDraft,
+  productId: productId.nullable(),
+});
+
+export function encodeSharedEvent({ id, seq, draft, productId }: SharedLogEvent): Uint8Array {
+  return encodeVersioned({ id, seq, draft: plainDraft(draft), productId });
+}
+
+export function decodeSharedEvent(bytes: Uint8Array): Outcome<SharedLogEvent, string> {
+  return decodeVersioned(bytes, sharedLogEvent);
+}
+
+export function encodeMemberStatus(status: MemberStatus): Uint8Array {
+  return encodeVersioned(status);
+}
+
+export function decodeMemberStatus(bytes: Uint8Array): Outcome<MemberStatus, string> {
+  return decodeVersioned(bytes, memberStatus);
+}
+
+export interface DeviceBeat {
+  readonly deviceId: DeviceId;
+  readonly connection: ConnectionKind;
+  readonly session: SessionId;
+  /** Unix seconds. */
+  readonly heartbeatAt: number;
+}
+
+/** Packed: the names of fields would be most of it. */
+const deviceBeats: z.ZodType<readonly DeviceBeat[]> = z.array(
+  z
+    .tuple([deviceId, z.boolean(), sessionId, stamp])
+    .transform(([deviceId, isSignal, session, heartbeatAt]) => ({
+      deviceId,
+      connection: isSignal ? ('signal' as const) : ('sleep' as const),
+      session,
+      heartbeatAt,
+    })),
+);
+
+/** What a beat takes beside the bytes of its device's id, and the list of them. */
+const beatBytesMax = 64;
+
+/** Those for which there is no room in `peerMessageBytesMax` are left out: what is kept of them is older for it. */
+export function encodeBeats(beats: readonly DeviceBeat[]): Uint8Array {
+  const packed: unknown[] = [];
+  let bytes = beatBytesMax;
+  for (const { deviceId, connection, session, heartbeatAt } of beats) {
+    bytes += Buffer.byteLength(deviceId) + session.length + beatBytesMax;
+    if (bytes > peerMessageBytesMax) break;
+    packed.push([deviceId, connection === 'signal', session, heartbeatAt]);
+  }
+  return encodeVersioned(packed);
+}
+
+export function decodeBeats(bytes: Uint8Array): Outcome<readonly DeviceBeat[], string> {
+  return decodeVersioned(bytes, deviceBeats);
+}
+
+export interface StoredWakeup {
+  readonly appId: ApplicationId;
+  readonly requestId: RequestId;
+  readonly record: WakeupRecord;
+}
+
+const storedWakeup: z.ZodType<StoredWakeup> = z.strictObject({
+  appId: applicationId,
+  requestId,
+  record: wakeupRecord,
+});
+
+export function encodeWakeupRecord({ appId, requestId, record }: StoredWakeup): Uint8Array {
+  return encodeVersioned({ appId, requestId, record });
+}
+
+export function decodeWakeupRecord(bytes: Uint8Array): Outcome<StoredWakeup, string> {
+  return decodeVersioned(bytes, storedWakeup);
+}
+
+export interface DeviceCalls extends DeviceCallsKept {
+  readonly deviceId: DeviceId;
+}
+
+const deviceCalls: z.ZodType<DeviceCalls> = z.strictObject({
+  deviceId,
+  keeper: memberId,
+  sessions: callSessions,
+  isIssuing: z.boolean(),
+});
+
+/** The sessions hold the secrets of their rooms. */
+export function encodeDeviceCalls({ deviceId, keeper, sessions, isIssuing }: DeviceCalls): Uint8Array {
+  return encodeVersioned({ deviceId, keeper, sessions, isIssuing });
+}
+
+export function decodeDeviceCalls(bytes: Uint8Array): Outcome<DeviceCalls, string> {
+  return decodeVersioned(bytes, deviceCalls);
+}

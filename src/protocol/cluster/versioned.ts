@@ -1,0 +1,34 @@
+/**
+ * The bytes of all that members say to each other and keep where they all see it: the version, then one value of
+ * msgpack. The version is looked at first: what is behind it only members of one version agree about.
+ * Source: cluster.md, Without NATS.
+ */
+import type { z } from 'zod';
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
+import { peerMessageBytesMax } from '../../model/limits.ts';
+
+/** Raised with every change of what is here that an older member would not understand. */
+const wireVersion = 1;
+
+/** Of plain values. May be larger than `peerMessageBytesMax`, and is then not to be sent. */
+export function encodeVersioned(value: object): Uint8Array {
+  const packed = packPlain(value);
+  const bytes = Buffer.allocUnsafe(1 + packed.length);
+  bytes[0] = wireVersion;
+  bytes.set(packed, 1);
+  return bytes;
+}
+
+/** What `shape` makes of it, or what is wrong with it, as a sentence. Never throws. */
+export function decodeVersioned<Value>(bytes: Uint8Array, shape: z.ZodType<Value>): Outcome<Value, string> {
+  const [version] = bytes;
+  if (version === undefined) return fail('no bytes');
+  if (version !== wireVersion) return fail(`version ${version}, this member speaks ${wireVersion}`);
+  if (bytes.length > peerMessageBytesMax)
+    return fail(`${bytes.length} bytes, where at most ${peerMessageBytesMax} are in order`);
+  const result = shape.safeParse(unpackPlain(bytes.subarray(1)));
+  if (result.success) return succeed(result.data);
+  const [issue] = result.error.issues;
+  return fail(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}

@@ -1,0 +1,112 @@
+/**
+ * All that crosses the link between the server and its media process, both ways. Legs go by the number of the admission
+ * that opened them, which the server gave; questions by a number of who asks. What is said of a leg that is not there
+ * any more is ignored, since both ends may end one at a time. Source: calls-and-media.md, The media process.
+ */
+import { z } from 'zod';
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { legRefusals } from '../../model/call.ts';
+import { callTokenBytesMax, legRequestBytesMax, linkLogCharactersMax } from '../../model/limits.ts';
+import { admittedLeg, callReport, legMessage, sessionId } from './call-values.ts';
+import {
+  mediaAddress,
+  mediaProcessCounts,
+  mediaProcessSettings,
+  mediaView,
+  tally,
+  tokenKeys,
+} from './media-values.ts';
+
+/** Changed with every change of what is here: both ends are of one release. */
+export const linkVersion = 1;
+
+const number = z.int().min(0);
+/** Out of the head of a request. */
+const shown = z.string().max(legRequestBytesMax);
+const sentence = z.string().max(4096);
+const hello = { kind: z.literal('hello'), version: z.literal(linkVersion) };
+const beat = z.strictObject({ kind: z.literal('beat') });
+
+const fromServer = z.discriminatedUnion('kind', [
+  /** In the place of a hello: it has a media process. The link ends behind it. */
+  z.strictObject({ ...hello, kind: z.literal('declined'), sentence }),
+  z.strictObject({ ...hello, settings: mediaProcessSettings.nullable(), tokenKeys }),
+  beat,
+  z.strictObject({ kind: z.literal('keys'), tokenKeys }),
+  z.strictObject({ kind: z.literal('admitted'), question: number, leg: number, admitted: admittedLeg }),
+  z.strictObject({ kind: z.literal('refused'), question: number, refusal: z.enum(legRefusals) }),
+  z.strictObject({ kind: z.literal('heard'), question: number }),
+  z.strictObject({ kind: z.literal('tell'), leg: number, message: legMessage }),
+  z.strictObject({
+    kind: z.literal('close'),
+    leg: number,
+    reason: z.enum(['ended', 'replaced', 'revoked', 'drain']),
+  }),
+  z.strictObject({ kind: z.literal('reload-tls') }),
+  z.strictObject({ kind: z.literal('drain') }),
+  z.strictObject({ kind: z.literal('view'), question: number, sessionId }),
+]);
+
+const fromMedia = z.discriminatedUnion('kind', [
+  z.strictObject(hello),
+  beat,
+  z.strictObject({ kind: z.literal('listening'), address: mediaAddress }),
+  z.strictObject({ kind: z.literal('failed'), sentence }),
+  z.strictObject({ kind: z.literal('drained') }),
+  z.strictObject({
+    kind: z.literal('admit-device'),
+    question: number,
+    token: z.string().max(callTokenBytesMax),
+  }),
+  z.strictObject({
+    kind: z.literal('admit-bridge'),
+    question: number,
+    key: shown,
+    sessionId: shown.nullable(),
+  }),
+  z.strictObject({ kind: z.literal('admit-viewer'), question: number, ticket: shown }),
+  z.strictObject({ kind: z.literal('open'), leg: number }),
+  /** Answered when everything before it has been done. */
+  z.strictObject({ kind: z.literal('ask-heard'), question: number }),
+  z.strictObject({
+    kind: z.literal('report'),
+    leg: number,
+    report: callReport,
+    about: shown.nullable(),
+  }),
+  z.strictObject({ kind: z.literal('answer'), leg: number, accepted: z.boolean() }),
+  z.strictObject({ kind: z.literal('alive'), leg: number, by: z.enum(['media', 'ping']) }),
+  z.strictObject({ kind: z.literal('gone'), leg: number }),
+  z.strictObject({ kind: z.literal('counts'), counts: mediaProcessCounts }),
+  z.strictObject({ kind: z.literal('tally'), tally }),
+  z.strictObject({
+    kind: z.literal('log'),
+    level: z.enum(['debug', 'info', 'warn', 'error']),
+    /** JSON text of an object. */
+    fields: z.string().max(linkLogCharactersMax),
+    message: sentence,
+  }),
+  z.strictObject({ kind: z.literal('viewed'), question: number, view: mediaView.nullable() }),
+]);
+
+export type ServerMessage = z.infer<typeof fromServer>;
+export type MediaMessage = z.infer<typeof fromMedia>;
+export type AdmittedLeg = z.infer<typeof admittedLeg>;
+export type Tally = z.infer<typeof tally>;
+
+/** What a media process reads, or what is wrong with it. */
+export function readServerMessage(value: unknown): Outcome<ServerMessage, string> {
+  return read(fromServer, value);
+}
+
+/** What a server reads, or what is wrong with it. */
+export function readMediaMessage(value: unknown): Outcome<MediaMessage, string> {
+  return read(fromMedia, value);
+}
+
+function read<Message>(schema: z.ZodType<Message>, value: unknown): Outcome<Message, string> {
+  const result = schema.safeParse(value);
+  if (result.success) return succeed(result.data);
+  const [issue] = result.error.issues;
+  return fail(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}

@@ -1,0 +1,82 @@
+/**
+ * The 12 bytes before the payload of every binary message of a leg: what the frame is, to values and back. Nothing
+ * here looks into the payload; where the two disagree about the size, the payload's own counts. Source:
+ * calls-and-media.md, Legs.
+ */
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { mediaFrameHeaderBytes } from '../../model/limits.ts';
+import { videoFrameFormats, type VideoFrameFormat } from '../../model/picture.ts';
+
+/** In the order of their numbers on the wire, from 1. */
+const audioFormats = ['alaw', 'amr', 'opus', 'pcm'] as const;
+export type AudioFrameFormat = (typeof audioFormats)[number];
+
+export interface VideoFrameHeader {
+  readonly kind: 'video';
+  readonly format: VideoFrameFormat;
+  readonly isKeyFrame: boolean;
+  /** Pixels, 0-65535; 0: not said, which only I420 has to. */
+  readonly width: number;
+  readonly height: number;
+  /** Milliseconds, 32 bits: it starts again at 0 after 49 days. */
+  readonly timestampMs: number;
+}
+
+export interface AudioFrameHeader {
+  readonly kind: 'audio';
+  readonly format: AudioFrameFormat;
+  /** As of video. */
+  readonly timestampMs: number;
+}
+
+export type FrameHeader = VideoFrameHeader | AudioFrameHeader;
+
+const kindNumbers = { video: 1, audio: 2 } as const;
+const keyFrameFlag = 1;
+
+/** `message`: a whole binary message, of which nothing is kept; or what is wrong with it, and what is expected. */
+export function decodeFrameHeader(message: Uint8Array): Outcome<FrameHeader, string> {
+  if (message.length <= mediaFrameHeaderBytes)
+    return fail(`a frame is a header of ${mediaFrameHeaderBytes} bytes and a payload behind it`);
+  const view = new DataView(message.buffer, message.byteOffset, mediaFrameHeaderBytes);
+  const flags = view.getUint16(2);
+  if (flags > keyFrameFlag) return fail('in the flags, bytes 2-3, only bit 0 is used: a key frame');
+  const kind = view.getUint8(0);
+  if (kind === kindNumbers.video) return decodeVideo(view, flags === keyFrameFlag);
+  if (kind === kindNumbers.audio) return decodeAudio(view);
+  return fail('the kind, byte 0, is 1 for video or 2 for audio');
+}
+
+function decodeVideo(view: DataView, isKeyFrame: boolean): Outcome<VideoFrameHeader, string> {
+  const format = videoFrameFormats[view.getUint8(1) - 1];
+  if (format === undefined)
+    return fail('the format of video, byte 1, is 1 for H.264, 2 for H.265, 3 for MJPEG or 4 for I420');
+  const width = view.getUint16(4);
+  const height = view.getUint16(6);
+  if (format === 'i420' && (width === 0 || height === 0))
+    return fail('I420 has its width and height in bytes 4-7: its payload does not tell them');
+  return succeed({ kind: 'video', format, isKeyFrame, width, height, timestampMs: view.getUint32(8) });
+}
+
+/** A packet of audio may be marked as a key frame, which it always is. */
+function decodeAudio(view: DataView): Outcome<AudioFrameHeader, string> {
+  const format = audioFormats[view.getUint8(1) - 1];
+  if (format === undefined)
+    return fail('the format of audio, byte 1, is 1 for A-law, 2 for AMR, 3 for Opus or 4 for PCM s16le');
+  if (view.getUint32(4) !== 0) return fail('the width and height of audio, bytes 4-7, are 0');
+  return succeed({ kind: 'audio', format, timestampMs: view.getUint32(8) });
+}
+
+/** 12 bytes; the payload goes behind them. Sizes and timestamp are within their ranges: the caller sees to it. */
+export function encodeFrameHeader(header: FrameHeader): Buffer {
+  const bytes = Buffer.alloc(mediaFrameHeaderBytes);
+  bytes.writeUInt8(kindNumbers[header.kind], 0);
+  if (header.kind === 'video') {
+    bytes.writeUInt8(videoFrameFormats.indexOf(header.format) + 1, 1);
+    bytes.writeUInt16BE(header.isKeyFrame ? keyFrameFlag : 0, 2);
+    bytes.writeUInt16BE(header.width, 4);
+    bytes.writeUInt16BE(header.height, 6);
+  } else bytes.writeUInt8(audioFormats.indexOf(header.format) + 1, 1);
+  bytes.writeUInt32BE(header.timestampMs, 8);
+  return bytes;
+}

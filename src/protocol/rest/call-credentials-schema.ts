@@ -1,0 +1,108 @@
+/**
+ * The body of POST /v1/token/msgvoip, field by field in the order of the source's table: what it is decoded by, and
+ * what the component CallCredentialsRequest of docs/openapi.yaml is made from (test/support/openapi-schemas.ts). What
+ * fields ask of one another is in call-media.ts. Source: API doc, Endpoint 4; calls-and-media.md, Credential issuance.
+ */
+import { z } from 'zod';
+import {
+  audioChannelCounts,
+  audioRates,
+  downlinkAudioFormats,
+  downlinkVideoFormats,
+  resolutionModes,
+  uplinkVideoFormats,
+  videoRotations,
+} from '../../model/call.ts';
+import { parseDeviceId } from '../../model/ids.ts';
+import {
+  callingTimeoutSecondsDefault,
+  callingTimeoutSecondsMax,
+  callPayloadBytesMax,
+  callTextBytesMax,
+  deviceIdBytesMax,
+  msgIdCharactersMax,
+  roomIdBytesMax,
+  screenSideMax,
+} from '../../model/limits.ts';
+import {
+  mustBe,
+  optionalChoice,
+  optionalInteger,
+  optionalText,
+  requiredChoice,
+  requiredText,
+  requiredWord,
+} from './call-fields.ts';
+
+const deviceIdRule = mustBe(`1-${deviceIdBytesMax} bytes of valid UTF-8`);
+
+const deviceId = z
+  .string(deviceIdRule)
+  .min(1, deviceIdRule)
+  .max(deviceIdBytesMax, deviceIdRule)
+  .transform((text, context) => {
+    const parsed = parseDeviceId(text);
+    if (parsed !== null) return parsed;
+    context.addIssue(deviceIdRule.error({ input: text }));
+    return z.NEVER;
+  });
+
+const description = `What the messaging app's \`join_voip_room\` notification says, and what the device can take and give. In an
+optional field \`""\` and \`null\` count as left out; fields that are not listed are ignored. Lengths are bytes of
+UTF-8. Beyond what each field says of itself, 40003 is answered when
+
+- \`video_mt\` is given with \`up_video_mt\` or \`down_video_mt\` and not all that are given agree;
+- \`screen_width\` or \`screen_height\` is left out and \`no_video\` is not true;
+- \`video_res_mode\` is \`fit_screen\` or \`fill_screen\` and the format of the video to the device is not \`mjpeg\`, as
+  with \`no_video\`, or a side of the screen is below 2 or, for \`fill_screen\`, odd;
+- \`device_id\` is so full of control characters that a token has no room for it.
+`;
+
+export const callCredentialsSchema = z
+  .object({
+    msg_session_key: requiredText(callTextBytesMax).describe(
+      '`session_key` of the notification. A secret: it goes to the bridge only.',
+    ),
+    msg_room_id: requiredText(roomIdBytesMax).describe(
+      '`room_id` of the notification. Asked again for the same device and room, the same session is answered.',
+    ),
+    msg_session_token: requiredText(callTextBytesMax).describe(
+      '`server_token` of the notification. A secret: it goes to the bridge only.',
+    ),
+    msg_app_id: requiredWord(msgIdCharactersMax).describe('Mini program application id.'),
+    device_id: deviceId.describe("The device of the backend's push message, byte for byte."),
+    msg_model_id: requiredWord(msgIdCharactersMax).describe(
+      'Hardware model id, as the messaging app knows it.',
+    ),
+    msg_payload: optionalText(callPayloadBytesMax).describe('Passed through to the bridge.'),
+    calling_timeout_sec: optionalInteger(1, callingTimeoutSecondsMax, callingTimeoutSecondsDefault).describe(
+      'Seconds that it may ring.',
+    ),
+    no_video: optionalChoice([true, false], false).describe(
+      'True: audio only, whatever the video formats say.',
+    ),
+    video_mt: optionalChoice(downlinkVideoFormats, undefined).describe('Both video formats at once.'),
+    up_video_mt: optionalChoice(uplinkVideoFormats, undefined).describe(
+      'Video format from the device; left out, and without `video_mt`: `h264`, or `none` with `no_video`.',
+    ),
+    down_video_mt: optionalChoice(downlinkVideoFormats, undefined).describe(
+      'Video format to the device; left out, and without `video_mt`: `h264`, or `none` with `no_video`.',
+    ),
+    down_video_rotation: optionalChoice(videoRotations, 0).describe(
+      "Orientation of the video to the device. 0: as the messaging app's SDK does it. 1: an upright stream, while the " +
+        'mini program sets `encodeVideoRotation=1`. 2: the rotated stream is kept.',
+    ),
+    screen_width: optionalInteger(1, screenSideMax, undefined).describe('Pixels.'),
+    screen_height: optionalInteger(1, screenSideMax, undefined).describe('Pixels.'),
+    video_res_mode: optionalChoice(resolutionModes, 'auto').describe(
+      'How the video to the device meets its screen. `auto`: passed through. `fit_screen`: scaled down to fit inside. ' +
+        '`fill_screen`: scaled and cropped to fill it exactly.',
+    ),
+    down_audio_mt: optionalChoice(downlinkAudioFormats, 'alaw').describe('Audio format to the device.'),
+    audio_rate: requiredChoice(audioRates).describe('Samples per second.'),
+    audio_channels: requiredChoice(audioChannelCounts).describe('Channels.'),
+  })
+  .describe(description);
+
+/** What each field says by itself, defaults filled in. */
+export type CallCredentialsFields = z.output<typeof callCredentialsSchema>;

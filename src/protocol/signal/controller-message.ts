@@ -1,0 +1,103 @@
+/**
+ * What a controller may say, from the bytes of a WebSocket message to values. Strict where a field is known, blind
+ * to fields that are not; whether a message is known depends on whether the login is over. Source: signal-wire.md.
+ */
+import { decodeJsonObject } from '../../lib/json-object.ts';
+import { parseDeviceId, parseRequestId } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { signalMediaBytesMax } from '../../model/limits.ts';
+import { wakeCauses, type SignalLogin, type WakeReport } from '../../model/signal.ts';
+
+/** `login`: the challenge is out, nothing is proven. `session`: the login is accepted. */
+export type SignalPhase = 'login' | 'session';
+
+export type ControllerMessage =
+  | { readonly kind: 'login'; readonly login: SignalLogin }
+  | { readonly kind: 'heartbeat' }
+  | { readonly kind: 'wake-report'; readonly report: WakeReport }
+  /** `id`: of the message acknowledged, or of none. */
+  | { readonly kind: 'ack'; readonly id: string }
+  | { readonly kind: 'bye' }
+  /** Malformed, unknown, or out of order: 4400. */
+  | { readonly kind: 'invalid' };
+
+const heartbeat = { kind: 'heartbeat' } as const;
+const bye = { kind: 'bye' } as const;
+const invalid = { kind: 'invalid' } as const;
+/** As nearly every heartbeat is written: known without parsing. */
+const usualHeartbeat = Buffer.from('{"type":"heartbeat"}', 'latin1');
+
+/** Keeps nothing of `bytes`. */
+export function decodeControllerMessage(
+  bytes: Uint8Array,
+  isBinary: boolean,
+  phase: SignalPhase,
+): ControllerMessage {
+  if (isBinary) return invalid;
+  if (phase === 'session' && usualHeartbeat.equals(bytes)) return heartbeat;
+  const decoded = decodeJsonObject(bytes);
+  if (!decoded.ok) return invalid;
+  const fields: JsonObject = decoded.value;
+  return phase === 'login' ? decodeBeforeLogin(fields) : decodeInSession(fields);
+}
+
+function decodeBeforeLogin(fields: JsonObject): ControllerMessage {
+  switch (fields['type']) {
+    case 'login':
+      return decodeLogin(fields);
+    case 'bye':
+      return decodeBye(fields);
+    default:
+      return invalid;
+  }
+}
+
+function decodeInSession(fields: JsonObject): ControllerMessage {
+  switch (fields['type']) {
+    case 'heartbeat':
+      return heartbeat;
+    case 'ack':
+      return typeof fields['id'] === 'string' ? { kind: 'ack', id: fields['id'] } : invalid;
+    case 'wake_report':
+      return decodeWakeReport(fields);
+    case 'bye':
+      return decodeBye(fields);
+    default:
+      return invalid;
+  }
+}
+
+const macForm = /^[0-9a-f]{64}$/;
+
+function decodeLogin({ device_id: id, mac, media }: JsonObject): ControllerMessage {
+  const deviceId = typeof id === 'string' ? parseDeviceId(id) : null;
+  if (deviceId === null || typeof mac !== 'string' || !macForm.test(mac)) return invalid;
+  if (media !== undefined && !isMedia(media)) return invalid;
+  return { kind: 'login', login: { deviceId, mac: Buffer.from(mac, 'hex'), media: media ?? null } };
+}
+
+function isMedia(media: unknown): media is JsonObject {
+  if (typeof media !== 'object' || media === null || Array.isArray(media)) return false;
+  return jsonBytes(media) <= signalMediaBytesMax;
+}
+
+/** Infinity: nested deeper than it can be written. */
+function jsonBytes(value: object): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value), 'utf8');
+  } catch {
+    return Infinity;
+  }
+}
+
+function decodeWakeReport({ cause: given, request_id: id }: JsonObject): ControllerMessage {
+  const cause = wakeCauses.find((known) => known === given);
+  if (cause === undefined) return invalid;
+  if (id === undefined) return { kind: 'wake-report', report: { cause, requestId: null } };
+  const requestId = typeof id === 'string' ? parseRequestId(id) : null;
+  return requestId === null ? invalid : { kind: 'wake-report', report: { cause, requestId } };
+}
+
+function decodeBye({ reason }: JsonObject): ControllerMessage {
+  return typeof reason === 'string' ? bye : invalid;
+}

@@ -1,0 +1,129 @@
+/**
+ * The cheap half of a signed request's check, in the order of the table of failures; what is left to verify
+ * comes out as a job. Source: tgv1-signing.md, When it fails.
+ */
+import { fail, succeed } from '../../lib/outcome.ts';
+import type { Outcome } from '../../lib/outcome.ts';
+import type { AccessKeyId } from '../../model/ids.ts';
+import { isCredentialValid } from '../../model/registry.ts';
+import type { Credential } from '../../model/registry.ts';
+import { authFailures, missingHeader, outsideWindow } from './auth-failure.ts';
+import type { AuthFailure } from './auth-failure.ts';
+import { authorizationScheme, parseAuthorization } from './authorization.ts';
+import { canonicalPath, canonicalRequest } from './canonical-request.ts';
+import { algorithm, signingHeaders } from './scheme.ts';
+import { parseSignedHeaders, signsEnough } from './signed-headers.ts';
+import { parseSigningDate } from './signing-date.ts';
+import type { SigningDate } from './signing-date.ts';
+import type { SigningKeyCache } from './signing-key.ts';
+import type { SignatureJob } from './verify-signature.ts';
+
+/** A request as it arrived, copied out of the front end. */
+export interface SignedRequest {
+  /** As sent, in upper case. */
+  readonly method: string;
+  /** As sent: neither decoded nor shortened. */
+  readonly path: string;
+  /** Raw, without its question mark; '' for none. */
+  readonly query: string;
+  /** By lower-case name; values trimmed. A header that came without a value is there, with ''. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Whether Authorization, Content-Length, Content-Type or any X-Tg-* came more than once. */
+  readonly repeated: boolean;
+  /** Null: no body. */
+  readonly body: Uint8Array | null;
+}
+
+export interface CheckDependencies {
+  findCredential(accessKeyId: AccessKeyId): Credential | null;
+  readonly signingKeys: SigningKeyCache;
+  /** How far X-Tg-Date may be from `nowMs`, either way, the end included. */
+  readonly windowMs: number;
+  /** Wall milliseconds. */
+  readonly nowMs: number;
+}
+
+export interface CheckedRequest {
+  readonly credential: Credential;
+  readonly job: SignatureJob;
+  /** X-Tg-Date in wall milliseconds: the signature can be replayed until this + the window, and no later. */
+  readonly dateMs: number;
+}
+
+/** Throws only what `findCredential` throws. */
+export function checkRequest(
+  request: SignedRequest,
+  dependencies: CheckDependencies,
+): Outcome<CheckedRequest, AuthFailure> {
+  const form = checkForm(request);
+  if (!form.ok) return form;
+  const { accessKeyId, appId, date } = form.value;
+  const credential = dependencies.findCredential(accessKeyId);
+  const { nowMs } = dependencies;
+  if (credential === null || !isCredentialValid(credential, Math.floor(nowMs / 1000)))
+    return fail(authFailures.unknownCredential);
+  if (credential.appId !== appId) return fail(authFailures.applicationMismatch);
+  if (Math.abs(nowMs - date.ms) > dependencies.windowMs) return fail(outsideWindow(nowMs));
+  const job = collectJob(request, form.value, credential, dependencies.signingKeys);
+  return succeed({ credential, job, dateMs: date.ms });
+}
+
+/** What the headers say once their form is known to be right. */
+interface SignedForm {
+  readonly accessKeyId: AccessKeyId;
+  readonly appId: string;
+  readonly date: SigningDate;
+  readonly bodySha256: string;
+  readonly signedHeaders: string;
+  readonly names: readonly string[];
+  readonly signature: string;
+}
+
+function checkForm({ method, headers, repeated }: SignedRequest): Outcome<SignedForm, AuthFailure> {
+  // An empty value says as little as none: both are missing.
+  for (const [name, spelled] of signingHeaders)
+    if (valueOf(headers, name) === '') return fail(missingHeader(spelled));
+
+  const header = valueOf(headers, 'authorization');
+  if (valueOf(headers, 'x-tg-algorithm') !== algorithm || authorizationScheme(header) !== algorithm)
+    return fail(authFailures.unsupportedAlgorithm);
+
+  const authorization = repeated ? null : parseAuthorization(header);
+  if (authorization === null) return fail(authFailures.malformedAuthorization);
+  const { accessKeyId, scopeDay, signedHeaders, signature } = authorization;
+  const names = parseSignedHeaders(signedHeaders);
+  if (names === null || valueOf(headers, 'x-tg-signed-headers') !== signedHeaders)
+    return fail(authFailures.malformedAuthorization);
+  // Only a date that can be read has a day that the scope could miss.
+  const date = parseSigningDate(valueOf(headers, 'x-tg-date'));
+  if (date === null) return fail(authFailures.malformedDate);
+  if (date.scopeDay !== scopeDay) return fail(authFailures.malformedAuthorization);
+
+  if (!signsEnough(names, method) || !names.every((name) => headers.has(name)))
+    return fail(authFailures.signedHeadersIncomplete);
+  const bodySha256 = valueOf(headers, 'x-tg-content-sha256');
+  const appId = valueOf(headers, 'x-tg-app-id');
+  return succeed({ accessKeyId, appId, date, bodySha256, signedHeaders, names, signature });
+}
+
+/** '' where it is absent. */
+function valueOf(headers: ReadonlyMap<string, string>, name: (typeof signingHeaders)[number][0]): string {
+  return headers.get(name) ?? '';
+}
+
+function collectJob(
+  { method, path: rawPath, query, headers, body }: SignedRequest,
+  { date, names, signedHeaders, signature, bodySha256 }: SignedForm,
+  credential: Credential,
+  signingKeys: SigningKeyCache,
+): SignatureJob {
+  const path = canonicalPath(rawPath);
+  return {
+    signingKey: signingKeys.get(credential, date.day, path),
+    canonicalRequest: canonicalRequest({ method, path, query, signedHeaders, names, headers, bodySha256 }),
+    toSignPrefix: date.toSignPrefix,
+    signature,
+    bodySha256,
+    body,
+  };
+}

@@ -1,0 +1,178 @@
+/**
+ * The audit log: a line is on disk before its change begins, or the change is refused. One process writes it: the
+ * server, its keeper where there are several, or a command that holds the directory's lock. See docs/adr/0021.
+ */
+import { open, rename, type FileHandle } from 'node:fs/promises';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/error-message.ts';
+import { SerialQueue } from '../../lib/serial-queue.ts';
+import { auditedAtOnceMax, auditFileBytesMax, auditOldFilesMax } from '../../model/limits.ts';
+import type { AuditIntent, AuditLine, AuditOutcome } from '../../model/audit.ts';
+import { auditPath } from './audit-files.ts';
+import { begunLine, encodeBegun, encodeEnded, endedLine } from './audit-line.ts';
+import { syncDirectory } from '../keys/private-file.ts';
+
+/** The change was not begun: nobody would know of it. */
+export class AuditRefusal extends Error {
+  override readonly name = 'AuditRefusal';
+}
+
+export interface AuditLogDeps {
+  readonly directory: string;
+  readonly clock: Clock;
+  /** Told of each line once, when its result is known. */
+  readonly told: (line: AuditLine) => void;
+  /** Told of a line whose result cannot be written; it stays `unknown`. */
+  readonly lost: (line: AuditLine, reason: string) => void;
+  /** Left out: those of the house. */
+  readonly fileBytesMax?: number;
+  readonly oldFilesMax?: number;
+}
+
+/** A change that may begin. */
+interface AuditedChange {
+  /** Once, when it is over. Never rejects. */
+  end(outcome: AuditOutcome): Promise<void>;
+}
+
+const internalError: AuditOutcome = { result: 'failed', reason: 'internal error' };
+const ownerOnly = 0o600;
+const othersBits = 0o077;
+const lineFeed = 0x0a;
+
+export class AuditLog {
+  readonly #deps: AuditLogDeps;
+  readonly #fileBytesMax: number;
+  readonly #oldFilesMax: number;
+  /** One writes at a time. */
+  readonly #turns = new SerialQueue();
+  #underWay = 0;
+
+  constructor(deps: AuditLogDeps) {
+    this.#deps = deps;
+    this.#fileBytesMax = deps.fileBytesMax ?? auditFileBytesMax;
+    this.#oldFilesMax = deps.oldFilesMax ?? auditOldFilesMax;
+  }
+
+  /** Resolves when the line is on disk. Rejects with an AuditRefusal when it cannot be. */
+  async #open(intent: AuditIntent): Promise<AuditedChange> {
+    if (this.#underWay >= auditedAtOnceMax)
+      throw new AuditRefusal(`refused: ${auditedAtOnceMax} changes are under way already`);
+    this.#underWay += 1;
+    try {
+      return await this.#begin(begunLine(intent, this.#deps.clock.wallMs()));
+    } catch (error) {
+      this.#underWay -= 1;
+      throw new AuditRefusal(`refused: the audit log cannot be written: ${messageOf(error)}`);
+    }
+  }
+
+  /**
+   * Runs `act` behind its line. Rejects with an AuditRefusal before it, and with what `act` rejects with, of which the
+   * line has nothing but what `faultOf` makes of it.
+   */
+  async record<Result>(
+    intent: AuditIntent,
+    act: () => Promise<Result>,
+    outcomeOf: (result: Result) => AuditOutcome,
+    faultOf: (error: unknown) => AuditOutcome = () => internalError,
+  ): Promise<Result> {
+    const change = await this.#open(intent);
+    let outcome: AuditOutcome = internalError;
+    try {
+      const result = await act();
+      outcome = outcomeOf(result);
+      return result;
+    } catch (error) {
+      outcome = faultOf(error);
+      throw error;
+    } finally {
+      await change.end(outcome);
+    }
+  }
+
+  async #begin(begun: AuditLine): Promise<AuditedChange> {
+    const bytes = encodeBegun(begun);
+    const { file, position } = await this.#turns.run(() => this.#append(bytes));
+    return {
+      end: async (outcome) => {
+        const line = endedLine(begun, outcome);
+        try {
+          await this.#turns.run(() => overwrite(file, encodeEnded(begun, outcome, bytes.length), position));
+        } catch (error) {
+          this.#deps.lost(line, messageOf(error));
+        }
+        this.#underWay -= 1;
+        this.#deps.told(line);
+      },
+    };
+  }
+
+  /** The file that has the line now, whatever it is called later, and where in it. */
+  async #append(bytes: Buffer): Promise<{ readonly file: FileHandle; readonly position: number }> {
+    const path = auditPath(this.#deps.directory);
+    const position = await this.#appendTo(path, bytes);
+    return { file: await open(path, 'r+'), position };
+  }
+
+  async #appendTo(path: string, bytes: Buffer): Promise<number> {
+    const file = await open(path, 'a+', ownerOnly);
+    try {
+      const stat = await file.stat();
+      const { size, mode } = stat;
+      if (!stat.isFile()) throw new Error(`${path} is no regular file`);
+      if (size > 0 && size + bytes.length > this.#fileBytesMax) {
+        await this.#rotate();
+        return await this.#appendTo(path, bytes);
+      }
+      if ((mode & othersBits) !== 0) await file.chmod(ownerOnly);
+      if (size === 0) await syncDirectory(this.#deps.directory);
+      const before = (await isTorn(file, size)) ? Buffer.of(lineFeed) : Buffer.alloc(0);
+      await appendWhole(file, Buffer.concat([before, bytes]), size);
+      return size + before.length;
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #rotate(): Promise<void> {
+    const { directory } = this.#deps;
+    for (let age = this.#oldFilesMax - 1; age >= 0; age--)
+      await rename(auditPath(directory, age), auditPath(directory, age + 1)).catch(unlessMissing);
+    await syncDirectory(directory);
+  }
+}
+
+/** All of it on disk, or nothing of it in the file. */
+async function appendWhole(file: FileHandle, bytes: Buffer, size: number): Promise<void> {
+  try {
+    await file.appendFile(bytes);
+    await file.datasync();
+  } catch (error) {
+    await file.truncate(size).catch(() => undefined);
+    throw error;
+  }
+  // Else the line is not where its result would be written.
+  if ((await file.stat()).size !== size + bytes.length) throw new Error('another process writes it, too');
+}
+
+async function overwrite(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  try {
+    await file.write(bytes, 0, bytes.length, position);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A process was killed within its last line. */
+async function isTorn(file: FileHandle, size: number): Promise<boolean> {
+  if (size === 0) return false;
+  const last = Buffer.alloc(1);
+  await file.read(last, 0, 1, size - 1);
+  return last[0] !== lineFeed;
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
+}

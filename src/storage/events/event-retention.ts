@@ -1,0 +1,103 @@
+/**
+ * Forgets the oldest events by age and by number, a slice at a time and as fast as new ones come. Each slice is a
+ * small batch of its own, so that no commit waits for more than one of them, and the loop for even less. An event is
+ * never forgotten before those that are older. Source: events.md, Reading.
+ */
+import { assert } from '../../lib/assert.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import { eventIdMs, eventKey, forgottenKey, type EventTables } from './event-rows.ts';
+import type { EventStore } from './event-store.ts';
+import type { StateTables } from '../lmdb/state-tables.ts';
+import { forgetEventsMs, forgetEventsSlice } from '../lmdb/store-limits.ts';
+import { StoredEvents } from './stored-events.ts';
+
+export interface EventRetentionSettings {
+  /** Of an event; then it is forgotten. */
+  readonly maxAgeMs: number;
+  /** Events kept; the oldest beyond it are forgotten. */
+  readonly maxCount: number;
+}
+
+export interface EventRetentionParts extends EventRetentionSettings {
+  readonly clock: Clock;
+  readonly log: EventStore;
+  /** Commits what `write` puts, all or nothing. */
+  readonly batch: (write: () => void) => Promise<void>;
+}
+
+export class EventRetention {
+  readonly #tables: EventTables;
+  readonly #stored: StoredEvents;
+  readonly #parts: EventRetentionParts;
+  #isForgetting = false;
+
+  constructor(state: StateTables, parts: EventRetentionParts) {
+    assert(state.events !== null, 'a store that is written has a log');
+    this.#tables = state.events;
+    this.#stored = new StoredEvents(state);
+    this.#parts = parts;
+  }
+
+  start(): Cancel {
+    return this.#parts.clock.every(forgetEventsMs, () => void this.forget());
+  }
+
+  /** Resolves when nothing is left to be forgotten, or the store refused a slice: the next round tries again. Never rejects. */
+  async forget(): Promise<void> {
+    if (this.#isForgetting) return;
+    this.#isForgetting = true;
+    try {
+      while (await this.#forgetSlice());
+    } catch {
+      // The same store refuses the journal too, and that tells.
+    } finally {
+      this.#isForgetting = false;
+    }
+  }
+
+  /** False: there is nothing more to forget. */
+  async #forgetSlice(): Promise<boolean> {
+    const newest = this.#newestToForget();
+    if (newest === null) return false;
+    await this.#parts.batch(() => this.#remove(newest));
+    this.#parts.log.forgotten(newest.sequence);
+    return true;
+  }
+
+  /** At most a slice from the oldest; null: all are kept. */
+  #newestToForget(): LoggedEvent | null {
+    const { log, maxCount } = this.#parts;
+    const excess = log.head - log.oldest + 1 - maxCount;
+    if (excess > 0) return this.#newestOf(excess);
+    if (!this.#isTooOld(this.#oldest())) return null;
+    const slice = this.#stored.read(log.oldest - 1, forgetEventsSlice, log.head);
+    const firstKept = slice.findIndex((event) => !this.#isTooOld(event));
+    return slice.at(firstKept === -1 ? -1 : firstKept - 1) ?? null;
+  }
+
+  /** At most a slice of so many sequences from the oldest; a mirrored log has some that are no event. */
+  #newestOf(excess: number): LoggedEvent | null {
+    const { oldest } = this.#parts.log;
+    const last = oldest + Math.min(excess, forgetEventsSlice) - 1;
+    const found = this.#stored.find(last) ?? this.#stored.read(oldest - 1, forgetEventsSlice, last).at(-1);
+    if (found !== undefined) return found;
+    const first = this.#oldest();
+    return first !== null && first.sequence < oldest + excess ? first : null;
+  }
+
+  #oldest(): LoggedEvent | null {
+    const { oldest, head } = this.#parts.log;
+    return this.#stored.read(oldest - 1, 1, head)[0] ?? null;
+  }
+
+  #isTooOld(event: LoggedEvent | null): boolean {
+    return event !== null && this.#parts.clock.wallMs() - event.atMs >= this.#parts.maxAgeMs;
+  }
+
+  #remove(newest: LoggedEvent): void {
+    for (let sequence = this.#parts.log.oldest; sequence <= newest.sequence; sequence++)
+      void this.#tables.events.remove(eventKey(sequence));
+    void this.#tables.forgotten.put(forgottenKey, [newest.sequence, eventIdMs(newest.id)]);
+  }
+}

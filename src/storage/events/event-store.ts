@@ -1,0 +1,171 @@
+/**
+ * The event log of the running server, as its readers see it: what is committed, the newest events from memory, older
+ * ones from the store. Who follows it is told right after every commit. Where other processes write the log too, their
+ * events are read from the store, and followers are told of every event once and in the order of the log, whoever
+ * wrote it. Source: events.md, The log; cluster.md.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { EventDraft, LoggedEvent } from '../../model/events.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import type { EventLog } from '../../core/ports/event-log.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Journal } from '../journal/journal.ts';
+import { RecentEvents } from './recent-events.ts';
+import { refreshLogMs, refreshLogSlice } from '../lmdb/store-limits.ts';
+import type { StoredEvents } from './stored-events.ts';
+
+type Follower = (events: readonly LoggedEvent[]) => void;
+
+export class EventStore implements EventLog {
+  readonly #stored: StoredEvents;
+  readonly #journal: Journal;
+  readonly #log: Log;
+  readonly #beforeReading: () => void;
+  readonly #recent = new RecentEvents();
+  readonly #followers = new Set<{ readonly told: Follower }>();
+  #head: number;
+  #oldest: number;
+  /** It reads on from the head. */
+  #isReading = false;
+  #nextSlice: NodeJS.Immediate | null = null;
+
+  /**
+   * `beforeReading`: called before events are read that others may have written, with the store as it will be read; own
+   * events that are visible there are to be told now. Throws when the store cannot be read.
+   */
+  constructor(stored: StoredEvents, journal: Journal, log: Log, beforeReading: () => void = () => undefined) {
+    this.#stored = stored;
+    this.#journal = journal;
+    this.#log = log;
+    this.#beforeReading = beforeReading;
+    this.#head = stored.head;
+    this.#oldest = stored.oldest;
+    journal.onCommitted((events) => this.#committed(events));
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  /** Moves when what was before it is gone. Ask after `read`, which may be the first to notice. */
+  get oldest(): number {
+    return this.#oldest;
+  }
+
+  read(after: number, limit: number): readonly LoggedEvent[] {
+    const from = Math.max(after, this.#oldest - 1);
+    if (from >= this.#head || limit <= 0) return [];
+    const { first } = this.#recent;
+    return first !== null && from >= first - 1
+      ? this.#recent.read(from, limit)
+      : this.#readStored(from, limit);
+  }
+
+  recentOf(deviceId: DeviceId): readonly LoggedEvent[] {
+    return this.#stored
+      .recentSequences(deviceId, this.#head)
+      .filter((sequence) => sequence >= this.#oldest)
+      .flatMap((sequence) => this.#recent.find(sequence) ?? this.#stored.find(sequence) ?? []);
+  }
+
+  /** What `told` throws is logged and harms nobody else. */
+  follow(told: Follower): () => void {
+    const follower = { told };
+    this.#followers.add(follower);
+    return () => void this.#followers.delete(follower);
+  }
+
+  /** Whether an event of this sequence is committed, by whichever process, or was. Throws when the store cannot be read. */
+  reaches(sequence: number): boolean {
+    this.#stored.refresh();
+    return sequence <= this.#stored.head;
+  }
+
+  /** Puts an event into the log that no record goes with. */
+  append(event: EventDraft): void {
+    this.#journal.append(event);
+  }
+
+  /** Looks now and then for what other processes write to the log or forget of it, until it is told to stop. */
+  start(clock: Clock): Cancel {
+    const stop = clock.every(refreshLogMs, () => {
+      this.refresh();
+      this.#findOldest();
+    });
+    return () => {
+      stop();
+      if (this.#nextSlice !== null) clearImmediate(this.#nextSlice);
+    };
+  }
+
+  /** There may be events of others behind the head: a slice is read and told now, what is more in the next turns. */
+  refresh(): void {
+    if (!this.#isReading) this.#readOn();
+  }
+
+  /** Everything up to `sequence` is gone from the store. */
+  forgotten(sequence: number): void {
+    this.#oldest = Math.max(this.#oldest, sequence + 1);
+  }
+
+  /** The store may have forgotten a slice a moment before it says so: no gap is passed over in silence. */
+  #readStored(after: number, limit: number): LoggedEvent[] {
+    const events = this.#stored.read(after, limit, this.#head);
+    const first = events[0]?.sequence ?? after + 1;
+    if (first > after + 1) this.forgotten(this.#stored.oldest - 1);
+    return events;
+  }
+
+  /** Events that others have put before these are told before them; these may have been read already. */
+  #committed(events: readonly LoggedEvent[]): void {
+    const [first] = events;
+    if (first?.sequence === this.#head + 1) this.#take(events);
+    else if (first !== undefined && first.sequence > this.#head) this.refresh();
+  }
+
+  #readOn(): void {
+    this.#isReading = true;
+    this.#nextSlice = this.#readSlice() ? setImmediate(() => this.#readOn()) : null;
+    this.#isReading = this.#nextSlice !== null;
+  }
+
+  /** True: there may be more. */
+  #readSlice(): boolean {
+    try {
+      this.#stored.refresh();
+      this.#beforeReading();
+      const events = this.#stored.read(this.#head, refreshLogSlice);
+      const [first] = events;
+      if (first === undefined) return false;
+      if (first.sequence > this.#head + 1) this.forgotten(this.#stored.oldest - 1);
+      this.#take(events);
+      return events.length === refreshLogSlice;
+    } catch (error) {
+      this.#log.error({ err: error }, 'the event log cannot be read; tried again in a moment');
+      return false;
+    }
+  }
+
+  #findOldest(): void {
+    try {
+      this.forgotten(this.#stored.oldest - 1);
+    } catch {
+      // What reads the log tells of it.
+    }
+  }
+
+  #take(events: readonly LoggedEvent[]): void {
+    this.#recent.push(events);
+    this.#head = events.at(-1)?.sequence ?? this.#head;
+    for (const follower of Array.from(this.#followers))
+      if (this.#followers.has(follower)) this.#tell(follower.told, events);
+  }
+
+  #tell(told: Follower, events: readonly LoggedEvent[]): void {
+    try {
+      told(events);
+    } catch (error) {
+      this.#log.error({ err: error }, 'who follows the event log failed');
+    }
+  }
+}

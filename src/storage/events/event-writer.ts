@@ -1,0 +1,97 @@
+/**
+ * Gives events their places in the log and writes them. The places of a batch are given when it is handed over, one
+ * batch at a time and in the order in which the events happened, so both the log's sequence and each device's seq
+ * go on without a gap from what is committed, whenever a crash comes. Source: events.md, The log.
+ */
+import { assert } from '../../lib/assert.ts';
+import type { EventDraft, LoggedEvent } from '../../model/events.ts';
+import { generateEventId, type DeviceId, type ProductId } from '../../model/ids.ts';
+import { recentEventsOfDeviceMax } from '../../model/limits.ts';
+import { encodeEvent, eventKey, type EventSeqsRow, type EventTables } from './event-rows.ts';
+import type { StateTables } from '../lmdb/state-tables.ts';
+import { StoredEvents } from './stored-events.ts';
+
+/** What may have happened, with what its device was of at that moment. */
+export interface Happened {
+  readonly event: EventDraft | null;
+  readonly productId: ProductId | null;
+}
+
+/** The events of one batch with their places, and what the rows of their devices become. */
+export interface PlacedEvents {
+  readonly events: readonly LoggedEvent[];
+  readonly seqs: ReadonlyMap<DeviceId, EventSeqsRow>;
+}
+
+export class EventWriter {
+  readonly #tables: EventTables;
+  readonly #stored: StoredEvents;
+  #sequence = 0;
+  /** Of the newest id: the wall clock may step back, ids do not. */
+  #idMs = 0;
+
+  /** Throws when the store cannot be read. */
+  constructor(state: StateTables) {
+    assert(state.events !== null, 'a store that is written has a log');
+    this.#tables = state.events;
+    this.#stored = new StoredEvents(state);
+    this.catchUp();
+  }
+
+  /**
+   * Goes on from what is in the log. Where others write it too: in the transaction in which the events are placed.
+   * Throws when it cannot be read.
+   */
+  catchUp(): void {
+    const { sequence, idMs } = this.#stored.newest();
+    this.#sequence = sequence;
+    this.#idMs = idMs;
+  }
+
+  /** Call it once a batch, and then only put what it returns. Throws when the store cannot be read, and has placed none. */
+  place(batch: readonly Happened[]): PlacedEvents {
+    const seqs = new Map<DeviceId, SeqsRow>();
+    for (const { event } of batch)
+      if (event !== null && !seqs.has(event.deviceId))
+        seqs.set(event.deviceId, this.#readSeqs(event.deviceId));
+    const events: LoggedEvent[] = [];
+    for (const { event, productId } of batch)
+      if (event !== null) events.push(this.#placeOne(event, productId, seqs.get(event.deviceId)));
+    return { events, seqs };
+  }
+
+  /** Inside a batch only. */
+  put({ events, seqs }: PlacedEvents): void {
+    for (const event of events) void this.#tables.events.put(eventKey(event.sequence), encodeEvent(event));
+    for (const [deviceId, row] of seqs) void this.#tables.seqs.put(Buffer.from(deviceId), row);
+  }
+
+  /** Whether the batch with these is visible: they, and not what another put there. Never throws. */
+  isVisible({ events }: PlacedEvents): boolean {
+    const last = events.at(-1);
+    try {
+      return last !== undefined && this.#tables.events.get(eventKey(last.sequence))?.[0] === last.id;
+    } catch {
+      return false;
+    }
+  }
+
+  #readSeqs(deviceId: DeviceId): SeqsRow {
+    const row = this.#tables.seqs.get(Buffer.from(deviceId));
+    return row === undefined ? [0] : [...row];
+  }
+
+  #placeOne(draft: EventDraft, productId: ProductId | null, row: SeqsRow | undefined): LoggedEvent {
+    assert(row !== undefined, 'the rows of a batch are read before its events are placed');
+    const { type, data, deviceId, atMs, epoch } = draft;
+    const sequence = ++this.#sequence;
+    const seq = ++row[0];
+    if (row.length > recentEventsOfDeviceMax) row.splice(1, 1);
+    row.push(sequence);
+    this.#idMs = Math.max(this.#idMs, Math.floor(atMs));
+    const id = generateEventId(this.#idMs, sequence);
+    return { type, data, deviceId, atMs, epoch, id, sequence, seq, productId } as LoggedEvent;
+  }
+}
+
+type SeqsRow = [seq: number, ...latest: number[]];

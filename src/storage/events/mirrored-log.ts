@@ -1,0 +1,106 @@
+/**
+ * The log that all nodes share, as one of them keeps it: what comes from the stream is put with the sequences that it
+ * has there, and read, waited for, delivered and forgotten like a log of the node's own. A sequence of the stream that
+ * is no event is one that nothing has here. Where the stream no longer has what comes next, as after a long absence,
+ * what is kept from before it is forgotten, so that a reader is told that it has missed something.
+ * Source: cluster.md, Events.
+ */
+import { assert } from '../../lib/assert.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import { recentEventsOfDeviceMax } from '../../model/limits.ts';
+import type { MirroredLog } from '../../core/ports/mirrored.ts';
+import {
+  encodeEvent,
+  eventIdMs,
+  eventKey,
+  forgottenKey,
+  sequenceOf,
+  type EventTables,
+} from './event-rows.ts';
+import type { EventStore } from './event-store.ts';
+import type { StateTables } from '../lmdb/state-tables.ts';
+import { mirrorEventsSlice } from '../lmdb/store-limits.ts';
+import { StoredEvents } from './stored-events.ts';
+
+export interface MirroredLogParts {
+  /** Reads what is put here, and tells its followers. */
+  readonly events: Pick<EventStore, 'refresh' | 'forgotten'>;
+  /** Commits what `write` puts, all or nothing. */
+  readonly batch: (write: () => void) => Promise<void>;
+}
+
+type SeqsRow = [seq: number, ...latest: number[]];
+
+export class MirroredLogStore implements MirroredLog {
+  readonly #tables: EventTables;
+  readonly #parts: MirroredLogParts;
+  #head: number;
+
+  /** Throws when the store cannot be read. */
+  constructor(state: StateTables, parts: MirroredLogParts) {
+    assert(state.events !== null, 'a store that is written has a log');
+    this.#tables = state.events;
+    this.#parts = parts;
+    this.#head = new StoredEvents(state).head;
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  /** The device's newest seq that is here; 0: none yet. Throws when the store cannot be read. */
+  seqOf(deviceId: DeviceId): number {
+    return this.#tables.seqs.get(Buffer.from(deviceId))?.[0] ?? 0;
+  }
+
+  /** One call at a time. What a rejection leaves uncommitted is to be appended again. */
+  async append(events: readonly LoggedEvent[], isUnbroken = false): Promise<void> {
+    const fresh = events.filter(({ sequence }) => sequence > this.#head);
+    const [first] = fresh;
+    if (first === undefined) return;
+    if (!isUnbroken && first.sequence > this.#head + 1) await this.#jumpTo(first);
+    for (let start = 0; start < fresh.length; start += mirrorEventsSlice)
+      await this.#put(fresh.slice(start, start + mirrorEventsSlice));
+  }
+
+  async #put(events: readonly LoggedEvent[]): Promise<void> {
+    const seqs = this.#seqsAfter(events);
+    await this.#parts.batch(() => {
+      for (const event of events) void this.#tables.events.put(eventKey(event.sequence), encodeEvent(event));
+      for (const [deviceId, row] of seqs) void this.#tables.seqs.put(Buffer.from(deviceId), row);
+    });
+    this.#head = events.at(-1)?.sequence ?? this.#head;
+    this.#parts.events.refresh();
+  }
+
+  #seqsAfter(events: readonly LoggedEvent[]): Map<DeviceId, SeqsRow> {
+    const seqs = new Map<DeviceId, SeqsRow>();
+    for (const { deviceId, seq, sequence } of events) {
+      const row = seqs.get(deviceId) ?? [...(this.#tables.seqs.get(Buffer.from(deviceId)) ?? ([0] as const))];
+      row[0] = Math.max(row[0], seq);
+      if (row.length > recentEventsOfDeviceMax) row.splice(1, 1);
+      row.push(sequence);
+      seqs.set(deviceId, row);
+    }
+    return seqs;
+  }
+
+  /** The oldest go first: a crash in between leaves a log that ends where it did, and is told again to jump. */
+  async #jumpTo({ sequence, id }: LoggedEvent): Promise<void> {
+    const limit = mirrorEventsSlice;
+    for (;;) {
+      const keys = Array.from(this.#tables.events.getKeys({ end: eventKey(sequence), limit }));
+      const isLast = keys.length < limit;
+      const last = keys.at(-1);
+      const newest = isLast || last === undefined ? sequence - 1 : sequenceOf(last);
+      await this.#parts.batch(() => {
+        for (const key of keys) void this.#tables.events.remove(key);
+        void this.#tables.forgotten.put(forgottenKey, [newest, eventIdMs(id)]);
+      });
+      this.#parts.events.forgotten(newest);
+      if (isLast) break;
+    }
+    this.#head = sequence - 1;
+  }
+}

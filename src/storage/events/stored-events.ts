@@ -1,0 +1,85 @@
+/**
+ * The event log as it is committed, and nothing of what is on its way: for the server's own reader, for a thread that
+ * opens the same directory, and for who looks on from another process. A store without a log is an empty one.
+ * Every call throws when the store cannot be read.
+ */
+import type { LoggedEvent } from '../../model/events.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import { decodeEvent, eventIdMs, eventKey, forgottenKey, sequenceOf } from './event-rows.ts';
+import type { StateTables } from '../lmdb/state-tables.ts';
+
+/** Where the log is: the newest sequence ever, and the milliseconds in its id. Zeros: nothing happened yet. */
+export interface NewestEvent {
+  readonly sequence: number;
+  readonly idMs: number;
+}
+
+export class StoredEvents {
+  readonly #state: StateTables;
+
+  constructor(state: StateTables) {
+    this.#state = state;
+  }
+
+  /** The sequence of the newest event; 0: none yet. */
+  get head(): number {
+    return this.#edge(true) ?? this.#forgotten().sequence;
+  }
+
+  /** The sequence of the oldest event that is kept; `head + 1` when there is none. */
+  get oldest(): number {
+    return this.#edge(false) ?? this.#forgotten().sequence + 1;
+  }
+
+  newest(): NewestEvent {
+    const sequence = this.#edge(true);
+    const event = sequence === null ? null : this.find(sequence);
+    return event === null ? this.#forgotten() : { sequence: event.sequence, idMs: eventIdMs(event.id) };
+  }
+
+  find(sequence: number): LoggedEvent | null {
+    const row = this.#state.events?.events.get(eventKey(sequence));
+    return row === undefined ? null : decodeEvent(sequence, row);
+  }
+
+  /** Events behind `after` up to `upTo`, both sequences, in their order, at most `limit`. About 2 µs each. */
+  read(after: number, limit: number, upTo = Number.MAX_SAFE_INTEGER): LoggedEvent[] {
+    if (this.#state.events === null || limit <= 0 || upTo <= after) return [];
+    const range = { start: eventKey(after + 1), end: eventKey(upTo + 1), limit };
+    const events: LoggedEvent[] = [];
+    for (const { key, value } of this.#state.events.events.getRange(range))
+      events.push(decodeEvent(sequenceOf(key), value));
+    return events;
+  }
+
+  /** Sequences of the device's latest events up to `upTo`, newest first; some may have been forgotten. */
+  recentSequences(deviceId: DeviceId, upTo = Number.MAX_SAFE_INTEGER): number[] {
+    const row = this.#state.events?.seqs.get(Buffer.from(deviceId));
+    if (row === undefined) return [];
+    return row
+      .slice(1)
+      .filter((sequence) => sequence <= upTo)
+      .reverse();
+  }
+
+  /** The device's latest events that are kept, newest first, at most `recentEventsOfDeviceMax`. */
+  recentOf(deviceId: DeviceId): LoggedEvent[] {
+    return this.recentSequences(deviceId).flatMap((sequence) => this.find(sequence) ?? []);
+  }
+
+  /** Lets reads of this turn see what another thread has committed. */
+  refresh(): void {
+    this.#state.environment.refresh();
+  }
+
+  #edge(reverse: boolean): number | null {
+    if (this.#state.events === null) return null;
+    for (const key of this.#state.events.events.getKeys({ reverse, limit: 1 })) return sequenceOf(key);
+    return null;
+  }
+
+  #forgotten(): NewestEvent {
+    const [sequence, idMs] = this.#state.events?.forgotten.get(forgottenKey) ?? [0, 0];
+    return { sequence, idMs };
+  }
+}

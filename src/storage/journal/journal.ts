@@ -1,0 +1,226 @@
+/**
+ * Everything the running server must not forget, in the order in which it happened: records, events, or both at
+ * once. Writes are behind: what is written is in memory, where reads see it, until the store has committed it. A
+ * batch takes a prefix of what waits, so that whatever a crash leaves is a moment that really was. One batch is under
+ * way at a time and what came meanwhile goes with the next: the busier the store, the bigger the batches. A batch
+ * that fails is handed over again, whole, every second until it is taken.
+ *
+ * Entries that somebody waits for start a commit at the end of the turn; those that nobody waits for collect for a
+ * moment, since a commit for each is most of what they cost. Whoever asks for one of them hastens it.
+ *
+ * Past `backlogMax` it is overloaded: entries are still taken, because what they say has happened, and their owners
+ * stop letting in what causes them. Source: decisions.md, Durable.
+ */
+import { BoundedQueue } from '../../lib/bounded-queue.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { EventDraft, LoggedEvent } from '../../model/events.ts';
+import type { DeviceId, ProductId } from '../../model/ids.ts';
+import type { Committer, EntryChange } from './committer.ts';
+import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
+import {
+  collectedMax,
+  collectMsMax,
+  commitRetryMs,
+  commitWritesMax,
+  turnsBetweenMax,
+} from '../lmdb/store-limits.ts';
+
+export interface JournalParts {
+  readonly clock: Clock;
+  readonly committer: Committer;
+  /** The device's product now; null: it has none. What it throws counts as none. */
+  readonly productOf: (deviceId: DeviceId) => ProductId | null;
+  /** Entries in memory past which the store is overloaded. */
+  readonly backlogMax: number;
+  /** Entries handed over at once; `commitWritesMax` unless a test wants another size. */
+  readonly batchMax?: number;
+  /** Told with the error when the store stops taking commits, and with null when it takes them again. */
+  readonly onHealth?: (failure: unknown) => void;
+}
+
+type Phase = 'idle' | 'collecting' | 'scheduled' | 'committing';
+
+export class Journal implements EntryTaker {
+  readonly #parts: JournalParts;
+  /** Not yet handed over. The journal's own bound is `isOverloaded`: nothing that happened is refused. */
+  readonly #pending = new BoundedQueue<JournalEntry>(Infinity);
+  #batch: JournalEntry[] = [];
+  #last: JournalEntry | null = null;
+  #phase: Phase = 'idle';
+  #isAwaited = false;
+  /** Entries of the latest batch. */
+  #lastSize = 0;
+  #stopCollecting: Cancel | null = null;
+  #isHealthy = true;
+  readonly #batchMax: number;
+  #told: (events: readonly LoggedEvent[]) => void = () => undefined;
+
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
+    this.#batchMax = parts.batchMax ?? commitWritesMax;
+  }
+
+  /** False while the store refuses commits: what is written waits in memory. */
+  get isHealthy(): boolean {
+    return this.#isHealthy;
+  }
+
+  /** The store has fallen too far behind: let in nothing that causes new entries. Entries are still taken. */
+  get isOverloaded(): boolean {
+    return this.backlog > this.#parts.backlogMax;
+  }
+
+  /** Entries in memory that are not committed. */
+  get backlog(): number {
+    return this.#pending.length + this.#batch.length;
+  }
+
+  /** `told` gets the events of every batch right after its commit, before anybody who waits for it goes on. Never throws. */
+  onCommitted(told: (events: readonly LoggedEvent[]) => void): void {
+    this.#told = told;
+  }
+
+  /** An event without a record. */
+  append(event: EventDraft): void {
+    this.take(new EventEntry(event, this.productOf(event)), true);
+  }
+
+  productOf(event: EventDraft | null): ProductId | null {
+    if (event === null) return null;
+    try {
+      return this.#parts.productOf(event.deviceId);
+    } catch {
+      return null;
+    }
+  }
+
+  take(entry: JournalEntry, isAwaited: boolean): void {
+    this.#pending.push(entry);
+    this.#last = entry;
+    if (isAwaited || this.#pending.length >= collectedMax) this.#hasten();
+    else if (this.#phase === 'idle') this.#collect();
+  }
+
+  committedOf(entry: JournalEntry): Promise<void> {
+    if (!entry.isHandedOver) this.#hasten();
+    return (entry.waiter ??= makeWaiter()).promise;
+  }
+
+  /** Resolves when everything written before the call is committed, and hastens it. */
+  async allCommitted(): Promise<void> {
+    if (this.#last !== null) await this.committedOf(this.#last);
+  }
+
+  #collect(): void {
+    this.#phase = 'collecting';
+    this.#stopCollecting = this.#parts.clock.after(collectMsMax, () => this.#hasten());
+  }
+
+  /** What happened in this turn of the loop goes together. */
+  #hasten(): void {
+    this.#isAwaited = true;
+    if (this.#phase === 'committing' || this.#phase === 'scheduled') return;
+    this.#stopCollecting?.();
+    this.#handOverIn(0);
+  }
+
+  #handOverIn(turns: number): void {
+    this.#phase = 'scheduled';
+    setImmediate(() => (turns > 0 ? this.#handOverIn(turns - 1) : this.#handOver()));
+  }
+
+  #handOver(): void {
+    this.#phase = 'committing';
+    while (this.#batch.length < this.#batchMax) {
+      const entry = this.#pending.shift();
+      if (entry === undefined) break;
+      entry.isHandedOver = true;
+      this.#batch.push(entry);
+    }
+    this.#lastSize = this.#batch.length;
+    // Of what is left over, some may be awaited.
+    this.#isAwaited = this.#pending.length > 0;
+    void this.#commit();
+  }
+
+  async #commit(): Promise<void> {
+    const { committer, clock } = this.#parts;
+    const batch = this.#batch;
+    try {
+      const events = await committer.commit(batch, (seen) => this.#settle(batch, seen));
+      this.#settle(batch, events);
+    } catch (error) {
+      this.#turn(false, error);
+      clock.after(commitRetryMs, () => this.#tryAgain());
+      return;
+    }
+    this.#turn(true, null);
+    this.#goOn();
+  }
+
+  /** What was visible is committed, though the disk refused it: it is not put again, and what follows will tell. */
+  #tryAgain(): void {
+    if (this.#batch.length > 0) void this.#commit();
+    else this.#goOn();
+  }
+
+  /** The batch is committed: reads find it in the store, and who waits for it goes on. Once. */
+  #settle(committed: readonly JournalEntry[], events: readonly LoggedEvent[]): void {
+    if (this.#batch !== committed) return;
+    this.#batch = [];
+    if (committed.at(-1) === this.#last) this.#last = null;
+    for (const entry of committed) {
+      entry.settle();
+      entry.waiter?.resolve();
+    }
+    if (events.length > 0) this.#told(events);
+  }
+
+  /**
+   * One batch at a time, the disk included: the busier it is, the more go together. After a batch of several the next
+   * lets some turns of the loop pass, which are long when there is much else to do: a commit costs the same for many.
+   */
+  #goOn(): void {
+    this.#phase = 'idle';
+    if (this.#isAwaited) this.#handOverIn(Math.min(this.#lastSize - 1, turnsBetweenMax));
+    else if (this.#pending.length > 0) this.#collect();
+  }
+
+  #turn(isHealthy: boolean, failure: unknown): void {
+    if (this.#isHealthy === isHealthy) return;
+    this.#isHealthy = isHealthy;
+    this.#parts.onHealth?.(failure);
+  }
+}
+
+const unchanged: EntryChange = { kind: 'none' };
+
+class EventEntry implements JournalEntry {
+  readonly event: EventDraft;
+  readonly productId: ProductId | null;
+  waiter: Waiter | null = null;
+  isHandedOver = false;
+
+  constructor(event: EventDraft, productId: ProductId | null) {
+    this.event = event;
+    this.productId = productId;
+  }
+
+  change(): EntryChange {
+    return unchanged;
+  }
+
+  put(): void {}
+
+  settle(): void {}
+}
+
+const unsettled = (): void => undefined;
+
+function makeWaiter(): Waiter {
+  let resolve = unsettled;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

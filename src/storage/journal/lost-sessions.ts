@@ -1,0 +1,113 @@
+/**
+ * Ends the sessions that a process left open when it was lost. Each end goes through the journal, and so through the
+ * transaction in which a session that has no seat any more is passed over: whoever does the same at the same time, no
+ * session ends twice. Source: cluster.md, Several processes on one machine.
+ */
+import { sleepEvent, signalEvent } from '../../model/state/session-event.ts';
+import type { ConnectionKind, MemberId, Seat } from '../../model/cluster.ts';
+import { neverConnected } from '../../model/connectivity.ts';
+import type { EventDraft } from '../../model/events.ts';
+import type { DeviceId, ProductId } from '../../model/ids.ts';
+import type { EntryChange } from './committer.ts';
+import { findSharedConnection } from '../records/connection-rows.ts';
+import type { Journal } from './journal.ts';
+import type { JournalEntry, Waiter } from './journal-slot.ts';
+import type { StateTables } from '../lmdb/state-tables.ts';
+import { lostSessionsSlice } from '../lmdb/store-limits.ts';
+
+interface Lost {
+  readonly connection: ConnectionKind;
+  readonly deviceId: DeviceId;
+  readonly seat: Seat;
+}
+
+export class LostSessions {
+  readonly #state: StateTables;
+  readonly #journal: Journal;
+  readonly #node: string;
+
+  /** `node`: of a session that does not say where it was. */
+  constructor(state: StateTables, journal: Journal, node: string) {
+    this.#state = state;
+    this.#journal = journal;
+    this.#node = node;
+  }
+
+  /**
+   * Every open session whose member is gone ends at `atMs` wall milliseconds as lost with its node; `nobody` has those
+   * of a process that wrote alone. Resolves, when that is committed, to how many were found; one that ended meanwhile
+   * is among them. A slice at a time, between which the loop goes on. Throws when the store cannot be read.
+   */
+  async close(isGone: (member: MemberId) => boolean, atMs: number): Promise<number> {
+    let closed = 0;
+    for (const connection of ['sleep', 'signal'] as const) {
+      let slice = this.#openSlice(connection);
+      while (slice.length > 0) {
+        const lost = slice.flatMap((key) => this.#lostOf(connection, key, isGone));
+        for (const one of lost) this.#end(one, atMs);
+        closed += lost.length;
+        await (lost.length > 0 ? this.#journal.allCommitted() : nextTurn());
+        slice = this.#openSlice(connection, slice.at(-1));
+      }
+    }
+    return closed;
+  }
+
+  /** Keys of devices with an open session, behind `after`. */
+  #openSlice(connection: ConnectionKind, after?: Buffer): Buffer[] {
+    const start = after === undefined ? {} : { start: after, exclusiveStart: true };
+    const { open } = this.#state.connections[connection];
+    return Array.from(open.getKeys({ ...start, limit: lostSessionsSlice }));
+  }
+
+  #lostOf(connection: ConnectionKind, key: Buffer, isGone: (member: MemberId) => boolean): Lost[] {
+    const deviceId = key.toString() as DeviceId;
+    const shared = findSharedConnection(this.#state.connections[connection], deviceId);
+    const gone = shared?.seats.filter(({ member }) => isGone(member)) ?? [];
+    return gone.map((seat) => ({ connection, deviceId, seat }));
+  }
+
+  #end(lost: Lost, atMs: number): void {
+    const event = this.#eventOf(lost, atMs);
+    this.#journal.take(new LostEntry(lost, event, this.#journal.productOf(event)), true);
+  }
+
+  #eventOf({ connection, deviceId, seat }: Lost, atMs: number): EventDraft {
+    const { session, epoch } = seat;
+    const node = seat.node === '' ? this.#node : seat.node;
+    const change = { kind: 'closed', session, epoch, atMs, reason: 'node_lost' } as const;
+    return connection === 'sleep'
+      ? sleepEvent(deviceId, node, change)
+      : signalEvent(deviceId, node, change, null);
+  }
+}
+
+class LostEntry implements JournalEntry {
+  readonly event: EventDraft;
+  readonly productId: ProductId | null;
+  waiter: Waiter | null = null;
+  isHandedOver = false;
+  readonly #lost: Lost;
+
+  constructor(lost: Lost, event: EventDraft, productId: ProductId | null) {
+    this.#lost = lost;
+    this.event = event;
+    this.productId = productId;
+  }
+
+  /** Of its heartbeats no more is known than the row has. */
+  change(): EntryChange {
+    const { connection, deviceId } = this.#lost;
+    return { kind: 'connection', connection, deviceId, record: neverConnected };
+  }
+
+  put(): void {}
+
+  settle(): void {}
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,113 @@
+/**
+ * The rows of the outbox: plain values as msgpack arrays, and decoded strictly, since what is in them goes to others.
+ * Source: cluster.md, Events.
+ */
+import { z } from 'zod';
+
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
+import { eventDraft, plainDraft } from '../../protocol/cluster/event-values.ts';
+import {
+  applicationId,
+  deviceId,
+  line,
+  memberId,
+  productId,
+  requestId,
+  word,
+} from '../../protocol/cluster/name-values.ts';
+import { callSessions, sessionId } from '../../protocol/cluster/session-values.ts';
+import { wakeupRecord } from '../../protocol/cluster/wakeup-values.ts';
+import type { EventId } from '../../model/ids.ts';
+import type { OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
+import type { Table } from '../lmdb/environment.ts';
+
+export interface OutboxTables {
+  /** By place, eight bytes, most significant first. */
+  readonly items: Table<unknown>;
+  /** One row, `lastPlaceKey`: the newest place that was ever given. */
+  readonly places: Table<number>;
+}
+
+export const lastPlaceKey = Buffer.from('last');
+
+const event = z
+  .tuple([word<EventId>(), productId.nullable(), eventDraft])
+  .transform(([id, productId, draft]): OutboxEvent => ({ id, productId, draft }));
+
+const connection = z.enum(['sleep', 'signal']);
+
+/** Add another kind rather than a field: what a later release has put is refused by an earlier one. */
+const row: z.ZodType<OutboxItem> = z.union([
+  z
+    .tuple([
+      z.enum(['login', 'ended']),
+      connection,
+      deviceId,
+      sessionId,
+      memberId,
+      line,
+      z.int().min(0),
+      event,
+    ])
+    .transform(([kind, connection, deviceId, session, member, node, heartbeatAt, event]) => ({
+      kind,
+      connection,
+      deviceId,
+      session,
+      member,
+      node,
+      heartbeatAt,
+      event,
+    })),
+  z
+    .tuple([z.literal('event'), deviceId, event])
+    .transform(([kind, deviceId, event]) => ({ kind, deviceId, event })),
+  z
+    .tuple([z.literal('wakeup'), applicationId, requestId, wakeupRecord, event.nullable()])
+    .transform(([kind, appId, requestId, record, event]) => ({
+      kind,
+      deviceId: record.deviceId,
+      appId,
+      requestId,
+      record,
+      event,
+    })),
+  z
+    .tuple([z.literal('calls'), deviceId, callSessions, event.nullable()])
+    .transform(([kind, deviceId, sessions, event]) => ({ kind, deviceId, sessions, event })),
+]);
+
+export function encodeOutboxItem(item: OutboxItem): Buffer {
+  return packPlain(fieldsOf(item));
+}
+
+/** What is wrong with the bytes, as the end of a sentence. Never throws. */
+export function decodeOutboxItem(bytes: Uint8Array): Outcome<OutboxItem, string> {
+  const result = row.safeParse(unpackPlain(bytes));
+  if (!result.success) return fail(result.error.issues[0]?.message ?? 'is no item of the outbox');
+  const item = result.data;
+  const about = item.event?.draft.deviceId ?? item.deviceId;
+  return about === item.deviceId ? succeed(item) : fail('has an event of another device');
+}
+
+function fieldsOf(item: OutboxItem): readonly unknown[] {
+  const { kind, deviceId } = item;
+  switch (kind) {
+    case 'login':
+    case 'ended': {
+      const { connection, session, member, node, heartbeatAt } = item;
+      return [kind, connection, deviceId, session, member, node, heartbeatAt, fieldsOfEvent(item.event)];
+    }
+    case 'event':
+      return [kind, deviceId, fieldsOfEvent(item.event)];
+    case 'wakeup':
+      return [kind, item.appId, item.requestId, item.record, fieldsOfEvent(item.event)];
+    case 'calls':
+      return [kind, deviceId, item.sessions, fieldsOfEvent(item.event)];
+  }
+}
+
+function fieldsOfEvent(event: OutboxEvent | null): readonly unknown[] | null {
+  return event === null ? null : [event.id, event.productId, plainDraft(event.draft)];
+}

@@ -1,0 +1,106 @@
+/**
+ * The outbox of a node: one row a change, in the order in which they happened. Rows are put in the batch that commits
+ * what they tell of, and removed once all members see it. A row that cannot be read is passed over and stays, for
+ * people to look at: what comes after it goes on, and nothing waits for it. Source: cluster.md, Events.
+ */
+import { asBinary } from 'lmdb';
+import type { Cancel } from '../../lib/clock.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Outbox, PlacedItem } from '../../core/ports/outbox.ts';
+import { countEntries, type Environment } from '../lmdb/environment.ts';
+import { eventKey, sequenceOf } from '../events/event-rows.ts';
+import { decodeOutboxItem, encodeOutboxItem, lastPlaceKey, type OutboxTables } from './outbox-rows.ts';
+import type { StateTables } from '../lmdb/state-tables.ts';
+
+export class OutboxStore implements Outbox {
+  readonly #environment: Environment;
+  readonly #tables: OutboxTables;
+  readonly #log: Log;
+  readonly #followers = new Set<{ readonly told: () => void }>();
+  /** Places of rows that cannot be read, once that is said. */
+  readonly #unreadable = new Set<number>();
+  #lastPlace: number;
+
+  /** Throws when the store cannot be read. */
+  constructor(state: StateTables, log: Log) {
+    this.#environment = state.environment;
+    this.#tables = state.outbox;
+    this.#log = log;
+    this.#lastPlace = this.#tables.places.get(lastPlaceKey) ?? 0;
+  }
+
+  get length(): number {
+    this.#environment.refresh();
+    return countEntries(this.#tables.items) - this.#unreadable.size;
+  }
+
+  read(after: number, limit: number): readonly PlacedItem[] {
+    const found: PlacedItem[] = [];
+    if (limit <= 0) return found;
+    for (const key of this.#tables.items.getKeys({ start: eventKey(after + 1) })) {
+      const placed = this.#readOne(key);
+      if (placed !== null && found.push(placed) === limit) break;
+    }
+    return found;
+  }
+
+  follow(told: () => void): Cancel {
+    const follower = { told };
+    this.#followers.add(follower);
+    return () => void this.#followers.delete(follower);
+  }
+
+  async forget(places: readonly number[]): Promise<void> {
+    await this.#environment.batch(() => {
+      for (const place of places) void this.#tables.items.remove(eventKey(place));
+    });
+  }
+
+  /** The place of the next item: given once, whatever becomes of the item. */
+  nextPlace(): number {
+    return ++this.#lastPlace;
+  }
+
+  /** Inside a batch only; in the order of their places. */
+  put(items: readonly PlacedItem[]): void {
+    for (const { place, item } of items)
+      void this.#tables.items.put(eventKey(place), asBinary(encodeOutboxItem(item)));
+    const last = items.at(-1);
+    if (last !== undefined) void this.#tables.places.put(lastPlaceKey, last.place);
+  }
+
+  /** Whether the batch that put an item at `place`, and none before it, is visible. Never throws. */
+  isVisible(place: number): boolean {
+    try {
+      return this.#tables.items.getBinaryFast(eventKey(place)) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
+  /** After a commit that put something. What a follower throws is logged. */
+  tell(): void {
+    for (const { told } of Array.from(this.#followers))
+      try {
+        told();
+      } catch (error) {
+        this.#log.error({ err: error }, 'who follows the outbox failed');
+      }
+  }
+
+  #readOne(key: Buffer): PlacedItem | null {
+    const bytes = this.#tables.items.getBinary(key);
+    if (bytes === undefined) return null;
+    const place = sequenceOf(key);
+    const item = decodeOutboxItem(bytes);
+    if (item.ok) return { place, item: item.value };
+    if (!this.#unreadable.has(place)) {
+      this.#unreadable.add(place);
+      this.#log.error(
+        { place, fault: item.error },
+        'the outbox has something that is no item; it is passed over',
+      );
+    }
+    return null;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * A small file for its owner alone, in which secrets or their hashes lie. It is written whole and replaced, so that
+ * nobody ever reads half of it.
+ */
+import { randomUUID } from 'node:crypto';
+import { link, open, rename, rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { StoreOpenError } from '../lmdb/store-open-error.ts';
+
+export interface PrivateText {
+  readonly bytes: Buffer;
+  /** The mode of a file that others can read; null: it is closed to them. */
+  readonly openMode: number | null;
+}
+
+const ownerOnly = 0o600;
+const othersBits = 0o077;
+const isPosix = process.platform !== 'win32';
+
+/** Every call throws a StoreOpenError, a sentence that names the file and quotes none of it, when it cannot be done. */
+export class PrivateFile {
+  /** Absolute. */
+  readonly path: string;
+  /** What lies there, in words: `the token keys`. */
+  readonly #what: string;
+
+  constructor(path: string, what: string) {
+    this.path = resolve(path);
+    this.#what = what;
+  }
+
+  /** Null: there is no such file. */
+  read(): Promise<PrivateText | null> {
+    return this.#attempt('read', () => readIfThere(this.path));
+  }
+
+  /** On disk when it resolves. Replaces what is there. */
+  write(text: string): Promise<void> {
+    return this.#place(text, rename);
+  }
+
+  /** The same, unless another process has made the file meanwhile. */
+  create(text: string): Promise<void> {
+    return this.#place(text, makeOnce);
+  }
+
+  /** For a file whose content is wrong. */
+  unusable(fault: string): StoreOpenError {
+    return new StoreOpenError(`${this.#what} in ${this.path} cannot be used: ${fault}`);
+  }
+
+  #place(text: string, place: (from: string, to: string) => Promise<void>): Promise<void> {
+    const own = `${this.path}.${randomUUID()}`;
+    return this.#attempt('written', async () => {
+      try {
+        await writeWhole(own, text);
+        await place(own, this.path);
+      } finally {
+        await rm(own, { force: true });
+      }
+      await syncDirectory(dirname(this.path));
+    });
+  }
+
+  async #attempt<Result>(verb: string, act: () => Promise<Result>): Promise<Result> {
+    try {
+      return await act();
+    } catch (error) {
+      throw new StoreOpenError(
+        `${this.#what} in ${this.path} cannot be ${verb}: ${(error as Error).message}`,
+      );
+    }
+  }
+}
+
+async function readIfThere(path: string): Promise<PrivateText | null> {
+  try {
+    const file = await open(path, 'r');
+    try {
+      const mode = (await file.stat()).mode & 0o777;
+      const isOpen = isPosix && (mode & othersBits) !== 0;
+      return { bytes: await file.readFile(), openMode: isOpen ? mode : null };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** On disk when it resolves: what was just made must not be gone after a power cut. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', ownerOnly);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A link appears whole or not at all, and never over what another process has made meanwhile. */
+async function makeOnce(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** So that a new name survives a power cut, too. */
+export async function syncDirectory(path: string): Promise<void> {
+  if (!isPosix) return;
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * One LMDB file. Reads are synchronous, microseconds, from the memory map; writes go in batches to a writer
+ * thread and are committed, visible and proof against `kill -9` when their promise resolves; the disk follows
+ * within a second (`overlappingSync`).
+ *
+ * Choices: keys are the bytes of the ids themselves, because a device id is any UTF-8 and compared byte for
+ * byte. Values are msgpack arrays. `eventTurnBatching` is off: with it on, lmdb keeps a promise of its own that
+ * nobody holds, and a full disk would end the process with an unhandled rejection. A synchronous write blocks
+ * its thread for as long as anybody else writes: it is for worker threads and for a store at rest.
+ *
+ * Where several processes write a file, the disk has each commit before the next begins, without `overlappingSync`: with
+ * it, a process that is killed while it waits for the disk takes the right to write from others for good.
+ *
+ * A process that only looks on can put commits out of order (CommitOrder): each transaction checks that it is in order.
+ */
+import { open, type Database, type RootDatabase } from 'lmdb';
+import { Packr } from 'msgpackr';
+import type { Cancel } from '../../lib/clock.ts';
+import { SystemClock } from '../../lib/system-clock.ts';
+import { CommitOrder } from './commit-order.ts';
+import { restoreOrderMs, storeReadersMax } from './store-limits.ts';
+
+export type Table<Row> = Database<Row, Buffer>;
+
+/** `shared`: other processes write it too, and open it so. */
+export type EnvironmentMode = 'write' | 'shared' | 'read-only';
+
+const clock = new SystemClock();
+
+const outOfOrder = Symbol('out of order');
+
+const environmentOptions = {
+  keyEncoding: 'binary',
+  maxDbs: 32,
+  eventTurnBatching: false,
+  // Of the files; missing in lmdb's types.
+  permissionsMode: 0o600,
+} as const;
+
+/** Who wants to know when a batch can be seen, and by what. */
+export interface Sight {
+  /** Reads something of the batch. Never throws. */
+  isVisible(): boolean;
+  /** Called once at most. Never throws. */
+  seen(): void;
+}
+
+export class Environment {
+  readonly #root: RootDatabase<unknown, Buffer>;
+  readonly mode: EnvironmentMode;
+  readonly #path: string;
+  /** Null: read-only. */
+  #order: CommitOrder | null = null;
+  /** Transactions: told of one that ends when the file is closed, the package would throw where nobody catches. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  /** While a transaction is under way. */
+  #stopRestoring: Cancel | null = null;
+  /** Nothing may be read any more: the package would reset a transaction that is gone. */
+  #isClosing = false;
+
+  /** Makes the file where there is none, unless read-only. Throws what LMDB throws. */
+  constructor(path: string, mode: EnvironmentMode) {
+    this.#path = path;
+    this.mode = mode;
+    const options = { ...environmentOptions, path, maxReaders: storeReadersMax };
+    if (mode === 'read-only') {
+      this.#root = open({ ...options, readOnly: true });
+      return;
+    }
+    this.#root = open(mode === 'shared' ? { ...options, overlappingSync: false } : options);
+    this.#order = new CommitOrder(this.#root, path);
+    // Of those who write already, none has to meet what this one has put out of order.
+    this.transactionSync(() => undefined);
+  }
+
+  /** Makes the table where there is none, unless read-only. */
+  table<Row>(name: string): Table<Row> {
+    const table = this.findTable<Row>(name);
+    if (table === null) throw new Error(`${this.#path} has no table ${name}`);
+    return table;
+  }
+
+  /** The same; null: it is not there, and the file is read-only. */
+  findTable<Row>(name: string): Table<Row> | null {
+    const encoder = new Packr({ useRecords: false });
+    const options = { name, keyEncoding: 'binary', encoder } as const;
+    const table: Table<Row> | undefined = this.#root.openDB<Row, Buffer>(options);
+    return table ?? null;
+  }
+
+  /**
+   * Puts and removes of `write` are committed together, or the promise rejects and none of them is there. It resolves
+   * when the disk has them. `sight` is told before that, in the first turn of the loop in which they are visible, and
+   * so proof against `kill -9`: the writer thread wakes the loop then. `write` is called in a transaction, and once.
+   */
+  batch(write: () => void, sight: Sight | null = null): Promise<void> {
+    return this.transaction(write, sight);
+  }
+
+  /** An immediate without a claim on the loop runs in every turn there is, and makes none. */
+  #lookForIt(sight: Sight): Looking {
+    const look = (): void => {
+      if (this.#isClosing) return;
+      this.refresh();
+      if (sight.isVisible()) sight.seen();
+      else looking.immediate = setImmediate(look).unref();
+    };
+    const looking = { immediate: setImmediate(look).unref() };
+    return looking;
+  }
+
+  /**
+   * Reads and writes with nobody writing in between, in this process or another; never blocks the loop while it waits
+   * for its turn, but others wait for the loop. When `act` throws, nothing has changed. `sight` as for a batch.
+   */
+  async transaction<Result>(act: () => Result, sight: Sight | null = null): Promise<Result> {
+    for (;;) {
+      const result = await this.#tracked(this.#transactOnce(act, sight));
+      if (result !== outOfOrder) return result;
+    }
+  }
+
+  async #transactOnce<Result>(act: () => Result, sight: Sight | null): Promise<Result | typeof outOfOrder> {
+    let look: Looking | null = null;
+    const commit = this.#root.childTransaction(() => {
+      const result = this.#inOrder(act);
+      if (sight !== null && result !== outOfOrder) look = this.#lookForIt(sight);
+      return result;
+    });
+    try {
+      return await settle(commit);
+    } finally {
+      stopLooking(look);
+    }
+  }
+
+  async #tracked<Result>(commit: Promise<Result>): Promise<Result> {
+    this.#underWay.add(commit);
+    this.#stopRestoring ??= clock.every(restoreOrderMs, () => this.#order?.restore());
+    try {
+      return await commit;
+    } finally {
+      this.#underWay.delete(commit);
+      if (this.#underWay.size === 0) this.#restNow();
+    }
+  }
+
+  #restNow(): void {
+    this.#stopRestoring?.();
+    this.#stopRestoring = null;
+  }
+
+  /** Blocks this thread until it is on disk. When `act` throws, nothing has changed. */
+  transactionSync<Result>(act: () => Result): Result {
+    let result = this.#root.transactionSync(() => this.#inOrder(act));
+    while (result === outOfOrder) result = this.#root.transactionSync(() => this.#inOrder(act));
+    return result;
+  }
+
+  #inOrder<Result>(act: () => Result): Result | typeof outOfOrder {
+    return this.#order === null || this.#order.isKept() ? act() : outOfOrder;
+  }
+
+  /** Reads in `act` and in what it yields see one moment of the store. */
+  *snapshot<Item>(act: (options: SnapshotOptions) => Iterable<Item>): Generator<Item, void, undefined> {
+    const transaction = this.#root.useReadTransaction();
+    try {
+      yield* act({ transaction });
+    } finally {
+      transaction.done();
+    }
+  }
+
+  /** Lets reads of this turn see what another thread has committed. */
+  refresh(): void {
+    this.#root.resetReadTxn();
+  }
+
+  /** Waits for outstanding writes and the disk. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.allSettled(this.#underWay);
+    await this.#root.close();
+  }
+}
+
+interface Looking {
+  immediate: NodeJS.Immediate;
+}
+
+function stopLooking(looking: Looking | null): void {
+  if (looking !== null) clearImmediate(looking.immediate);
+}
+
+export type SnapshotOptions = { readonly transaction: ReturnType<RootDatabase['useReadTransaction']> };
+
+/** Rejects with the cause, which lmdb tells in a second promise that somebody must hold, if it comes at once. */
+async function settle<Result>(commit: Promise<Result>): Promise<Result> {
+  try {
+    return await commit;
+  } catch (error) {
+    const cause = (error as { commitError?: Promise<never> }).commitError?.catch((reason: unknown) => reason);
+    throw await Promise.race([cause ?? error, nextTurn(error)]);
+  }
+}
+
+function nextTurn<Value>(value: Value): Promise<Value> {
+  return new Promise((resolve) => {
+    setImmediate(resolve, value);
+  });
+}
+
+/** Entries of a table: from the tree's own count, without a walk. */
+export function countEntries(table: Table<unknown>): number {
+  return (table.getStats() as { entryCount: number }).entryCount;
+}

@@ -1,0 +1,70 @@
+/**
+ * `state.mdb`: what the running server observes. Never written by an import, so that no record waits for one.
+ * Of each kind of connection one table holds the records and one the devices whose session is open, so that a
+ * start after a crash finds what was open without a walk through all.
+ */
+import { join } from 'node:path';
+import type { ConnectionKind } from '../../model/cluster.ts';
+import type { CallRow, CallTable } from '../records/call-rows.ts';
+import type { ConnectionTables } from '../records/connection-rows.ts';
+import { Environment, type EnvironmentMode } from './environment.ts';
+import type { EventRow, EventTables } from '../events/event-rows.ts';
+import type { OutboxTables } from '../journal/outbox-rows.ts';
+import type { WakeupTables } from '../records/wakeup-rows.ts';
+
+export const stateFileName = 'state.mdb';
+
+export class StateTables {
+  readonly environment: Environment;
+  readonly connections: { readonly [Kind in ConnectionKind]: ConnectionTables };
+  /** Null: the store is looked on and was last written by a release that had no log. */
+  readonly events: EventTables | null;
+  #wakeups: WakeupTables | null = null;
+  #calls: CallTable | null = null;
+  #outbox: OutboxTables | null = null;
+
+  constructor(directory: string, mode: EnvironmentMode) {
+    this.environment = new Environment(join(directory, stateFileName), mode);
+    this.connections = { sleep: this.#connectionTables('sleep'), signal: this.#connectionTables('signal') };
+    this.events = this.#eventTables();
+  }
+
+  /** For who writes: made where they are not. */
+  get wakeups(): WakeupTables {
+    return (this.#wakeups ??= {
+      records: this.environment.table('accepted-wakeups'),
+      times: this.environment.table('accepted-times'),
+      awaited: this.environment.table('awaited-wakeups'),
+    });
+  }
+
+  /** The same. */
+  get calls(): CallTable {
+    return (this.#calls ??= this.environment.table<CallRow>('call-sessions'));
+  }
+
+  /** The same; only one of several nodes has them. */
+  get outbox(): OutboxTables {
+    return (this.#outbox ??= {
+      items: this.environment.table('outbox'),
+      places: this.environment.table('outbox-places'),
+    });
+  }
+
+  #connectionTables(kind: ConnectionKind): ConnectionTables {
+    return {
+      records: this.environment.table(`${kind}-records`),
+      open: this.environment.table(`${kind}-open`),
+    };
+  }
+
+  #eventTables(): EventTables | null {
+    const events = this.environment.findTable<EventRow>('events');
+    if (events === null) return null;
+    return {
+      events,
+      seqs: this.environment.table('event-seqs'),
+      forgotten: this.environment.table('forgotten-events'),
+    };
+  }
+}

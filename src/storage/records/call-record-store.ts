@@ -1,0 +1,74 @@
+/**
+ * The live call sessions, in the journal: what is left of a device's sessions and the event that says what became of
+ * one of them are committed together. Source: calls-and-media.md, Call sessions and call status; decisions.md, Durable.
+ */
+import type { CallSession } from '../../model/call.ts';
+import type { EventDraft } from '../../model/events.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import type { CallRecords } from '../../core/ports/call-records.ts';
+import { decodeCalls, encodeCalls, type CallTable } from './call-rows.ts';
+import type { Journal } from '../journal/journal.ts';
+import { JournalSlot } from '../journal/journal-slot.ts';
+import type { StateTables } from '../lmdb/state-tables.ts';
+
+export interface DeviceCalls {
+  readonly deviceId: DeviceId;
+  readonly sessions: readonly CallSession[];
+}
+
+export class CallRecordStore implements CallRecords {
+  readonly #table: CallTable;
+  readonly #refresh: () => void;
+  readonly #journal: Journal;
+  readonly #slot: JournalSlot<readonly CallSession[]>;
+
+  /** `refresh`: called before the store is read; where another process writes the calls, it has to see what is new. */
+  constructor(state: StateTables, journal: Journal, refresh: () => void = () => undefined) {
+    this.#table = state.calls;
+    this.#refresh = refresh;
+    this.#journal = journal;
+    this.#slot = new JournalSlot(journal, {
+      put: (key, sessions) => this.#put(key, sessions),
+      changeOf: (key, sessions) => ({ kind: 'calls', deviceId: key as DeviceId, sessions }),
+    });
+  }
+
+  read(deviceId: DeviceId): readonly CallSession[] {
+    return this.#slot.get(deviceId) ?? this.#findStored(deviceId);
+  }
+
+  /** An event is told to somebody, so it hurries; who issues credentials waits for `committed`, which hastens it. */
+  write(deviceId: DeviceId, sessions: readonly CallSession[], event: EventDraft | null): void {
+    this.#slot.write(deviceId, sessions, event, event !== null);
+  }
+
+  committed(deviceId: DeviceId): Promise<void> | null {
+    return this.#slot.committed(deviceId);
+  }
+
+  /** As they are at the first step: what is written meanwhile brings no device a second time. */
+  *all(): Generator<DeviceCalls, void, undefined> {
+    const uncommitted = new Map(this.#slot.entries());
+    for (const { key, value } of this.#table.getRange()) {
+      const deviceId = key.toString() as DeviceId;
+      if (!uncommitted.has(deviceId)) yield { deviceId, sessions: decodeCalls(deviceId, value) };
+    }
+    for (const [key, sessions] of uncommitted)
+      if (sessions.length > 0) yield { deviceId: key as DeviceId, sessions };
+  }
+
+  isOverloaded(): boolean {
+    return this.#journal.isOverloaded;
+  }
+
+  #findStored(deviceId: DeviceId): readonly CallSession[] {
+    this.#refresh();
+    const row = this.#table.get(Buffer.from(deviceId));
+    return row === undefined ? [] : decodeCalls(deviceId, row);
+  }
+
+  #put(key: string, sessions: readonly CallSession[]): void {
+    if (sessions.length === 0) void this.#table.remove(Buffer.from(key));
+    else void this.#table.put(Buffer.from(key), encodeCalls(sessions));
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Takes the fields of one registry entry in order and remembers the first that is wrong, by name and with a
+ * reason that quotes no value: it may be a secret. Written by hand because a million devices go through it; a
+ * field that is wrong yields a placeholder, so that reading stays one expression, and the entry is not used.
+ */
+import { utf8Length } from '../../lib/utf8.ts';
+import { registryListItemsMax, registrySecretBytesMax, registrySecretCharactersMin } from '../lmdb/store-limits.ts';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface FieldError {
+  readonly field: string;
+  readonly reason: string;
+}
+
+/** What an export shows in place of a secret; never taken for one. */
+export const maskedSecret = '***';
+
+/** What is asked of an entry beyond its form. */
+export interface EntryRules {
+  readonly allowShortSecrets: boolean;
+}
+
+const shortSecret =
+  `is shorter than ${registrySecretCharactersMin} characters and can be guessed: ` +
+  'make a longer one, or let it in with registry.allow_short_secrets';
+
+export class EntryReader {
+  readonly #entry: JsonObject;
+  readonly #rules: EntryRules;
+  #error: FieldError | null = null;
+
+  /** `keys`: what the entry may hold; beside them only its `kind`, if it is `kind`. */
+  constructor(
+    entry: JsonObject,
+    kind: string,
+    keys: ReadonlySet<string>,
+    rules: EntryRules = { allowShortSecrets: false },
+  ) {
+    this.#entry = entry;
+    this.#rules = rules;
+    for (const key in entry) {
+      if (keys.has(key) || (key === 'kind' && entry[key] === kind)) continue;
+      this.#refuse(key, `is not a field of a ${kind}`);
+      return;
+    }
+  }
+
+  /** The first thing that was wrong. */
+  get error(): FieldError | null {
+    return this.#error;
+  }
+
+  has(field: string): boolean {
+    return Object.hasOwn(this.#entry, field);
+  }
+
+  /** `parse` answers null for what is no such id; `form` says what is. */
+  id<Id extends string>(field: string, parse: (text: string) => Id | null, form: string): Id {
+    const value = this.#text(field);
+    const id = value === null ? null : parse(value);
+    if (id === null && value !== null) this.#refuse(field, `must be ${form}`);
+    return id ?? ('' as Id);
+  }
+
+  /** 1 to `bytesMax` bytes of UTF-8. */
+  text(field: string, bytesMax: number): string {
+    const value = this.#text(field);
+    if (value === null) return '';
+    const bytes = utf8Length(value);
+    if (bytes < 1 || bytes > bytesMax) this.#refuse(field, `must be 1-${bytesMax} bytes of UTF-8`);
+    return value;
+  }
+
+  /** `prefix`: what may stand before the secret and is none of it. */
+  secret(field: string, prefix = ''): string {
+    const value = this.text(field, registrySecretBytesMax);
+    if (value === maskedSecret) this.#refuse(field, 'is masked: export with --with-secrets');
+    const itself = value.startsWith(prefix) ? value.slice(prefix.length) : value;
+    if (!this.#rules.allowShortSecrets && isShort(itself)) this.#refuse(field, shortSecret);
+    return value;
+  }
+
+  /** Unix seconds; null and absent: unbounded. */
+  seconds(field: string): number | null {
+    const value = this.#entry[field] ?? null;
+    if (value === null) return null;
+    if (Number.isSafeInteger(value) && Number(value) >= 0) return Number(value);
+    return (this.#refuse(field, 'must be whole Unix seconds or null'), null);
+  }
+
+  /** Absent: false. */
+  flag(field: string): boolean {
+    const value = this.#entry[field] ?? false;
+    if (typeof value !== 'boolean') this.#refuse(field, 'must be true or false');
+    return value === true;
+  }
+
+  /** `parse` answers null for what may not be in the list; `form` says what may. */
+  list<Item extends string>(
+    field: string,
+    parse: (text: string) => Item | null,
+    form: string,
+  ): readonly Item[] {
+    const value = this.#entry[field];
+    if (!Array.isArray(value))
+      return (this.#refuse(field, value === undefined ? 'is missing' : 'must be a list'), []);
+    if (value.length > registryListItemsMax)
+      this.#refuse(field, `must be at most ${registryListItemsMax} items`);
+    const items: Item[] = [];
+    for (const text of value as unknown[]) {
+      const item = typeof text === 'string' ? parse(text) : null;
+      if (item === null) return (this.#refuse(field, `must hold only ${form}`), []);
+      items.push(item);
+    }
+    return items;
+  }
+
+  #text(field: string): string | null {
+    const value = this.#entry[field];
+    if (typeof value === 'string') return value;
+    return (this.#refuse(field, value === undefined ? 'is missing' : 'must be a string'), null);
+  }
+
+  #refuse(field: string, reason: string): void {
+    this.#error ??= { field, reason };
+  }
+}
+
+/** A code point is one or two units of the string. */
+function isShort(secret: string): boolean {
+  if (secret.length >= 2 * registrySecretCharactersMin) return false;
+  return Array.from(secret).length < registrySecretCharactersMin;
+}

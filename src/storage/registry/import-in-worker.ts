@@ -1,0 +1,50 @@
+/**
+ * An import on a thread of its own, so that a server goes on answering while a million devices come in. Reads
+ * see the registry as it was until the import is committed; afterwards the caller purges its caches.
+ */
+import { startModuleWorker } from '../../lib/module-worker.ts';
+import type { EnvironmentMode } from '../lmdb/environment.ts';
+import type { ImportMessage, ImportRequest, ImportResult, ImportTask } from './registry-import-messages.ts';
+
+/** Directories whose import is under way: a second one would wait for the first holding a thread. */
+const importing = new Set<string>();
+
+/** `mode` is the store's. Resolves when it is committed or nothing has changed; never rejects. One at a time for each store. */
+export async function importInWorker(
+  directory: string,
+  request: ImportRequest,
+  onProgress: (entries: number) => void = () => undefined,
+  mode: EnvironmentMode = 'write',
+): Promise<ImportResult> {
+  if (importing.has(directory)) return failed(request.file, 'is not imported: another import is under way');
+  importing.add(directory);
+  try {
+    return await runWorker({ directory, mode, request }, onProgress);
+  } catch (error) {
+    return failed(request.file, `is not imported: ${(error as Error).message}`);
+  } finally {
+    importing.delete(directory);
+  }
+}
+
+/** Resolves once the thread is gone, and with it its hold on the store. */
+function runWorker(task: ImportTask, onProgress: (entries: number) => void): Promise<ImportResult> {
+  return new Promise((resolve, reject) => {
+    const worker = startModuleWorker('registry-import-worker', import.meta.url, task);
+    let result: ImportResult | null = null;
+    worker.on('message', (message: ImportMessage) => {
+      if (message.kind === 'progress') onProgress(message.entries);
+      else result = message.result;
+    });
+    worker.on('error', reject);
+    worker.on('exit', (code) => {
+      if (result === null) reject(new Error(`the import thread ended with ${code} and no result`));
+      else resolve(result);
+    });
+  });
+}
+
+function failed(file: string, reason: string): ImportResult {
+  const message = `${file} ${reason}`;
+  return { ok: false, error: { file, where: null, kind: null, id: null, field: null, reason, message } };
+}

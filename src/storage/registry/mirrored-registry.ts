@@ -1,0 +1,157 @@
+/**
+ * The registry that all nodes share, as one of them keeps it in its own tables, and what this node has changed of it.
+ * Changes stand in one order for all, that of the shared registry, and of one entry the last counts. What this node
+ * changed and has not shared yet will be the last one there, so nothing that comes meanwhile takes its place: that is
+ * held, and once this node's change is shared the entry follows the others' order again, its own change among them.
+ * What was here before the node was one of several gives way to what the others have. Source: cluster.md, Registry.
+ */
+import { assert } from '../../lib/assert.ts';
+import type { Cancel } from '../../lib/clock.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored.ts';
+import { AppliedChanges } from './mirrored-applied.ts';
+import { checkChange, type CheckedChange } from './mirrored-rows.ts';
+import type { UnsharedEntries } from './mirrored-unshared.ts';
+import { kindNames, type KindName } from './registry-kinds.ts';
+import type { RegistryTables } from './registry-tables.ts';
+import { mirrorCheckSlice, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
+
+export interface MirroredRegistryHouse {
+  readonly tables: RegistryTables;
+  readonly log: Log;
+  /** After every commit of what others have changed, for those who keep something of it elsewhere. Never throws. */
+  readonly applied: (changes: AppliedChanges) => void;
+}
+
+export class MirroredRegistryStore implements MirroredRegistry {
+  readonly #tables: RegistryTables;
+  readonly #house: MirroredRegistryHouse;
+  readonly #unshared: UnsharedEntries;
+  readonly #followers = new Set<{ readonly told: () => void }>();
+
+  constructor(house: MirroredRegistryHouse) {
+    const { unshared } = house.tables;
+    assert(unshared !== null, 'a store that is written has these tables');
+    this.#house = house;
+    this.#tables = house.tables;
+    this.#unshared = unshared;
+  }
+
+  get position(): number {
+    return this.#unshared.position;
+  }
+
+  /**
+   * From now on every change made here is noted; the first time, what is here already is offered to the others. To be
+   * awaited at start, before anything changes the registry. Rejects when the store refuses.
+   */
+  async adopt(): Promise<void> {
+    if (this.#unshared.isOn) return;
+    for (const kind of kindNames) await this.#adoptKind(kind);
+    await this.#tables.environment.transaction(() => this.#unshared.turnOn());
+  }
+
+  /**
+   * All or nothing up to `mirrorEntriesSlice` changes; more are applied in their order, and the position moves with the
+   * last. What is no entry is passed over, and logged.
+   */
+  async apply(changes: readonly RegistryChange[], position: number): Promise<void> {
+    const checked = await this.#checkAll(changes);
+    let start = 0;
+    do {
+      const slice = checked.slice(start, start + mirrorEntriesSlice);
+      start += slice.length;
+      await this.#commit((applied) => {
+        for (const change of slice) this.#applyOne(change, applied);
+        if (start === checked.length) this.#unshared.moveTo(position);
+      });
+    } while (start < checked.length);
+  }
+
+  unshared(limit: number): readonly { readonly place: number; readonly change: RegistryChange }[] {
+    return this.#unshared
+      .read(limit)
+      .map(({ place, kind, id }) => ({ place, change: { kind, id, row: this.#tables.findRow(kind, id) } }));
+  }
+
+  async shared(places: readonly number[]): Promise<void> {
+    for (let start = 0; start < places.length; start += mirrorEntriesSlice)
+      await this.#commit((applied) => {
+        for (const place of places.slice(start, start + mirrorEntriesSlice)) this.#shareOne(place, applied);
+      });
+  }
+
+  follow(told: () => void): Cancel {
+    const follower = { told };
+    this.#followers.add(follower);
+    return () => void this.#followers.delete(follower);
+  }
+
+  /** To be called after every change made here. What a follower throws is logged. */
+  changed(): void {
+    for (const { told } of Array.from(this.#followers))
+      try {
+        told();
+      } catch (error) {
+        this.#house.log.error({ err: error }, 'who follows the changes of the registry failed');
+      }
+  }
+
+  async #adoptKind(kind: KindName): Promise<void> {
+    let ids = this.#tables.ids(kind, mirrorEntriesSlice);
+    while (ids.length > 0) {
+      const slice = ids;
+      await this.#tables.environment.transaction(() => {
+        for (const id of slice) this.#unshared.note(kind, id, true);
+      });
+      ids = this.#tables.ids(kind, mirrorEntriesSlice, slice.at(-1));
+    }
+  }
+
+  async #checkAll(changes: readonly RegistryChange[]): Promise<CheckedChange[]> {
+    const good: CheckedChange[] = [];
+    for (const [at, change] of changes.entries()) {
+      const checked = checkChange(change);
+      if (checked.ok) good.push(checked.value);
+      else this.#house.log.error({ fault: checked.error }, 'an entry of the shared registry is refused');
+      if (at % mirrorCheckSlice === mirrorCheckSlice - 1) await nextTurn();
+    }
+    return good;
+  }
+
+  async #commit(act: (applied: AppliedChanges) => void): Promise<void> {
+    const applied = new AppliedChanges();
+    await this.#tables.environment.transaction(() => act(applied));
+    this.#tables.environment.refresh();
+    if (applied.count > 0) this.#house.applied(applied);
+  }
+
+  #applyOne({ kind, id, row }: CheckedChange, applied: AppliedChanges): void {
+    const own = this.#unshared.find(kind, id);
+    if (own !== null && !own[1]) return this.#unshared.hold(kind, id, row);
+    if (own !== null) this.#unshared.remove(kind, id);
+    this.#put({ kind, id, row }, applied);
+  }
+
+  #shareOne(place: number, applied: AppliedChanges): void {
+    const found = this.#unshared.findPlace(place);
+    if (found === null) return;
+    const { kind, id } = found;
+    const held = this.#unshared.find(kind, id)?.[2] ?? null;
+    this.#unshared.remove(kind, id);
+    if (held === null) return;
+    const [row] = held;
+    this.#put({ kind, id, row: row === null ? null : Buffer.from(row) }, applied);
+  }
+
+  #put({ kind, id, row }: CheckedChange, applied: AppliedChanges): void {
+    if (this.#tables.putRow(kind, id, row)) applied.note(kind, id);
+  }
+}
+
+/** A registry of a million must not keep the loop. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,121 @@
+/**
+ * The registry document, `{"applications": […], …}`, taken apart entry by entry: a file of a million devices is
+ * never in memory whole. Only braces, brackets and strings are looked at here; each entry is then parsed as JSON.
+ */
+import type { ByteWindow } from '../events/byte-window.ts';
+import { findKindOfList, type KindName } from './registry-kinds.ts';
+import { parseObject, peek, type RegistryItem } from './registry-text.ts';
+import { registryEntryBytesMax } from '../lmdb/store-limits.ts';
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const bracketOpen = 0x5b;
+const backslash = 0x5c;
+const bracketClose = 0x5d;
+const braceOpen = 0x7b;
+const braceClose = 0x7d;
+
+type Failure = Extract<RegistryItem, { ok: false }>;
+
+/** The window stands before the document's first brace. */
+export function* readDocument(window: ByteWindow): Generator<RegistryItem, void, undefined> {
+  window.pass(1);
+  if (peek(window) === braceClose) window.pass(1);
+  else {
+    do {
+      const list = readListName(window);
+      if (typeof list !== 'string') return yield list;
+      const kind = findKindOfList(list);
+      if (kind === null)
+        return yield malformed(window, `${JSON.stringify(list.slice(0, 64))} is not a list of a registry`);
+      if ((yield* readList(window, kind, list)) === 'failed') return undefined;
+    } while (take(window, comma));
+    if (!take(window, braceClose)) return yield malformed(window, 'expected , or } after a list');
+  }
+  return peek(window) === -1 ? undefined : yield malformed(window, 'has something behind the document');
+}
+
+function readListName(window: ByteWindow): string | Failure {
+  if (peek(window) !== quote) return malformed(window, 'expected the name of a list');
+  const length = spanLength(window, stringEnd);
+  if (length === null) return malformed(window, 'has a name that does not end');
+  const name = window.bytes.toString('utf8', 1, length - 1);
+  window.pass(length);
+  if (!take(window, colon)) return malformed(window, 'expected : after the name of a list');
+  return name;
+}
+
+function* readList(
+  window: ByteWindow,
+  kind: KindName,
+  list: string,
+): Generator<RegistryItem, 'read' | 'failed', undefined> {
+  if (!take(window, bracketOpen)) return (yield malformed(window, `${list} must be a list`), 'failed');
+  if (take(window, bracketClose)) return 'read';
+  let number = 0;
+  do {
+    const where = `${list}[${number}]`;
+    if (peek(window) !== braceOpen)
+      return (yield { ok: false, where, reason: 'is not a JSON object' }, 'failed');
+    const length = spanLength(window, objectEnd);
+    const tooLong = `does not end, or is longer than ${registryEntryBytesMax} bytes`;
+    const json = length === null ? tooLong : parseObject(window.bytes.subarray(0, length));
+    if (typeof json === 'string') return (yield { ok: false, where, reason: json }, 'failed');
+    window.pass(length ?? 0);
+    yield { ok: true, where: { list, number }, kind, json };
+    number += 1;
+  } while (take(window, comma));
+  return take(window, bracketClose)
+    ? 'read'
+    : (yield malformed(window, `expected , or ] in ${list}`), 'failed');
+}
+
+/** Passes `byte` and the spaces before it, if it comes next. */
+function take(window: ByteWindow, byte: number): boolean {
+  if (peek(window) !== byte) return false;
+  window.pass(1);
+  return true;
+}
+
+/** Bytes from the window's start to where `findEnd` sees the end; null when that is too far, or nowhere. */
+function spanLength(window: ByteWindow, findEnd: (bytes: Buffer) => number): number | null {
+  for (;;) {
+    const end = findEnd(window.bytes);
+    if (end > registryEntryBytesMax) return null;
+    if (end !== -1) return end;
+    if (window.bytes.length > registryEntryBytesMax || !window.more()) return null;
+  }
+}
+
+/** Just behind the quote that ends the string at 0; -1 when it is not there yet. */
+function stringEnd(bytes: Buffer): number {
+  return skipString(bytes, 0);
+}
+
+function skipString(bytes: Buffer, start: number): number {
+  for (let i = start + 1; i < bytes.length; i++) {
+    if (bytes[i] === quote) return i + 1;
+    if (bytes[i] === backslash) i += 1;
+  }
+  return -1;
+}
+
+/** Just behind the brace that ends the object at 0; -1 when it is not there yet. */
+function objectEnd(bytes: Buffer): number {
+  let depth = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === quote) {
+      const end = skipString(bytes, i);
+      if (end === -1) return -1;
+      i = end - 1;
+    } else if (byte === braceOpen) depth += 1;
+    else if (byte === braceClose && --depth === 0) return i + 1;
+  }
+  return -1;
+}
+
+function malformed(window: ByteWindow, reason: string): Failure {
+  return { ok: false, where: `byte ${window.passed}`, reason };
+}

@@ -1,0 +1,89 @@
+/**
+ * Reads of the registry on the request path. What was read lately is kept decoded until `purge`: all credentials and
+ * products, for there are few, and as many devices as a busy backend asks about; the others come from the memory
+ * map, so that a million of them cost no heap. An entry that is not there is not remembered: strangers' ids must not
+ * push out ours. Bridges are asked for by their key, so all of them are kept together.
+ */
+import { LRUCache } from 'lru-cache';
+import type { AccessKeyId, DeviceId, ProductId } from '../../model/ids.ts';
+import type { Bridge, Credential, Device, Product } from '../../model/registry.ts';
+import type { RegistryReader } from '../../core/ports/registry-reader.ts';
+import { gatherBridges, type BridgesByKey } from './bridges-by-key.ts';
+import { countEntries } from '../lmdb/environment.ts';
+import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
+import type { RegistryTables } from './registry-tables.ts';
+import { credentialsCachedMax, devicesCachedMax, productsCachedMax } from '../lmdb/store-limits.ts';
+
+export class RegistryStore implements RegistryReader {
+  readonly #tables: RegistryTables;
+  readonly #credentials = new LRUCache<AccessKeyId, Credential>({ max: credentialsCachedMax });
+  readonly #devices = new LRUCache<DeviceId, Device>({ max: devicesCachedMax });
+  readonly #products = new LRUCache<ProductId, Product>({ max: productsCachedMax });
+  /** Null: not needed since the last change. */
+  #bridges: BridgesByKey | null = null;
+
+  constructor(tables: RegistryTables) {
+    this.#tables = tables;
+  }
+
+  findCredential(accessKeyId: AccessKeyId): Credential | null {
+    const cached = this.#credentials.get(accessKeyId);
+    if (cached !== undefined) return cached;
+    const credential = this.#tables.find('credential', accessKeyId);
+    if (credential !== null) this.#credentials.set(accessKeyId, credential);
+    return credential;
+  }
+
+  findProduct(productId: ProductId): Product | null {
+    const cached = this.#products.get(productId);
+    if (cached !== undefined) return cached;
+    const product = this.#tables.find('product', productId);
+    if (product !== null) this.#products.set(productId, product);
+    return product;
+  }
+
+  findDevice(deviceId: DeviceId): Device | null {
+    const cached = this.#devices.get(deviceId);
+    if (cached !== undefined) return cached;
+    const device = this.#tables.find('device', deviceId);
+    if (device !== null) this.#devices.set(deviceId, device);
+    return device;
+  }
+
+  peekDevice(deviceId: DeviceId): Device | null {
+    return this.#devices.peek(deviceId) ?? this.#tables.find('device', deviceId);
+  }
+
+  findBridges(keySha256: string): readonly Bridge[] {
+    this.#bridges ??= gatherBridges(this.#tables);
+    return this.#bridges.get(keySha256) ?? [];
+  }
+
+  /** Any entry by its id, past the caches; a webhook's is application id, line feed, url. */
+  find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
+    return this.#tables.find(kind, id);
+  }
+
+  /** At most `limit` entries in the order of their ids' bytes; `after`: the id of the last one seen. */
+  page<Kind extends KindName>(kind: Kind, limit: number, after?: string): EntryOf[Kind][] {
+    return Array.from(this.#tables.entries(kind, after === undefined ? { limit } : { after, limit }));
+  }
+
+  counts(): Record<KindName, number> {
+    const count = (kind: KindName): [KindName, number] => [kind, countEntries(this.#tables.kinds[kind])];
+    return Object.fromEntries(kindNames.map(count)) as Record<KindName, number>;
+  }
+
+  isEmpty(): boolean {
+    return Object.values(this.counts()).every((count) => count === 0);
+  }
+
+  /** After every change, by whatever thread: the next read sees it. */
+  purge(): void {
+    this.#credentials.clear();
+    this.#products.clear();
+    this.#devices.clear();
+    this.#bridges = null;
+    this.#tables.environment.refresh();
+  }
+}

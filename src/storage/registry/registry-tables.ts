@@ -1,0 +1,117 @@
+/**
+ * `registry.mdb`: one table a kind. It is a file of its own because LMDB has one writer a file: an import that
+ * writes for seconds must not hold up the records of who is connected.
+ */
+import { join } from 'node:path';
+import { asBinary } from 'lmdb';
+import { Environment, type EnvironmentMode, type SnapshotOptions, type Table } from '../lmdb/environment.ts';
+import { packEntry } from './mirrored-rows.ts';
+import { findUnsharedTables } from './mirrored-tables.ts';
+import { UnsharedEntries } from './mirrored-unshared.ts';
+import { listNames, type EntryOf, type KindName } from './registry-kinds.ts';
+import { rowCodecs, type RowOf } from './registry-rows.ts';
+
+/** A file that was imported, and what was in it. */
+export interface ImportedFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+export const registryFileName = 'registry.mdb';
+
+type KindTables = { readonly [Kind in KindName]: Table<RowOf[Kind]> };
+
+export class RegistryTables {
+  readonly environment: Environment;
+  readonly kinds: KindTables;
+  /** Null: the store is looked on, and knows nothing of other nodes. */
+  readonly unshared: UnsharedEntries | null;
+  readonly #imported: Table<readonly ImportedFile[]>;
+
+  constructor(directory: string, mode: EnvironmentMode) {
+    this.environment = new Environment(join(directory, registryFileName), mode);
+    const open = <Kind extends KindName>(kind: Kind): Table<RowOf[Kind]> =>
+      this.environment.table<RowOf[Kind]>(listNames[kind]);
+    this.kinds = {
+      application: open('application'),
+      product: open('product'),
+      credential: open('credential'),
+      device: open('device'),
+      webhook: open('webhook'),
+      bridge: open('bridge'),
+    };
+    this.#imported = this.environment.table('imports');
+    const tables = findUnsharedTables(this.environment);
+    this.unshared = tables === null ? null : new UnsharedEntries(tables);
+  }
+
+  find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
+    const row = this.kinds[kind].get(Buffer.from(id));
+    return row === undefined ? null : rowCodecs[kind].decode(id, row);
+  }
+
+  has(kind: KindName, id: string): boolean {
+    return this.kinds[kind].getBinaryFast(Buffer.from(id)) !== undefined;
+  }
+
+  /**
+   * Inside a transaction of the environment only. Returns the entry's id. Where other nodes have to hear of it, it is
+   * noted for them, if it has changed.
+   */
+  put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): string {
+    const codec = rowCodecs[kind];
+    const id = codec.id(entry);
+    if (this.unshared?.isOn !== true) void this.kinds[kind].put(Buffer.from(id), codec.encode(entry));
+    else if (this.putRow(kind, id, packEntry(kind, entry))) this.unshared.note(kind, id);
+    return id;
+  }
+
+  /** The stored bytes of an entry, in memory of their own. */
+  findRow(kind: KindName, id: string): Buffer | null {
+    return this.kinds[kind].getBinary(Buffer.from(id)) ?? null;
+  }
+
+  /** Inside a transaction of the environment only. Null: the entry goes. False: it was so already. */
+  putRow(kind: KindName, id: string, row: Buffer | null): boolean {
+    const [key, stored] = [Buffer.from(id), this.findRow(kind, id)];
+    if (row === null ? stored === null : stored?.equals(row) === true) return false;
+    const table: Table<unknown> = this.kinds[kind];
+    void (row === null ? table.remove(key) : table.put(key, asBinary(row)));
+    return true;
+  }
+
+  /** In the order of their ids' bytes, behind `after`, at most `limit`. */
+  *entries<Kind extends KindName>(
+    kind: Kind,
+    range: { readonly after?: string; readonly limit?: number } & Partial<SnapshotOptions> = {},
+  ): Generator<EntryOf[Kind], void, undefined> {
+    const { after, ...options } = range;
+    const start = after === undefined ? {} : { start: Buffer.from(after), exclusiveStart: true };
+    const codec = rowCodecs[kind];
+    for (const { key, value } of this.kinds[kind].getRange({ ...options, ...start }))
+      yield codec.decode(key.toString(), value);
+  }
+
+  /** At most `limit` ids behind `after`, in the order of their bytes. */
+  ids(kind: KindName, limit: number, after?: string): string[] {
+    const start = after === undefined ? {} : { start: Buffer.from(after), exclusiveStart: true };
+    return Array.from(this.kinds[kind].getKeys({ ...start, limit }), (key) => key.toString());
+  }
+
+  /** Inside a synchronous transaction of the environment only. */
+  clear(): void {
+    for (const table of Object.values(this.kinds) as Table<unknown>[]) table.clearSync();
+  }
+
+  /** The files imported last, the latest first. */
+  get imported(): readonly ImportedFile[] {
+    return this.#imported.get(importedKey) ?? [];
+  }
+
+  /** Inside a transaction of the environment only. */
+  putImported(files: readonly ImportedFile[]): void {
+    void this.#imported.put(importedKey, files);
+  }
+}
+
+const importedKey = Buffer.from('files');

@@ -1,0 +1,130 @@
+/**
+ * Single changes to the registry: of the command line on a store at rest, of the ops listener on a running
+ * server. Each is one transaction on the writer thread, in turn with imports, never blocking the loop; when its
+ * promise resolves it is committed and the next read sees it.
+ */
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import type { AccessKeyId, ApplicationId, BridgeId, DeviceId } from '../../model/ids.ts';
+import type { Bridge, Credential, Device, Grant } from '../../model/registry.ts';
+import { generateAccessKeyId, generateSecret } from './generated-secrets.ts';
+import type { EntryOf, KindName } from './registry-kinds.ts';
+import { referencesOf } from './import-references.ts';
+import type { RegistryStore } from './registry-store.ts';
+import type { RegistryTables } from './registry-tables.ts';
+
+/** Nothing was changed: what is changed, or referred to, is not there. */
+export interface MissingEntry {
+  readonly kind: KindName;
+  readonly id: string;
+}
+
+export interface CredentialTerms {
+  readonly appId: ApplicationId;
+  readonly grants: readonly Grant[];
+  /** Unix seconds, or null: unbounded. */
+  readonly notBefore: number | null;
+  readonly notAfter: number | null;
+}
+
+export class RegistryWriter {
+  readonly #tables: RegistryTables;
+  readonly #store: RegistryStore;
+  readonly #changed: () => void;
+
+  /** `changed`: called after every change, for those who bring it to other nodes. */
+  constructor(tables: RegistryTables, store: RegistryStore, changed: () => void = () => undefined) {
+    this.#tables = tables;
+    this.#store = store;
+    this.#changed = changed;
+  }
+
+  /** Adds or replaces an entry; missing: what it refers to. */
+  put<Kind extends KindName>(
+    kind: Kind,
+    entry: EntryOf[Kind],
+  ): Promise<Outcome<EntryOf[Kind], MissingEntry>> {
+    return this.#change(() => this.#putChecked(kind, entry));
+  }
+
+  putDevice(device: Device): Promise<Outcome<Device, MissingEntry>> {
+    return this.put('device', device);
+  }
+
+  /** Disabled, it is answered like one that does not exist; with `disabled` false it is there again. */
+  disableDevice(deviceId: DeviceId, disabled = true): Promise<Outcome<Device, MissingEntry>> {
+    return this.#update('device', deviceId, (device) => ({ ...device, disabled }));
+  }
+
+  /** A credential with a made id and secret; its secret is told here and in an export with secrets only. */
+  createCredential(terms: CredentialTerms): Promise<Outcome<Credential, MissingEntry>> {
+    return this.put('credential', freshCredential(terms));
+  }
+
+  /**
+   * A second credential with the same application and permissions; the old one ends at `oldNotAfter` (Unix
+   * seconds), or before that if it would have anyway, so that its users can change over in between.
+   */
+  rotateCredential(
+    accessKeyId: AccessKeyId,
+    oldNotAfter: number,
+  ): Promise<Outcome<Credential, MissingEntry>> {
+    return this.#change(() => {
+      const old = this.#tables.find('credential', accessKeyId);
+      if (old === null) return fail({ kind: 'credential', id: accessKeyId });
+      const notAfter = Math.min(old.notAfter ?? oldNotAfter, oldNotAfter);
+      this.#tables.put('credential', { ...old, notAfter });
+      const fresh = freshCredential({ ...old, notBefore: null });
+      this.#tables.put('credential', fresh);
+      return succeed(fresh);
+    });
+  }
+
+  /** It is refused from now on and cannot be taken back; keys derived from it are the caller's to drop. */
+  revokeCredential(accessKeyId: AccessKeyId): Promise<Outcome<Credential, MissingEntry>> {
+    return this.#update('credential', accessKeyId, (credential) => ({ ...credential, revoked: true }));
+  }
+
+  putBridge(bridge: Bridge): Promise<Outcome<Bridge, MissingEntry>> {
+    return this.put('bridge', bridge);
+  }
+
+  /** Revoked, its key opens nothing; with `revoked` false it does again. Bridges that are connected are the caller's to close. */
+  revokeBridge(bridgeId: BridgeId, revoked = true): Promise<Outcome<Bridge, MissingEntry>> {
+    return this.#update('bridge', bridgeId, (bridge) => ({ ...bridge, revoked }));
+  }
+
+  #update<Kind extends KindName>(
+    kind: Kind,
+    id: string,
+    change: (entry: EntryOf[Kind]) => EntryOf[Kind],
+  ): Promise<Outcome<EntryOf[Kind], MissingEntry>> {
+    return this.#change(() => {
+      const entry = this.#tables.find(kind, id);
+      if (entry === null) return fail({ kind, id });
+      const changed = change(entry);
+      this.#tables.put(kind, changed);
+      return succeed(changed);
+    });
+  }
+
+  #putChecked<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Outcome<EntryOf[Kind], MissingEntry> {
+    const missing = referencesOf(kind, entry).find(
+      (reference) => !this.#tables.has(reference.kind, reference.id),
+    );
+    if (missing !== undefined) return fail({ kind: missing.kind, id: missing.id });
+    this.#tables.put(kind, entry);
+    return succeed(entry);
+  }
+
+  async #change<Result>(act: () => Result): Promise<Result> {
+    const result = await this.#tables.environment.transaction(act);
+    this.#store.purge();
+    this.#changed();
+    return result;
+  }
+}
+
+function freshCredential({ appId, grants, notBefore, notAfter }: CredentialTerms): Credential {
+  const accessKeyId = generateAccessKeyId();
+  return { accessKeyId, secretKey: generateSecret(), appId, grants, notBefore, notAfter, revoked: false };
+}

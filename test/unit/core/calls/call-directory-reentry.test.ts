@@ -1,0 +1,194 @@
+/** Legs and followers that answer, in the turn in which they are told, by changing something themselves. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallFollower } from '../../../../src/core/calls/call-directory.ts';
+import type { LegCloseReason, LegMessage } from '../../../../src/model/call.ts';
+import type { SessionId, TokenId } from '../../../../src/model/ids.ts';
+import { CallScene, legWords, orderForRoom, progress } from '../../../support/call-scene.ts';
+import { FakeCallLeg } from '../../../support/fakes.ts';
+
+class AnsweringLeg extends FakeCallLeg {
+  onTell: () => void = () => undefined;
+  onClose: () => void = () => undefined;
+
+  override tell(message: LegMessage): void {
+    super.tell(message);
+    this.onTell();
+  }
+
+  override close(reason: LegCloseReason): void {
+    super.close(reason);
+    this.onClose();
+  }
+}
+
+const quiet: CallFollower = {
+  issued: () => undefined,
+  changed: () => undefined,
+  bridgeGone: () => undefined,
+};
+
+/** A call with both legs; the device answers. */
+function sceneWithLegs(): {
+  scene: CallScene;
+  sessionId: SessionId;
+  bridge: FakeCallLeg;
+  device: AnsweringLeg;
+} {
+  const scene = new CallScene();
+  const sessionId = scene.issue();
+  const bridge = scene.connectBridge(sessionId);
+  const device = new AnsweringLeg();
+  scene.directory.connectDevice(sessionId, 'token' as TokenId, device);
+  return { scene, sessionId, bridge, device };
+}
+
+test('a device that accepts as soon as it is told of ringing is heard after that', () => {
+  const { scene, sessionId, bridge, device } = sceneWithLegs();
+  const follower = scene.follow();
+  device.onTell = () => scene.directory.report(sessionId, 'device', device, progress('attempting'));
+  scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
+  assert.deepEqual(scene.told(sessionId), ['started establishing', 'state ringing', 'state attempting']);
+  assert.deepEqual(follower.told, [
+    'room-1 establishing to ringing (now ringing) after 2 events',
+    'room-1 ringing to attempting (now attempting) after 3 events',
+  ]);
+  assert.deepEqual(legWords(bridge), ['attempting']);
+});
+
+test('a follower that ends the call when it hears of it: all hear of the change first, and of the end once', () => {
+  const { scene, sessionId, bridge, device } = sceneWithLegs();
+  scene.directory.follow({
+    ...quiet,
+    changed: (_session, { state }) => {
+      if (state === 'ringing') scene.directory.end(sessionId, 'error');
+    },
+  });
+  const second = scene.follow();
+  scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
+  assert.deepEqual(second.told, [
+    'room-1 establishing to ringing (now ringing) after 3 events',
+    'room-1 ringing to error (now ringing) after 3 events',
+  ]);
+  assert.deepEqual(legWords(device), ['ringing', 'ended error', 'closed ended']);
+  assert.deepEqual(legWords(bridge), ['ended error', 'closed ended']);
+  assert.deepEqual(scene.told(sessionId), ['started establishing', 'state ringing', 'ended error']);
+});
+
+test('a leg whose socket breaks as it is told says so at once, and is told and closed no more', () => {
+  const { scene, sessionId, bridge, device } = sceneWithLegs();
+  device.onTell = () => scene.directory.disconnected(sessionId, 'device', device);
+  scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
+  scene.directory.report(sessionId, 'bridge', bridge, progress('connected'));
+  scene.directory.end(sessionId, 'error');
+  assert.deepEqual(legWords(device), ['ringing']);
+  assert.deepEqual(legWords(bridge), ['ended error', 'closed ended']);
+});
+
+test('a leg that says it is gone, or reports, as it is closed changes nothing', () => {
+  const { scene, sessionId, bridge, device } = sceneWithLegs();
+  device.onClose = () => {
+    scene.directory.disconnected(sessionId, 'device', device);
+    scene.directory.report(sessionId, 'device', device, { kind: 'end', reason: 'hangup_device' });
+    assert.equal(scene.directory.connectDevice(sessionId, 'token' as TokenId, device), false);
+  };
+  scene.directory.report(sessionId, 'bridge', bridge, { kind: 'end', reason: 'hangup_phone' });
+  assert.deepEqual(legWords(device), ['ended hangup_phone', 'closed ended']);
+  assert.deepEqual(scene.told(sessionId), ['started establishing', 'ended hangup_phone']);
+  assert.equal(scene.telemetry.count('call report stray'), 1);
+});
+
+test('a leg that comes back as it is replaced replaces the one that replaced it', () => {
+  const { scene, sessionId, device } = sceneWithLegs();
+  const third = new FakeCallLeg();
+  device.onClose = () => void scene.directory.connectDevice(sessionId, 'token' as TokenId, third);
+  const second = scene.connectDevice(sessionId, 'token');
+  assert.deepEqual([legWords(device), legWords(second)], [['closed replaced'], ['closed replaced']]);
+  scene.directory.report(sessionId, 'device', third, progress('attempting'));
+  assert.equal(scene.state(sessionId), 'attempting');
+});
+
+test('a room that is issued anew as its call ends gets another session', () => {
+  const { scene, sessionId, bridge, device } = sceneWithLegs();
+  let anew: SessionId | null = null;
+  device.onClose = () => (anew = scene.issue());
+  scene.directory.report(sessionId, 'bridge', bridge, { kind: 'end', reason: 'hangup_phone' });
+  assert.ok(anew !== null && anew !== sessionId);
+  assert.equal(scene.state(anew), 'issued');
+});
+
+test('a follower that brings a bridge as it hears of the session finds the session whole', () => {
+  const scene = new CallScene();
+  const bridge = new FakeCallLeg();
+  scene.directory.follow({
+    ...quiet,
+    issued: ({ sessionId }) => void scene.directory.connectBridge(sessionId, bridge),
+  });
+  const result = scene.directory.issue(orderForRoom('1'));
+  assert.ok(result.kind === 'issued');
+  assert.equal(scene.state(result.session.sessionId), 'establishing');
+  assert.equal(scene.directory.hasBridge(result.session.sessionId), true);
+});
+
+test('a device that is closed in one session, and connects to another, ends just what is left', () => {
+  const scene = new CallScene();
+  const [first, second] = ['1', '2'].map((room) => scene.issue(orderForRoom(room))) as [SessionId, SessionId];
+  scene.connectBridge(second);
+  const device = new AnsweringLeg();
+  scene.directory.connectDevice(first, 'token' as TokenId, device);
+  const third = scene.issue(orderForRoom('3'));
+  const fourth = scene.issue(orderForRoom('4'));
+  const again = new FakeCallLeg();
+  device.onClose = () => {
+    assert.equal(scene.directory.connectDevice(fourth, 'token' as TokenId, again), false);
+  };
+  scene.connectDevice(third);
+  assert.deepEqual(
+    [first, second, third, fourth].map((sessionId) => scene.told(sessionId).at(-1)),
+    ['ended replaced', 'ended replaced', 'started establishing', 'ended replaced'],
+  );
+  assert.deepEqual(legWords(again), []);
+});
+
+test('legs that end other calls as a turn of the wheel closes them: every call ends once', () => {
+  const scene = new CallScene();
+  const sessions = ['1', '2', '3', '4'].map((room) => scene.issue(orderForRoom(room)));
+  for (const [i, sessionId] of sessions.entries()) {
+    const bridge = new AnsweringLeg();
+    bridge.onTell = () => {
+      for (const other of sessions) scene.directory.end(other, 'error');
+    };
+    scene.clock.advance(i === 3 ? 500 : 100);
+    scene.directory.connectBridge(sessionId, bridge);
+  }
+  scene.clock.advance(34_600);
+  assert.equal(scene.directory.size, 4);
+  // Three leases are over at the next turn, the fourth is not.
+  scene.clock.advance(100);
+  const ends = sessions.map((sessionId) => scene.told(sessionId).slice(1));
+  assert.deepEqual(ends, [['ended lost'], ['ended lost'], ['ended lost'], ['ended error']]);
+  scene.clock.advance(120_000);
+  assert.equal(scene.records.events.length, 8);
+});
+
+test('legs that go as they are drained change nothing', () => {
+  const { scene, sessionId, bridge, device } = sceneWithLegs();
+  const follower = scene.follow();
+  device.onClose = () => scene.directory.disconnected(sessionId, 'bridge', bridge);
+  scene.directory.drain();
+  assert.deepEqual([legWords(bridge), legWords(device)], [['closed drain'], ['closed drain']]);
+  assert.deepEqual(follower.told, []);
+});
+
+test('a follower that throws keeps nobody from hearing of the changes after', () => {
+  const { scene, sessionId, bridge, device } = sceneWithLegs();
+  scene.directory.follow({
+    ...quiet,
+    issued: () => {
+      throw new Error('a mistake');
+    },
+  });
+  assert.throws(() => scene.directory.issue(orderForRoom('2')), /a mistake/);
+  scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
+  assert.deepEqual(legWords(device), ['ringing']);
+});

@@ -1,0 +1,604 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { CallDirectory } from '../../../../src/core/calls/call-directory.ts';
+import { checkCallToken, type CallTokenClaims } from '../../../../src/protocol/call-token/call-token.ts';
+import { TokenKeys } from '../../../../src/protocol/call-token/token-keys.ts';
+import type { CallMedia, CallRoom, CallSession, SignedCallOrder } from '../../../../src/model/call.ts';
+import type { DeviceId, TokenId } from '../../../../src/model/ids.ts';
+import type { MemberId } from '../../../../src/model/cluster.ts';
+import { refusal } from '../../../../src/model/codes.ts';
+import { callCommitMsMax, callTokenBytesMax } from '../../../../src/model/limits.ts';
+import {
+  issueCallCredentials,
+  type CallCredentialsHouse,
+  type IssuingHomes,
+} from '../../../../src/core/calls/issue-call-credentials.ts';
+import { IssuedCalls, type CallIssued } from '../../../../src/core/calls/issued-calls.ts';
+import { callMedia } from '../../../support/call-scene.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import {
+  FakeCallLeg,
+  FakeCallRecords,
+  FakeLog,
+  FakeRegistry,
+  FakeTelemetry,
+  otherApp,
+  testApp,
+  testDevice,
+} from '../../../support/fakes.ts';
+
+const room: CallRoom = {
+  msgAppId: 'wx0123456789abcdef',
+  modelId: 'model_1',
+  roomId: 'room-1',
+  sessionKey: 'planted-session-key',
+  sessionToken: 'planted-session-token',
+  payload: 'planted-payload',
+};
+
+const otherMedia: CallMedia = { ...callMedia, audioRate: 16_000 };
+const secret = 'planted signing key of 32 bytes!';
+const keys = new TokenKeys([{ kid: 'k1', secret: Buffer.from(secret) }]);
+
+type Answer = Awaited<ReturnType<typeof issueCallCredentials>>;
+
+class Scene {
+  readonly clock = new DrivenClock();
+  readonly registry = new FakeRegistry();
+  readonly records = new FakeCallRecords();
+  readonly telemetry = new FakeTelemetry();
+  readonly log = new FakeLog();
+  readonly directory: CallDirectory;
+  draining = false;
+  idleBridge = false;
+  house: CallCredentialsHouse;
+  readonly told: CallIssued[] = [];
+  #signatures = 0;
+
+  constructor(sessionsMax = 1000, signaturesMax = 1000) {
+    this.directory = new CallDirectory(this, sessionsMax);
+    this.house = {
+      clock: this.clock,
+      registry: this.registry,
+      directory: this.directory,
+      records: this.records,
+      bridges: { hasIdleFor: (appId) => this.idleBridge && appId === testApp },
+      requireBridge: false,
+      keys,
+      issued: new IssuedCalls(this.clock, (told) => this.told.push(told), signaturesMax),
+      telemetry: this.telemetry,
+      log: this.log,
+      isDraining: () => this.draining,
+    };
+  }
+
+  /** A request of its own, signed now, unless a signature is given. */
+  order(changes: Partial<SignedCallOrder> = {}): SignedCallOrder {
+    this.#signatures += 1;
+    return {
+      appId: testApp,
+      deviceId: testDevice,
+      room,
+      media: callMedia,
+      callingTimeoutS: 30,
+      signature: this.#signatures.toString(16).padStart(64, '0'),
+      signatureExpiresMs: this.clock.wallMs() + 300_000,
+      ...changes,
+    };
+  }
+
+  ask(changes?: Partial<SignedCallOrder>): Promise<Answer> {
+    return issueCallCredentials(this.house, this.order(changes));
+  }
+
+  /** What was issued, the token read and verified. */
+  async issue(changes?: Partial<SignedCallOrder>): Promise<{ peerId: string; claims: CallTokenClaims }> {
+    const answer = await this.ask(changes);
+    assert.ok(answer.ok, JSON.stringify(answer));
+    const claims = await checkCallToken(keys, answer.value.token);
+    assert.ok(claims.ok, JSON.stringify(claims));
+    return { peerId: answer.value.peerId, claims: claims.value };
+  }
+
+  /** The code of the answer; 0: issued. */
+  async code(changes?: Partial<SignedCallOrder>): Promise<number> {
+    const answer = await this.ask(changes);
+    return answer.ok ? 0 : answer.error.code;
+  }
+
+  sessions(deviceId = testDevice): readonly CallSession[] {
+    return this.directory.sessionsOf(deviceId);
+  }
+
+  counted(): readonly number[] {
+    return ['issued', 'renewed', 'changed', 'refused'].map((name) =>
+      this.telemetry.count(`credentials ${name}`),
+    );
+  }
+}
+
+function inRoom(roomId: string): { readonly room: CallRoom } {
+  return { room: { ...room, roomId } };
+}
+
+function sessionIn(peerId: string): string | null {
+  return new URL(peerId).searchParams.get('x_session');
+}
+
+test('a session is issued as it was ordered, and its peer id and its token speak of it', async () => {
+  const scene = new Scene();
+  const nowS = scene.clock.wallMs() / 1000;
+  scene.clock.advance(400);
+  const { peerId, claims } = await scene.issue({ callingTimeoutS: 45 });
+  const [session] = scene.sessions();
+  assert.deepEqual(
+    [session?.room, session?.media, session?.callingTimeoutS, session?.state],
+    [room, callMedia, 45, 'issued'],
+  );
+  assert.equal(
+    peerId,
+    'whips://msgvoip?x_msg_app_id=wx0123456789abcdef&x_msg_model_id=model_1&x_msg_room_id=room-1' +
+      `&x_device_id=${testDevice}&x_session=${session?.sessionId}`,
+  );
+  const { tokenId, ...others } = claims;
+  assert.match(tokenId, /^[0-9a-f-]{36}$/);
+  assert.deepEqual(others, {
+    deviceId: testDevice,
+    sessionId: session?.sessionId,
+    issuedAtS: nowS,
+    expiresAtS: nowS + 45 + 60,
+  });
+  assert.deepEqual(scene.counted(), [1, 0, 0, 0]);
+});
+
+test('asked again it answers for the same session, with a token of its own that lives as long again', async () => {
+  const scene = new Scene();
+  const first = await scene.issue();
+  scene.clock.advance(20_000);
+  const second = await scene.issue();
+  assert.equal(second.peerId, first.peerId);
+  assert.notEqual(second.claims.tokenId, first.claims.tokenId);
+  assert.equal(second.claims.expiresAtS, first.claims.expiresAtS + 20);
+  assert.equal(scene.sessions().length, 1);
+  assert.deepEqual(scene.counted(), [1, 1, 0, 0]);
+});
+
+test('asked again for a session that somebody has connected to, the token lives as long as a new one', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue();
+  scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
+  scene.clock.advance(20_000);
+  const again = await scene.issue({ callingTimeoutS: 50 });
+  assert.equal(again.claims.sessionId, claims.sessionId);
+  assert.equal(again.claims.expiresAtS, claims.issuedAtS + 20 + 50 + 60);
+});
+
+test('other media replace those of a session that nobody has connected to, and are 40903 afterwards', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue();
+  assert.equal((await scene.issue({ media: otherMedia })).claims.sessionId, claims.sessionId);
+  assert.deepEqual(scene.sessions()[0]?.media, otherMedia);
+  scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
+  assert.equal(await scene.code(), 40903);
+  assert.deepEqual(scene.sessions()[0]?.media, otherMedia);
+  assert.equal(await scene.code({ media: otherMedia }), 0);
+  assert.deepEqual(scene.counted(), [1, 1, 1, 1]);
+});
+
+test('another room, and a room of a session that has ended, is a session of its own', async () => {
+  const scene = new Scene();
+  const first = await scene.issue();
+  const other = await scene.issue(inRoom('room-2'));
+  scene.directory.end(first.claims.sessionId, 'error');
+  const anew = await scene.issue();
+  const sessions = new Set([first, other, anew].map(({ peerId }) => sessionIn(peerId)));
+  assert.equal(sessions.size, 3);
+  assert.deepEqual(scene.counted(), [3, 0, 0, 0]);
+});
+
+test('a fifth session of a device ends the one longest issued', async () => {
+  const scene = new Scene();
+  const first = await scene.issue(inRoom('room-1'));
+  for (const roomId of ['room-2', 'room-3', 'room-4', 'room-5']) await scene.issue(inRoom(roomId));
+  assert.equal(scene.directory.find(first.claims.sessionId), null);
+  assert.deepEqual(
+    scene.sessions().map((session) => session.room.roomId),
+    ['room-2', 'room-3', 'room-4', 'room-5'],
+  );
+});
+
+test('a fifth session of a device that has none in issued is 42901, with when to come back', async () => {
+  const scene = new Scene();
+  for (const roomId of ['room-1', 'room-2', 'room-3', 'room-4']) {
+    const { claims } = await scene.issue(inRoom(roomId));
+    scene.directory.connectBridge(claims.sessionId, new FakeCallLeg());
+  }
+  const answer = await scene.ask(inRoom('room-5'));
+  assert.ok(!answer.ok);
+  assert.deepEqual([answer.error.code, answer.error.retryAfterS], [42901, 1]);
+  assert.equal(scene.sessions().length, 4);
+});
+
+test('a session beyond what the process may hold is 42901; one that it holds is answered', async () => {
+  const scene = new Scene(1);
+  await scene.issue();
+  scene.registry.addDevice({ deviceId: 'OTHER' as DeviceId });
+  assert.equal(await scene.code({ deviceId: 'OTHER' as DeviceId }), 42901);
+  assert.equal(await scene.code(), 0);
+});
+
+interface Refused {
+  readonly name: string;
+  readonly change: (scene: Scene) => unknown;
+  readonly order?: Partial<SignedCallOrder>;
+  readonly code: number;
+  readonly retryAfterS?: number;
+}
+
+const full = '\u0001'.repeat(255) as DeviceId;
+const refused: readonly Refused[] = [
+  {
+    name: 'a device that is not registered',
+    change: ({ registry }) => registry.devices.clear(),
+    code: 40403,
+  },
+  {
+    name: 'a disabled device',
+    change: ({ registry }) => registry.addDevice({ disabled: true }),
+    code: 40403,
+  },
+  { name: "another application's device", change: () => 0, order: { appId: otherApp }, code: 40302 },
+  {
+    name: 'a device that expires now',
+    change: ({ registry, clock }) => registry.addDevice({ expiresAt: clock.wallMs() / 1000 }),
+    code: 40304,
+  },
+  {
+    name: 'a device id that no token has room for',
+    change: ({ registry }) => registry.addDevice({ deviceId: full }),
+    order: { deviceId: full },
+    code: 40003,
+  },
+  {
+    name: 'a registry that cannot be read',
+    change: ({ registry }) => (registry.failure = new Error('gone')),
+    code: 50000,
+  },
+  {
+    name: 'a server that is being stopped',
+    change: (scene) => (scene.draining = true),
+    code: 50301,
+    retryAfterS: 1,
+  },
+  {
+    name: 'a store that is far behind',
+    change: ({ records }) => (records.overloaded = true),
+    code: 50301,
+    retryAfterS: 1,
+  },
+  {
+    name: 'no idle bridge where one has to be there',
+    change: (scene) => (scene.house = { ...scene.house, requireBridge: true }),
+    code: 50301,
+    retryAfterS: 1,
+  },
+];
+for (const { name, change, order, code, retryAfterS } of refused)
+  test(`${name} is ${code}, and nothing is begun`, async () => {
+    const scene = new Scene();
+    change(scene);
+    const answer = await scene.ask(order);
+    assert.ok(!answer.ok);
+    assert.deepEqual([answer.error.code, answer.error.retryAfterS], [code, retryAfterS]);
+    assert.deepEqual([scene.directory.size, scene.records.writes], [0, []]);
+    assert.deepEqual(scene.counted(), [0, 0, 0, 1]);
+  });
+
+test('the checks come in their order: the token, the device, the drain, the bridge, the media', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue();
+  scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
+  scene.house = { ...scene.house, requireBridge: true };
+  scene.draining = true;
+  scene.registry.failure = new Error('gone');
+  assert.equal(await scene.code({ deviceId: full }), 40003);
+  scene.registry.failure = null;
+  assert.equal(await scene.code({ appId: otherApp, media: otherMedia }), 40302);
+  assert.equal(await scene.code({ media: otherMedia }), 50301);
+  scene.draining = false;
+  assert.equal(await scene.code({ media: otherMedia }), 50301);
+  scene.idleBridge = true;
+  assert.equal(await scene.code({ media: otherMedia }), 40903);
+  assert.equal(await scene.code(), 0);
+});
+
+test('where a bridge has to be there, an idle one of the application will do, or the session has its own', async () => {
+  const scene = new Scene();
+  scene.house = { ...scene.house, requireBridge: true };
+  scene.idleBridge = true;
+  const { claims } = await scene.issue();
+  scene.idleBridge = false;
+  assert.equal(await scene.code(), 50301);
+  const bridge = new FakeCallLeg();
+  scene.directory.connectBridge(claims.sessionId, bridge);
+  assert.equal(await scene.code(), 0);
+  assert.equal(await scene.code(inRoom('room-2')), 50301, 'the bridge of one session is none of another');
+  scene.directory.disconnected(claims.sessionId, 'bridge', bridge);
+  assert.equal(await scene.code(), 50301);
+});
+
+const longestIds = [
+  ['x', 255],
+  ['"', 255],
+  ['😀', 63],
+  ['\u0001', 127],
+] as const;
+for (const [character, count] of longestIds)
+  test(`a device id of ${count} times ${JSON.stringify(character)} is issued a token below its bound`, async () => {
+    const scene = new Scene();
+    const { deviceId } = scene.registry.addDevice({ deviceId: character.repeat(count) as DeviceId });
+    const answer = await scene.ask({ deviceId });
+    assert.ok(answer.ok && answer.value.token.length < callTokenBytesMax);
+    const claims = await checkCallToken(keys, answer.value.token);
+    assert.equal(claims.ok && claims.value.deviceId, deviceId);
+  });
+
+test('an answer waits until its session is committed', async () => {
+  const scene = new Scene();
+  let commit = (): void => undefined;
+  scene.records.outstanding = new Promise((resolve) => (commit = resolve));
+  const answer = scene.code();
+  assert.deepEqual([scene.sessions().length, scene.clock.pendingTimers], [1, 1]);
+  commit();
+  assert.equal(await answer, 0);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('a session that is not committed within 2 s is answered 50301, and is the same when asked again', async () => {
+  const scene = new Scene();
+  scene.records.outstanding = new Promise(() => undefined);
+  const answer = scene.ask();
+  scene.clock.advance(callCommitMsMax);
+  const refused = await answer;
+  assert.ok(!refused.ok);
+  assert.deepEqual([refused.error.code, refused.error.retryAfterS], [50301, 1]);
+  const [begun] = scene.sessions();
+  scene.records.outstanding = null;
+  assert.equal(sessionIn((await scene.issue()).peerId), begun?.sessionId);
+  assert.deepEqual(scene.counted(), [0, 1, 0, 1]);
+});
+
+test('a token that cannot be signed is 50000, and the log says why', async () => {
+  const scene = new Scene();
+  const broken = {
+    get first(): never {
+      throw new Error('no key');
+    },
+  };
+  scene.house = { ...scene.house, keys: broken as unknown as TokenKeys };
+  assert.equal(await scene.code(), 50000);
+  assert.deepEqual(
+    scene.log.lines.map(({ level, message }) => [level, message]),
+    [['error', 'call credentials cannot be issued']],
+  );
+  assert.deepEqual(scene.counted(), [0, 0, 0, 1]);
+});
+
+test('nothing secret is in a peer id, a token, a message or the log', async () => {
+  const scene = new Scene();
+  const answers = [await scene.ask()];
+  const { claims } = await scene.issue();
+  scene.directory.connectDevice(claims.sessionId, 'other' as TokenId, new FakeCallLeg());
+  answers.push(await scene.ask({ media: otherMedia }));
+  scene.registry.failure = new Error('gone');
+  answers.push(await scene.ask());
+  assert.deepEqual(
+    answers.map((answer) => (answer.ok ? 0 : answer.error.code)),
+    [0, 40903, 50000],
+  );
+  const [first] = answers;
+  const token =
+    first?.ok === true ? first.value.token.split('.').map((part) => Buffer.from(part, 'base64url')) : [];
+  assert.equal(token.length, 3);
+  const seen = [JSON.stringify(answers), ...token.map(String), JSON.stringify(scene.log.lines)].join('\n');
+  assert.match(seen, /TESTDEVICE01/);
+  assert.doesNotMatch(seen, /planted/);
+});
+
+const keeper = 'node-b/0@1' as MemberId;
+
+/** The calls of every device are kept elsewhere; `answer` is what the keeper says. */
+function keptElsewhere(
+  scene: Scene,
+  answer: Awaited<ReturnType<IssuingHomes['issueAt']>>,
+): SignedCallOrder[] {
+  const asked: SignedCallOrder[] = [];
+  const homes: IssuingHomes = {
+    homeOf: async () => keeper,
+    settled: () => assert.fail('it was never here'),
+    issueAt: async (_member, order) => {
+      asked.push(order);
+      return answer;
+    },
+  };
+  scene.house = { ...scene.house, homes };
+  return asked;
+}
+
+test('a call that another member keeps is issued there', async () => {
+  const scene = new Scene();
+  const issued = succeed({ peerId: 'rtc://elsewhere', token: 'token' });
+  const asked = keptElsewhere(scene, succeed(issued));
+  const order = scene.order();
+  assert.deepEqual(await scene.ask(order), issued);
+  assert.deepEqual(asked, [order]);
+  assert.equal(scene.directory.size, 0);
+});
+
+test('what the keeper refuses is refused in its words', async () => {
+  const scene = new Scene();
+  const refused = fail(refusal(40903));
+  keptElsewhere(scene, succeed(refused));
+  assert.deepEqual(await scene.ask(), refused);
+});
+
+for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
+  test(`a keeper that does not answer (${failure}) is 50301`, async () => {
+    const scene = new Scene();
+    keptElsewhere(scene, fail(failure));
+    const answer = await scene.ask();
+    assert.equal(answer.ok ? 0 : answer.error.code, 50301);
+  });
+
+test('a keeper that cannot be told is 50301, and nothing is issued', async () => {
+  const scene = new Scene();
+  const homes: IssuingHomes = {
+    homeOf: () => 'away',
+    settled: () => assert.fail('it was never here'),
+    issueAt: () => assert.fail('nobody is asked'),
+  };
+  scene.house = { ...scene.house, homes };
+  const answer = await scene.ask();
+  assert.equal(answer.ok ? 0 : answer.error.code, 50301);
+  assert.equal(scene.directory.size, 0);
+});
+
+test('who may not ask is told so before any member is asked', async () => {
+  const scene = new Scene();
+  const asked = keptElsewhere(scene, fail('nobody'));
+  const answer = await scene.ask({ deviceId: 'NOSUCHDEVICE' as DeviceId });
+  assert.equal(answer.ok ? 0 : answer.error.code, 40403);
+  assert.deepEqual(asked, []);
+});
+
+for (const [what, isDraining, size] of [
+  ['issued', false, 1],
+  ['refused', true, 0],
+] as const)
+  test(`a claim to a device's calls is settled once when they are ${what} here`, async () => {
+    const scene = new Scene();
+    const settled: [DeviceId, number][] = [];
+    const homes: IssuingHomes = {
+      homeOf: () => 'here',
+      settled: (deviceId) => settled.push([deviceId, scene.directory.size]),
+      issueAt: () => assert.fail('nobody is asked'),
+    };
+    scene.house = { ...scene.house, homes, isDraining: () => isDraining };
+    assert.equal((await scene.ask()).ok, !isDraining);
+    assert.deepEqual(settled, [[scene.order().deviceId, size]]);
+  });
+
+const signature = 'ab'.repeat(32);
+
+test('a repeated signature is answered like the first while its session lives', async () => {
+  const scene = new Scene();
+  const first = await scene.ask({ signature });
+  scene.clock.advance(20_000);
+  await scene.ask();
+  assert.deepEqual(await scene.ask({ signature }), first);
+  assert.equal(scene.sessions().length, 1);
+  assert.equal(scene.telemetry.count('credentials repeated'), 1);
+});
+
+test('a repeated signature opens no other call once its own has ended', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue({ signature });
+  scene.directory.end(claims.sessionId, 'hangup_device');
+  const again = await scene.ask({ signature });
+  assert.ok(!again.ok);
+  assert.equal(again.error.code, 40903);
+  assert.match(again.error.message, /answered before, and its call has ended: sign a new request/);
+  assert.equal(scene.directory.size, 0);
+  assert.notEqual((await scene.issue()).claims.sessionId, claims.sessionId, 'a new request opens one');
+  assert.equal(await scene.code({ signature }), 40903, 'nor is it answered for the new one');
+});
+
+test('a session whose lease is over is not live, though nobody has come by to end it', async () => {
+  const scene = new Scene();
+  await scene.issue({ signature, callingTimeoutS: 30, signatureExpiresMs: scene.clock.wallMs() + 300_000 });
+  scene.clock.advance(90_000);
+  assert.equal(await scene.code({ signature }), 40903);
+});
+
+test('while the first is under way, a repeat of it joins it', async () => {
+  const scene = new Scene();
+  let commit = (): void => undefined;
+  scene.records.outstanding = new Promise((resolve) => (commit = resolve));
+  const both = [scene.ask({ signature }), scene.ask({ signature })];
+  commit();
+  const [first, second] = await Promise.all(both);
+  assert.equal(first?.ok, true);
+  assert.deepEqual(second, first);
+  assert.deepEqual(scene.counted(), [1, 0, 0, 0]);
+});
+
+test('an answer that says come again is not kept: the same request may be tried again', async () => {
+  const scene = new Scene();
+  scene.draining = true;
+  assert.equal(await scene.code({ signature }), 50301);
+  scene.draining = false;
+  const { keys: good } = scene.house;
+  scene.house = { ...scene.house, keys: {} as TokenKeys };
+  assert.equal(await scene.code({ signature }), 50000);
+  scene.house = { ...scene.house, keys: good };
+  assert.equal(await scene.code({ signature }), 0);
+});
+
+test('a request that was refused for the media in use is refused for good', async () => {
+  const scene = new Scene();
+  const { claims } = await scene.issue();
+  scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
+  assert.equal(await scene.code({ signature, media: otherMedia }), 40903);
+  scene.directory.end(claims.sessionId, 'hangup_device');
+  assert.equal(await scene.code({ signature, media: otherMedia }), 40903);
+  assert.equal(scene.directory.size, 0);
+});
+
+test('a full memory of signatures is 42901 and forgets nothing; a repeat is answered all the same', async () => {
+  const scene = new Scene(1000, 2);
+  const first = await scene.ask({ signature });
+  await scene.ask();
+  const answer = await scene.ask();
+  assert.ok(!answer.ok);
+  assert.deepEqual([answer.error.code, answer.error.retryAfterS], [42901, 1]);
+  assert.deepEqual(await scene.ask({ signature }), first);
+  scene.clock.advance(301_000);
+  assert.equal(await scene.code(), 0, 'what its date refuses need not be known');
+});
+
+test('a repeat is refused like anybody who may not ask any more', async () => {
+  const scene = new Scene();
+  await scene.ask({ signature });
+  scene.registry.addDevice({ disabled: true });
+  assert.equal(await scene.code({ signature }), 40403);
+});
+
+test('a member that keeps a call which another has issued answers a repeat alike, and opens no other after it', async () => {
+  const [one, other] = [new Scene(), new Scene()];
+  const first = await one.ask({ signature });
+  const [told] = one.told;
+  assert.ok(told !== undefined && first.ok);
+  assert.equal(told.token, first.value.token);
+  other.house.issued.noteIssued(told);
+  other.directory.adopt(testDevice, one.sessions());
+  assert.deepEqual(await other.ask({ signature }), first);
+  other.directory.end(told.sessionId, 'hangup_device');
+  assert.equal(await other.code({ signature }), 40903);
+  assert.deepEqual([other.directory.size, other.told], [0, []]);
+});
+
+test('who lost the device while its home was sought is issued nothing', async () => {
+  const scene = new Scene();
+  const homes: IssuingHomes = {
+    homeOf: async (): Promise<'here'> => {
+      scene.registry.addDevice({ disabled: true });
+      return 'here';
+    },
+    settled: () => undefined,
+    issueAt: () => assert.fail('nobody is asked'),
+  };
+  scene.house = { ...scene.house, homes };
+  assert.equal(await scene.code(), 40403);
+  assert.equal(scene.directory.size, 0);
+});

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CallDirectory } from '../../../../src/core/calls/call-directory.ts';
+import type { CallReport, CallSession, LiveCallState } from '../../../../src/model/call.ts';
+import type { SessionId, TokenId } from '../../../../src/model/ids.ts';
+import { callCommitMsMax } from '../../../../src/model/limits.ts';
+import { queryCallStatus, type CallStatusHouse } from '../../../../src/core/calls/query-call-status.ts';
+import { audioOnlyMedia } from '../../../support/call-scene.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import {
+  FakeCallLeg,
+  FakeCallRecords,
+  FakeLog,
+  FakeRegistry,
+  FakeTelemetry,
+  otherApp,
+  testApp,
+  testDevice,
+} from '../../../support/fakes.ts';
+
+class Scene {
+  readonly clock = new DrivenClock();
+  readonly registry = new FakeRegistry();
+  readonly records = new FakeCallRecords();
+  readonly log = new FakeLog();
+  readonly directory: CallDirectory;
+  readonly house: CallStatusHouse;
+  readonly #leg = new FakeCallLeg();
+
+  constructor() {
+    const { clock, registry, records, log } = this;
+    this.directory = new CallDirectory({ clock, records, telemetry: new FakeTelemetry() });
+    this.house = { clock, registry, records, log };
+  }
+
+  /** Begins a session and brings it as far as `state`. */
+  begin(state: LiveCallState, roomId = 'room-1'): SessionId {
+    const issued = this.directory.issue({
+      appId: testApp,
+      deviceId: testDevice,
+      room: { msgAppId: 'wx', modelId: 'm', roomId, sessionKey: 'k', sessionToken: 't', payload: '' },
+      media: audioOnlyMedia,
+      callingTimeoutS: 30,
+    });
+    assert.ok('session' in issued);
+    const { sessionId } = issued.session;
+    if (state === 'issued') return sessionId;
+    this.directory.connectBridge(sessionId, this.#leg);
+    if (state !== 'establishing') this.report(sessionId, { kind: 'progress', state });
+    return sessionId;
+  }
+
+  report(sessionId: SessionId, report: CallReport): void {
+    this.directory.report(sessionId, 'bridge', this.#leg, report);
+  }
+
+  /** The answer in this turn: whether the device is in a call, or the code. */
+  status(appId = testApp): boolean | number {
+    const answer = queryCallStatus(this.house, appId, testDevice);
+    assert.ok(!(answer instanceof Promise), 'nothing is to be waited for');
+    return answer.ok ? answer.value : answer.error.code;
+  }
+}
+
+test('a device without a session is in no call', () => {
+  assert.equal(new Scene().status(), false);
+});
+
+const states = [
+  ['issued', false],
+  ['establishing', true],
+  ['ringing', true],
+  ['attempting', true],
+  ['connected', true],
+] as const;
+for (const [state, isInCall] of states)
+  test(`a device whose session is ${state} is ${isInCall ? '' : 'not '}in a call`, () => {
+    const scene = new Scene();
+    const sessionId = scene.begin(state);
+    assert.equal(scene.directory.find(sessionId)?.state, state);
+    assert.equal(scene.status(), isInCall);
+  });
+
+test('a call that has ended is none, by a report as by its lease', () => {
+  const scene = new Scene();
+  const stop = scene.directory.start();
+  scene.report(scene.begin('connected'), { kind: 'end', reason: 'hangup_phone' });
+  assert.equal(scene.status(), false);
+  scene.begin('establishing');
+  assert.equal(scene.status(), true);
+  scene.clock.advance(60_000);
+  assert.equal(scene.status(), false);
+  stop();
+});
+
+test('one of several sessions is enough', () => {
+  const scene = new Scene();
+  scene.begin('issued', 'room-1');
+  const inCall = scene.begin('ringing', 'room-2');
+  scene.begin('issued', 'room-3');
+  assert.equal(scene.status(), true);
+  scene.directory.connectDevice(inCall, 'token' as TokenId, new FakeCallLeg());
+  assert.equal(scene.directory.sessionsOf(testDevice).length, 1);
+  scene.report(inCall, { kind: 'end', reason: 'hangup_phone' });
+  assert.equal(scene.status(), false);
+});
+
+const refusals = [
+  { name: 'an unknown device', change: (s: Scene) => s.registry.devices.clear(), code: 40403 },
+  { name: 'a disabled device', change: (s: Scene) => s.registry.addDevice({ disabled: true }), code: 40403 },
+  { name: "another application's device", change: () => undefined, code: 40302, appId: otherApp },
+  { name: 'an expired device', change: (s: Scene) => s.registry.addDevice({ expiresAt: 1 }), code: 40304 },
+  {
+    name: 'a registry that cannot be read',
+    change: (s: Scene) => (s.registry.failure = new Error('gone')),
+    code: 50000,
+  },
+  {
+    name: 'a store that cannot be read',
+    change: (s: Scene) => (s.records.failure = new Error('gone')),
+    code: 50000,
+  },
+];
+for (const { name, change, code, appId } of refusals)
+  test(`the call status in the case of ${name} is ${code}, never false`, () => {
+    const scene = new Scene();
+    scene.begin('connected');
+    change(scene);
+    assert.equal(scene.status(appId), code);
+    assert.equal(scene.log.lines.length, code === 50000 ? 1 : 0);
+  });
+
+test('an answer waits until what it says is committed', async () => {
+  const scene = new Scene();
+  scene.begin('ringing');
+  let commit = (): void => undefined;
+  scene.records.outstanding = new Promise((resolve) => (commit = resolve));
+  const answer = queryCallStatus(scene.house, testApp, testDevice);
+  assert.ok(answer instanceof Promise);
+  commit();
+  assert.deepEqual(await answer, { ok: true, value: true });
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('what is not committed within 2 s is answered 50000', async () => {
+  const scene = new Scene();
+  scene.records.outstanding = new Promise(() => undefined);
+  const answer = queryCallStatus(scene.house, testApp, testDevice);
+  scene.clock.advance(callCommitMsMax - 1);
+  assert.equal(scene.clock.pendingTimers, 1);
+  scene.clock.advance(1);
+  assert.deepEqual(await answer, { ok: false, error: { code: 50000, message: 'internal server error' } });
+});
+
+test('a call that another member keeps is told', async () => {
+  const scene = new Scene();
+  const other = new Scene();
+  other.begin('ringing');
+  const keptElsewhere = async (): Promise<readonly CallSession[]> => other.records.read(testDevice);
+  const answer = await queryCallStatus({ ...scene.house, keptElsewhere }, testApp, testDevice);
+  assert.deepEqual(answer, { ok: true, value: true });
+});
+
+test('while what others keep cannot be told, a device without a call here is 50000', async () => {
+  const scene = new Scene();
+  const keptElsewhere = (): Promise<never> => Promise.reject(new Error('away'));
+  const answer = await queryCallStatus({ ...scene.house, keptElsewhere }, testApp, testDevice);
+  assert.equal(answer.ok ? 0 : answer.error.code, 50000);
+});
+
+test('a call that is kept here is told without asking others', () => {
+  const scene = new Scene();
+  scene.begin('connected');
+  const keptElsewhere = (): Promise<never> => assert.fail('nobody is asked');
+  const answer = queryCallStatus({ ...scene.house, keptElsewhere }, testApp, testDevice);
+  assert.deepEqual(answer, { ok: true, value: true });
+});

@@ -1,0 +1,339 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ActorMessage, WakeReply } from '../../../../src/core/devices/actor-message.ts';
+import type { DeviceActor } from '../../../../src/core/devices/device-actor.ts';
+import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
+import type { ConnectionTimes } from '../../../../src/model/connectivity.ts';
+import type { SessionId } from '../../../../src/model/ids.ts';
+import { mailboxMessagesMax } from '../../../../src/model/limits.ts';
+import type { WakeMode } from '../../../../src/model/sleep.ts';
+import type { SeatTaken } from '../../../../src/core/ports/seat-follower.ts';
+import { FakeConnection, FakeRecords, FakeSignalConnection, testDevice } from '../../../support/fakes.ts';
+
+interface Opening {
+  readonly atMs?: number;
+  readonly heartbeatAt?: number;
+  readonly wakeMode?: WakeMode;
+}
+
+function sleepLogin(connection: FakeConnection, opening: Opening = {}): ActorMessage {
+  const { atMs = 100_000, heartbeatAt = 0, wakeMode = 'custom' } = opening;
+  const event = { kind: 'login', sessionId: `s${atMs}` as SessionId, atMs, heartbeatAt } as const;
+  return { to: 'sleep', event, connection, wakeMode, secretMark: 0 };
+}
+
+function signalLogin(connection: FakeSignalConnection, { atMs = 100_000, heartbeatAt = 0 }: Opening = {}) {
+  const event = { kind: 'login', sessionId: `s${atMs}` as SessionId, atMs, heartbeatAt } as const;
+  return { to: 'signal', event, connection, media: null, secretMark: 0 } satisfies ActorMessage;
+}
+
+function end(to: 'sleep' | 'signal', epoch: number, atMs = 200_000): ActorMessage {
+  const event = { kind: 'ended', epoch, reason: 'reset', atMs, heartbeatAt: 0 } as const;
+  return to === 'sleep' ? { to, event } : { to, event };
+}
+
+function noteHeartbeat(to: 'sleep' | 'signal', heartbeatAt: number): ActorMessage {
+  const event = { kind: 'note-heartbeat', heartbeatAt } as const;
+  return to === 'sleep' ? { to, event } : { to, event };
+}
+
+function wake(reply: WakeReply, carriesCustomData = false): ActorMessage {
+  return { to: 'wake', carriesCustomData, reply };
+}
+
+class Scene {
+  readonly sleepRecords = new FakeRecords();
+  readonly signalRecords = new FakeRecords();
+  readonly directory = new DeviceDirectory({
+    sleepRecords: this.sleepRecords,
+    signalRecords: this.signalRecords,
+    node: 'node-1',
+  });
+
+  claim(): DeviceActor {
+    return this.directory.claim(testDevice);
+  }
+}
+
+/** The two machines of an actor, seen alike. */
+const kinds = [
+  {
+    kind: 'sleep',
+    connect: () => new FakeConnection(),
+    login: (actor: DeviceActor, connection: FakeConnection | FakeSignalConnection, opening?: Opening) =>
+      connection instanceof FakeConnection && actor.post(sleepLogin(connection, opening)),
+    epoch: (actor: DeviceActor) => actor.sleepEpoch,
+    heartbeatAt: (actor: DeviceActor) => actor.sleepHeartbeatAt,
+    times: (actor: DeviceActor) => actor.sleepTimes(),
+  },
+  {
+    kind: 'signal',
+    connect: () => new FakeSignalConnection(),
+    login: (actor: DeviceActor, connection: FakeConnection | FakeSignalConnection, opening?: Opening) =>
+      connection instanceof FakeSignalConnection && actor.post(signalLogin(connection, opening)),
+    epoch: (actor: DeviceActor) => actor.signalEpoch,
+    heartbeatAt: (actor: DeviceActor) => actor.signalHeartbeatAt,
+    times: (actor: DeviceActor) => actor.signalTimes(),
+  },
+] as const;
+
+for (const { kind, connect, login, epoch, heartbeatAt, times } of kinds) {
+  test(`${kind}: an actor is made at the first session and gone with the last`, () => {
+    const { directory } = new Scene();
+    const actor = directory.claim(testDevice);
+    assert.equal(login(actor, connect()), true);
+    assert.equal(directory.find(testDevice), actor);
+    actor.post(end(kind, 1));
+    assert.equal(directory.find(testDevice), null);
+    assert.equal(directory.size, 0);
+  });
+
+  test(`${kind}: epochs go on where the kept record left off`, () => {
+    const { directory } = new Scene();
+    for (const next of [1, 2, 3]) {
+      const actor = directory.claim(testDevice);
+      login(actor, connect(), { atMs: next * 1000 });
+      assert.equal(epoch(actor), next);
+      actor.post(end(kind, next));
+      assert.equal(epoch(actor), 0);
+    }
+  });
+
+  test(`${kind}: a takeover closes the old connection and keeps its last heartbeat`, () => {
+    const actor = new Scene().claim();
+    const [old, young] = [connect(), connect()];
+    login(actor, old);
+    old.lastHeartbeatAt = 150;
+    login(actor, young, { atMs: 200_000, heartbeatAt: heartbeatAt(actor) });
+    assert.deepEqual([old.closes, young.closes], [['replaced'], []]);
+    assert.deepEqual(times(actor), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
+    actor.post(end(kind, 1));
+    assert.equal(epoch(actor), 2, 'the late close of the old one changes nothing');
+    assert.deepEqual(times(actor), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
+  });
+
+  test(`${kind}: the live heartbeat is seen before it is saved, and what was saved after the end`, () => {
+    const actor = new Scene().claim();
+    const connection = connect();
+    login(actor, connection);
+    assert.equal(times(actor).lastHeartbeatAt, null);
+    connection.lastHeartbeatAt = 140;
+    assert.equal(times(actor).lastHeartbeatAt, 140);
+    actor.post(noteHeartbeat(kind, 140));
+    actor.post(end(kind, 1));
+    assert.equal(heartbeatAt(actor), 0, 'there is no connection any more');
+    assert.equal(times(actor).lastHeartbeatAt, 140);
+  });
+}
+
+test('an actor stays while either session is open, whichever ends first', () => {
+  for (const [first, second] of [['sleep', 'signal'] as const, ['signal', 'sleep'] as const]) {
+    const { directory } = new Scene();
+    const actor = directory.claim(testDevice);
+    actor.post(sleepLogin(new FakeConnection()));
+    actor.post(signalLogin(new FakeSignalConnection()));
+    actor.post(end(first, 1));
+    assert.equal(directory.find(testDevice), actor);
+    actor.post(end(second, 1));
+    assert.equal(directory.find(testDevice), null);
+  }
+});
+
+test('signal and sleep never change each other', () => {
+  const { directory, sleepRecords, signalRecords } = new Scene();
+  const actor = directory.claim(testDevice);
+  const [module, controller] = [new FakeConnection(), new FakeSignalConnection()];
+  for (const atMs of [1000, 2000, 3000]) actor.post(sleepLogin(module, { atMs }));
+  actor.post(signalLogin(controller, { atMs: 9000 }));
+  assert.deepEqual([actor.sleepEpoch, actor.signalEpoch], [3, 1]);
+  assert.deepEqual(actor.sleepTimes(), { lastLoginAt: 3, lastHeartbeatAt: null, lastOfflineAt: null });
+  actor.post(end('sleep', 1));
+  actor.post(end('signal', 3));
+  assert.deepEqual([actor.sleepEpoch, actor.signalEpoch], [3, 1]);
+  actor.post(end('sleep', 3));
+  assert.deepEqual([actor.sleepEpoch, actor.signalEpoch], [0, 1]);
+  assert.equal(actor.signalConnection, controller);
+  assert.equal(sleepRecords.records.get(testDevice)?.epoch, 3);
+  assert.equal(signalRecords.records.get(testDevice)?.epoch, 1);
+});
+
+test('a new session is written down before the connection that it replaces is closed', () => {
+  const { directory, sleepRecords } = new Scene();
+  const actor = directory.claim(testDevice);
+  const order: string[] = [];
+  const old = new FakeConnection();
+  old.close = (reason) => order.push(`${reason} after ${sleepRecords.events.length} events`);
+  actor.post(sleepLogin(old));
+  actor.post(sleepLogin(new FakeConnection(), { atMs: 200_000 }));
+  assert.deepEqual(order, ['replaced after 2 events']);
+});
+
+const wakes = [
+  { mode: 'fixed', carriesCustomData: false, written: true },
+  { mode: 'fixed', carriesCustomData: true, written: false },
+  { mode: 'custom', carriesCustomData: false, written: true },
+  { mode: 'custom', carriesCustomData: true, written: true },
+  { mode: 'none', carriesCustomData: false, written: false },
+  { mode: 'none', carriesCustomData: true, written: false },
+] as const;
+for (const { mode, carriesCustomData, written } of wakes)
+  test(`a ${mode} module asked ${carriesCustomData ? 'with' : 'without'} custom data: ${written ? 'its connection' : 40902}`, () => {
+    const actor = new Scene().claim();
+    const connection = new FakeConnection();
+    actor.post(sleepLogin(connection, { wakeMode: mode }));
+    const answers: unknown[] = [];
+    actor.post(wake((answer) => answers.push(answer), carriesCustomData));
+    assert.deepEqual(answers, [written ? connection : 40902]);
+  });
+
+test('a takeover brings its own wake mode', () => {
+  const actor = new Scene().claim();
+  actor.post(sleepLogin(new FakeConnection(), { wakeMode: 'custom' }));
+  actor.post(sleepLogin(new FakeConnection(), { wakeMode: 'none', atMs: 200_000 }));
+  const answers: unknown[] = [];
+  actor.post(wake((answer) => answers.push(answer)));
+  assert.deepEqual(answers, [40902]);
+});
+
+test('a device without a sleep session refuses a wake with 40412, online or not', () => {
+  const { directory } = new Scene();
+  const actor = directory.claim(testDevice);
+  const answers: unknown[] = [];
+  actor.post(signalLogin(new FakeSignalConnection()));
+  actor.post(wake((answer) => answers.push(answer)));
+  actor.post(end('signal', 1));
+  actor.post(wake((answer) => answers.push(answer)));
+  assert.deepEqual(answers, [40412, 40412]);
+  assert.equal(directory.size, 0);
+});
+
+test('a message posted while another is handled waits its turn; a full mailbox refuses', () => {
+  const actor = new Scene().claim();
+  actor.post(sleepLogin(new FakeConnection()));
+  const order: string[] = [];
+  const taken: boolean[] = [];
+  actor.post(
+    wake(() => {
+      for (let i = 0; i <= mailboxMessagesMax; i++) taken.push(actor.post(wake(() => order.push('waited'))));
+      order.push('first');
+    }),
+  );
+  assert.equal(order[0], 'first');
+  assert.equal(order.length, 1 + mailboxMessagesMax);
+  assert.deepEqual(taken.slice(-2), [true, false]);
+});
+
+test('a login that waits in the mailbox behind the last end keeps the actor', () => {
+  const { directory } = new Scene();
+  const actor = directory.claim(testDevice);
+  actor.post(sleepLogin(new FakeConnection()));
+  actor.post(
+    wake(() => {
+      actor.post(end('sleep', 1));
+      actor.post(signalLogin(new FakeSignalConnection()));
+    }),
+  );
+  assert.equal(directory.find(testDevice), actor);
+  assert.deepEqual([actor.sleepEpoch, actor.signalEpoch], [0, 1]);
+});
+
+test('what is posted to an actor that was let go changes nothing of its successor', () => {
+  const { directory, sleepRecords } = new Scene();
+  const gone = directory.claim(testDevice);
+  gone.post(sleepLogin(new FakeConnection()));
+  gone.post(end('sleep', 1));
+  const successor = directory.claim(testDevice);
+  successor.post(sleepLogin(new FakeConnection(), { atMs: 300_000 }));
+  gone.post(end('sleep', 1));
+  gone.post(noteHeartbeat('sleep', 5));
+  assert.equal(directory.find(testDevice), successor);
+  assert.equal(sleepRecords.records.get(testDevice)?.epoch, 2);
+  assert.equal(sleepRecords.events.length, 3);
+});
+
+test('a device that only sleeps can be let go while its signal record cannot be read', () => {
+  const { directory, signalRecords } = new Scene();
+  const actor = directory.claim(testDevice);
+  actor.post(sleepLogin(new FakeConnection()));
+  signalRecords.failure = new Error('the store cannot be read');
+  actor.post(end('signal', 1));
+  actor.post({ to: 'signal', event: { kind: 'expel', reason: 'kicked', atMs: 1, heartbeatAt: 0 } });
+  actor.post(noteHeartbeat('signal', 5));
+  assert.equal(actor.signalEpoch, 0);
+  assert.equal(actor.sleepEpoch, 1);
+});
+
+const noTimes: ConnectionTimes = { lastLoginAt: null, lastHeartbeatAt: null, lastOfflineAt: null };
+
+for (const kind of ['sleep', 'signal'] as const) {
+  const loginOf = (atMs: number): ActorMessage =>
+    kind === 'sleep'
+      ? sleepLogin(new FakeConnection(), { atMs })
+      : signalLogin(new FakeSignalConnection(), { atMs });
+  const told = (actor: DeviceActor): number =>
+    kind === 'sleep' ? actor.toldSleepEpoch : actor.toldSignalEpoch;
+  const taken = (session: string, epoch: number, times = noTimes): SeatTaken => ({
+    connection: kind,
+    deviceId: testDevice,
+    session: session as SessionId,
+    epoch,
+    times,
+    displaced: [],
+  });
+
+  test(`${kind}: an epoch that all members share is told, sockets carry the one that is counted here`, () => {
+    const { directory, sleepRecords, signalRecords } = new Scene();
+    const actor = directory.claim(testDevice);
+    assert.equal(told(actor), 0);
+    actor.post(loginOf(1000));
+    assert.equal(told(actor), 1);
+    actor.adopt(taken('s1000', 7));
+    assert.deepEqual([told(actor), kind === 'sleep' ? actor.sleepEpoch : actor.signalEpoch], [7, 1]);
+    actor.post(end(kind, 7));
+    assert.equal(told(actor), 7, 'no socket speaks of it');
+    actor.post(end(kind, 1));
+    assert.equal(told(actor), 0);
+    const { events } = kind === 'sleep' ? sleepRecords : signalRecords;
+    assert.deepEqual(
+      events.map(({ epoch }) => epoch),
+      [1, 7],
+    );
+  });
+
+  test(`${kind}: a login after it is told by its own epoch until it has another, and an older seat is not its`, () => {
+    const actor = new Scene().claim();
+    actor.post(loginOf(1000));
+    actor.adopt(taken('s1000', 7));
+    actor.post(loginOf(2000));
+    actor.adopt(taken('s1000', 8));
+    assert.equal(told(actor), 2);
+    actor.adopt(taken('s2000', 9));
+    assert.equal(told(actor), 9);
+  });
+
+  test(`${kind}: what all members have seen of the device is taken over`, () => {
+    const actor = new Scene().claim();
+    actor.post(loginOf(100_000));
+    const times = { lastLoginAt: 101, lastHeartbeatAt: 95, lastOfflineAt: 97 };
+    actor.adopt(taken('s100000', 7, times));
+    assert.deepEqual(kind === 'sleep' ? actor.sleepTimes() : actor.signalTimes(), times);
+  });
+
+  test(`${kind}: a displaced session is gone with its actor, and the next login finds nothing open`, () => {
+    const { directory, sleepRecords, signalRecords } = new Scene();
+    directory.claim(testDevice).post(loginOf(1000));
+    directory.displace(kind, testDevice, 's9' as SessionId);
+    assert.equal(directory.size, 1, 'another session of the device');
+    directory.displace(kind, testDevice, 's1000' as SessionId);
+    assert.equal(directory.size, 0);
+    directory.displace(kind, testDevice, 's1000' as SessionId);
+    const { records, events } = kind === 'sleep' ? sleepRecords : signalRecords;
+    assert.equal(events.length, 1);
+    assert.deepEqual(
+      [records.get(testDevice)?.openSession, records.get(testDevice)?.lastOfflineAt],
+      [null, null],
+    );
+    directory.claim(testDevice).post(loginOf(2000));
+    assert.deepEqual(events.at(-1)?.data, { session: 's2000', node: 'node-1', replaced: false });
+  });
+}

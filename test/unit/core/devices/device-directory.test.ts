@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SessionFollower } from '../../../../src/core/devices/device-directory.ts';
+import type { DeviceId } from '../../../../src/model/ids.ts';
+import { testDevice } from '../../../support/fakes.ts';
+import { SessionScene, testNode } from '../../../support/session-scene.ts';
+
+/** Notes what it is told, and how much of the log stood when it was. */
+class NotingFollower implements SessionFollower {
+  readonly told: string[] = [];
+  readonly #scene: SessionScene;
+  readonly #name: string;
+
+  constructor(scene: SessionScene, name = 'follower') {
+    this.#scene = scene;
+    this.#name = name;
+  }
+
+  sleepChanged(...[, change]: Parameters<SessionFollower['sleepChanged']>): void {
+    this.#note(`sleep ${change.kind} ${change.epoch}`);
+  }
+
+  signalChanged(...[, change]: Parameters<SessionFollower['signalChanged']>): void {
+    this.#note(`signal ${change.kind} ${change.epoch}`);
+  }
+
+  #note(what: string): void {
+    this.told.push(`${this.#name}: ${what} after ${this.#scene.events.length} events`);
+  }
+}
+
+test('a device is found while it has a session, and found to be the same', () => {
+  const scene = new SessionScene();
+  assert.equal(scene.directory.find(testDevice), null);
+  const peer = scene.signal.login();
+  const actor = scene.directory.find(testDevice);
+  assert.equal(scene.directory.claim(testDevice), actor);
+  assert.equal(scene.directory.size, 1);
+  peer.end('peer_closed');
+  assert.equal(scene.directory.find(testDevice), null);
+});
+
+test('every change but a heartbeat is told to every follower, once its event is written', () => {
+  const scene = new SessionScene();
+  const [first, second] = [new NotingFollower(scene, 'first'), new NotingFollower(scene, 'second')];
+  scene.directory.follow(first);
+  scene.directory.follow(second);
+  const module = scene.sleep.login();
+  scene.signal.login();
+  scene.sleep.login();
+  module.end('heartbeat_timeout');
+  const heartbeat = { kind: 'note-heartbeat', heartbeatAt: 1_795_163_400 } as const;
+  scene.directory.find(testDevice)?.post({ to: 'sleep', event: heartbeat });
+  scene.directory.find(testDevice)?.post({ to: 'signal', event: heartbeat });
+  assert.deepEqual(first.told, [
+    'first: sleep opened 1 after 1 events',
+    'first: signal opened 1 after 2 events',
+    'first: sleep opened 2 after 3 events',
+  ]);
+  assert.equal(second.told.length, 3);
+  for (const { writes } of [scene.sleepRecords, scene.signalRecords])
+    assert.equal(writes.at(-1)?.lastHeartbeatAt, 1_795_163_400);
+});
+
+test('the online event stands before whatever a follower makes of it', () => {
+  const scene = new SessionScene();
+  scene.directory.follow({
+    sleepChanged: () => undefined,
+    signalChanged: (deviceId, { kind, epoch, atMs }) => {
+      const record = scene.signalRecords.records.get(deviceId);
+      const data = { request_id: 'wakeup-1' as never, woke_after_ms: 5 };
+      assert.ok(record !== undefined && kind === 'opened');
+      scene.signalRecords.write(deviceId, record, {
+        type: 'device.wakeup.completed',
+        deviceId,
+        atMs,
+        epoch,
+        data,
+      });
+    },
+  });
+  scene.signal.login();
+  assert.deepEqual(
+    scene.events.map(({ type }) => type),
+    ['device.signal.online', 'device.wakeup.completed'],
+  );
+});
+
+test('an event names the session, the node and the moment, and the record goes with it', () => {
+  const scene = new SessionScene();
+  const media = { video: { codecs: ['H264'] } };
+  const peer = scene.signal.admit({ media });
+  assert.ok(typeof peer === 'object');
+  const atMs = scene.clock.wallMs();
+  assert.deepEqual(scene.events, [
+    {
+      type: 'device.signal.online',
+      deviceId: testDevice,
+      atMs,
+      epoch: 1,
+      data: { session: peer.ticket.sessionId, node: testNode, replaced: false, media },
+    },
+  ]);
+  assert.equal(scene.signalRecords.records.get(testDevice)?.openSession, peer.ticket.sessionId);
+});
+
+test('a sleep record that cannot be read leaves no actor behind', () => {
+  const scene = new SessionScene();
+  scene.sleepRecords.failure = new Error('the store cannot be read');
+  assert.throws(() => scene.directory.claim(testDevice), scene.sleepRecords.failure);
+  assert.equal(scene.directory.size, 0);
+});
+
+test('devices may come and go while all of them are gone through', () => {
+  const scene = new SessionScene();
+  const ids = ['A', 'B', 'C'] as DeviceId[];
+  for (const deviceId of [...ids, 'D' as DeviceId]) scene.registry.addDevice({ deviceId });
+  const peers = ids.map((id) => scene.sleep.login(id));
+  const seen: string[] = [];
+  for (const actor of scene.directory.actors()) {
+    seen.push(actor.deviceId);
+    if (actor.deviceId !== 'A') continue;
+    peers[0]?.end('reset');
+    peers[1]?.end('reset');
+    scene.sleep.login('D' as DeviceId);
+  }
+  assert.deepEqual(seen, ['A', 'C', 'D']);
+});

@@ -1,0 +1,203 @@
+/** Connectivity of devices that may be at other members. Source: cluster.md, Record and the failure table. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ConnectivityRecord } from '../../../../src/model/connectivity.ts';
+import { connectivityQueryMsMax, ownerQueryMsMax } from '../../../../src/model/limits.ts';
+import { otherApp, testDevice } from '../../../support/fakes.ts';
+import { ClusterScene, now, settle } from '../../../support/cluster-scene.ts';
+import { queryConnectivity } from '../../../../src/core/devices/query-connectivity.ts';
+
+const never = { lastLoginAt: null, lastHeartbeatAt: null, lastOfflineAt: null };
+
+function wallS({ clock }: ClusterScene): number {
+  return Math.floor(clock.wallMs() / 1000);
+}
+
+async function recordAt(scene: ClusterScene, place: number): Promise<ConnectivityRecord> {
+  const answer = await scene.member(place).query();
+  assert.ok(typeof answer === 'object', 'the query is answered with a record');
+  return answer;
+}
+
+test('any member answers for a device that is at another, to the second of its latest heartbeat', async () => {
+  const scene = new ClusterScene();
+  const loginS = wallS(scene);
+  const { connection } = scene.member(0).comeOnline();
+  scene.clock.advance(40_000);
+  connection.lastHeartbeatAt = wallS(scene);
+  const times = { lastLoginAt: loginS, lastHeartbeatAt: loginS + 40, lastOfflineAt: null };
+  for (const place of [0, 1, 2])
+    assert.deepEqual(await recordAt(scene, place), {
+      deviceId: testDevice,
+      signal: { isOnline: true, ...times },
+      sleep: never,
+    });
+});
+
+test('times of sleep are the latest over all of its sessions, and their members are asked at once', async () => {
+  const scene = new ClusterScene(['n1', 'n2', 'n3', 'n4']);
+  const sessions = [0, 1, 2].map((place) => {
+    scene.clock.advance(1000);
+    return scene.member(place).sleep();
+  });
+  const loginS = wallS(scene);
+  for (const [place, heartbeatAt] of [loginS + 5, loginS + 30, loginS + 7].entries())
+    Object.assign(sessions[place]?.connection ?? {}, { lastHeartbeatAt: heartbeatAt });
+  const answer = scene.member(3).query();
+  assert.equal(scene.network.asked.length, 0);
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.equal(scene.network.asked.length, 3);
+  const told = await answer;
+  assert.ok(typeof told === 'object');
+  assert.deepEqual(told.sleep, { lastLoginAt: loginS, lastHeartbeatAt: loginS + 30, lastOfflineAt: null });
+});
+
+test('nobody responds and the record says no session: the record, code 0', async () => {
+  const scene = new ClusterScene();
+  const { epoch } = scene.member(0).comeOnline();
+  scene.clock.advance(5000);
+  scene.member(0).end('signal', epoch);
+  scene.network.leave(scene.member(0).id);
+  const { signal } = await recordAt(scene, 1);
+  assert.deepEqual([signal.isOnline, signal.lastOfflineAt], [false, wallS(scene)]);
+  assert.equal(scene.network.asked.length, 0, 'nobody is to be asked');
+});
+
+for (const fault of ['deaf', 'dead'] as const) {
+  test(`nobody responds (${fault}) and the record says a live owner: the record as it was last written down`, async () => {
+    const scene = new ClusterScene();
+    scene.member(0).comeOnline();
+    scene.network.fault(scene.member(0).id, fault);
+    const { signal } = await recordAt(scene, 1);
+    assert.equal(signal.isOnline, true, 'until its end is in the log');
+    assert.equal(scene.shared.keptFinds, 1);
+    assert.equal(scene.clock.pendingTimers, 3, 'the watches alone');
+  });
+
+  test(`nobody responds (${fault}), the record says a live owner, and cannot be read: 50301 at once`, async () => {
+    const scene = new ClusterScene();
+    scene.member(0).comeOnline();
+    scene.network.fault(scene.member(0).id, fault);
+    scene.shared.keptFault = 'away';
+    assert.equal(await scene.member(1).query(), 50301);
+  });
+}
+
+test("NATS away, the device's session is here: served, with what the others had seen of it", async () => {
+  const scene = new ClusterScene();
+  const { connection, epoch } = scene.member(0).comeOnline();
+  connection.lastHeartbeatAt = wallS(scene);
+  scene.member(0).end('signal', epoch);
+  const offlineS = wallS(scene);
+  scene.clock.advance(7000);
+  scene.member(1).comeOnline();
+  scene.shared.fault = 'away';
+  assert.deepEqual((await recordAt(scene, 1)).signal, {
+    isOnline: true,
+    lastLoginAt: offlineS + 7,
+    lastHeartbeatAt: offlineS,
+    lastOfflineAt: offlineS,
+  });
+});
+
+test('NATS away, the session is elsewhere or unknown: 50301', async () => {
+  const scene = new ClusterScene();
+  scene.member(0).comeOnline();
+  scene.shared.fault = 'away';
+  assert.equal(await scene.member(1).query(), 50301);
+});
+
+test('NATS away in silence: a device that is here is served after the wait for a member, another 50401 after 2 s', async () => {
+  const scene = new ClusterScene();
+  scene.member(0).comeOnline();
+  scene.shared.fault = 'slow';
+  const [here, elsewhere] = [scene.member(0).query(), scene.member(1).query()];
+  await settle();
+  scene.clock.advance(ownerQueryMsMax);
+  assert.ok(typeof (await now(here)) === 'object');
+  assert.equal(await now(elsewhere), 'still waiting');
+  scene.clock.advance(connectivityQueryMsMax - ownerQueryMsMax);
+  assert.equal(await now(elsewhere), 50401);
+});
+
+for (const fault of ['stopped', 'unreachable'] as const)
+  test(`an owner that is ${fault} and does not answer in 1.0 s: the record as it was last written down`, async () => {
+    const scene = new ClusterScene();
+    scene.member(0).comeOnline();
+    scene.network.fault(scene.member(0).id, fault);
+    const answer = scene.member(1).query();
+    await settle();
+    scene.clock.advance(ownerQueryMsMax - 1);
+    assert.equal(await now(answer), 'still waiting');
+    scene.clock.advance(1);
+    assert.ok(typeof (await now(answer)) === 'object');
+    assert.equal(scene.shared.keptFinds, 1);
+  });
+
+test('an owner does not answer, and neither does the record: 50401 2.0 s after the start', async () => {
+  const scene = new ClusterScene();
+  scene.member(0).comeOnline();
+  scene.network.fault(scene.member(0).id, 'stopped');
+  scene.shared.keptFault = 'slow';
+  const answer = scene.member(1).query();
+  await settle();
+  scene.clock.advance(ownerQueryMsMax);
+  await settle();
+  scene.clock.advance(connectivityQueryMsMax - ownerQueryMsMax - 1);
+  assert.equal(await now(answer), 'still waiting');
+  scene.clock.advance(1);
+  assert.equal(await now(answer), 50401);
+});
+
+test('rows that cannot be read are 50301, never an empty record, and the log says why', async () => {
+  const scene = new ClusterScene();
+  scene.shared.fault = 'broken';
+  assert.equal(await scene.member(0).query(), 50301);
+  assert.equal(scene.member(0).log.lines.length, 1);
+});
+
+test('a local session whose row is not yet committed is seen once its record is', async () => {
+  const scene = new ClusterScene();
+  const member = scene.member(0);
+  member.comeOnline({ isCommitted: false });
+  assert.equal((await recordAt(scene, 0)).signal.isOnline, true, 'the actor knows');
+  let commit = (): void => undefined;
+  member.signalRecords.outstanding = new Promise((resolve) => (commit = resolve));
+  const answer = member.query();
+  assert.equal(await now(answer), 'still waiting');
+  commit();
+  assert.ok(typeof (await answer) === 'object');
+});
+
+test('a local session that has ended is not online, though its row is behind', async () => {
+  const scene = new ClusterScene();
+  const { epoch } = scene.member(0).comeOnline();
+  scene.member(0).end('signal', epoch, { isCommitted: false });
+  const { signal } = await recordAt(scene, 0);
+  assert.deepEqual([signal.isOnline, signal.lastOfflineAt], [false, wallS(scene)]);
+});
+
+test('who was asked and has not got the session any more: the row is read anew, and its new owner asked', async () => {
+  const scene = new ClusterScene();
+  scene.member(0).comeOnline();
+  const heartbeatAt = wallS(scene) + 60;
+  // It moves right behind the first look: who is asked has been displaced by then.
+  scene.shared.beforeFind = () => {
+    scene.shared.beforeFind = () => undefined;
+    queueMicrotask(() => {
+      scene.member(1).comeOnline().connection.lastHeartbeatAt = heartbeatAt;
+    });
+  };
+  assert.equal((await recordAt(scene, 2)).signal.lastHeartbeatAt, heartbeatAt);
+  assert.equal(scene.shared.finds, 2);
+});
+
+test('access is checked where it is asked, and nobody else is bothered', async () => {
+  const scene = new ClusterScene();
+  scene.member(0).comeOnline();
+  const { house } = scene.member(1);
+  const denied = await queryConnectivity(house, otherApp, testDevice);
+  assert.equal(denied.ok ? 0 : denied.error.code, 40302);
+  assert.equal(scene.network.asked.length, 0);
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { WaitingReaders, type Seat } from '../../../../src/core/events/waiting-readers.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { otherApp, testApp } from '../../../support/fakes.ts';
+
+interface Room {
+  readonly clock: DrivenClock;
+  readonly readers: WaitingReaders;
+}
+
+function room(limits: { max?: number; perApplicationMax?: number } = {}): Room {
+  const clock = new DrivenClock();
+  return { clock, readers: new WaitingReaders(clock, { max: 10, perApplicationMax: 10, ...limits }) };
+}
+
+function enter({ readers }: Room, appId = testApp): Seat {
+  const seat = readers.enter(appId);
+  assert.ok(seat !== null, 'there is room');
+  return seat;
+}
+
+/** Whether the wait is over; looks once, after everything that is due has run. */
+async function isOver(wait: Promise<void>): Promise<boolean> {
+  let over = false;
+  void wait.then(() => {
+    over = true;
+  });
+  await new Promise(setImmediate);
+  return over;
+}
+
+test('a wait ends at its deadline and not before', async () => {
+  const scene = room();
+  const wait = enter(scene).wait(1000);
+  scene.clock.advance(999);
+  assert.equal(await isOver(wait), false);
+  scene.clock.advance(1);
+  assert.equal(await isOver(wait), true);
+});
+
+const ends: { name: string; end: (seat: Seat, scene: Room) => void }[] = [
+  { name: 'a wake', end: (seat) => seat.wake() },
+  { name: 'leaving', end: (seat) => seat.leave() },
+  { name: 'a drain', end: (_, { readers }) => readers.wakeAll() },
+];
+for (const { name, end } of ends) {
+  test(`${name} ends a wait at once and leaves no timer behind`, async () => {
+    const scene = room();
+    const seat = enter(scene);
+    const wait = seat.wait(30_000);
+    end(seat, scene);
+    assert.equal(await isOver(wait), true);
+    assert.equal(scene.clock.pendingTimers, 0);
+  });
+
+  test(`${name} before a wait ends it at once`, async () => {
+    const scene = room();
+    const seat = enter(scene);
+    end(seat, scene);
+    assert.equal(await isOver(seat.wait(30_000)), true);
+  });
+}
+
+test('a wake counts for one wait', async () => {
+  const scene = room();
+  const seat = enter(scene);
+  seat.wake();
+  seat.wake();
+  await seat.wait(30_000);
+  assert.equal(await isOver(seat.wait(30_000)), false);
+  scene.clock.advance(30_000);
+});
+
+test('a wait of no time is over', async () => {
+  assert.equal(await isOver(enter(room()).wait(0)), true);
+});
+
+test('after a drain every wait of whoever enters is over at once', async () => {
+  const scene = room();
+  scene.readers.wakeAll();
+  const seat = enter(scene);
+  assert.equal(await isOver(seat.wait(30_000)), true);
+  assert.equal(await isOver(seat.wait(30_000)), true);
+});
+
+test('a wake wakes nobody else', async () => {
+  const scene = room();
+  const [one, two] = [enter(scene), enter(scene)];
+  const [first, second] = [one.wait(1000), two.wait(1000)];
+  one.wake();
+  assert.deepEqual([await isOver(first), await isOver(second)], [true, false]);
+  scene.clock.advance(1000);
+});
+
+test('a seat waits for one thing at a time', async () => {
+  const scene = room();
+  const seat = enter(scene);
+  const wait = seat.wait(1000);
+  await assert.rejects(seat.wait(1000), /one thing at a time/);
+  seat.leave();
+  await wait;
+});
+
+test('one application fills its own seats only, and all of them together the room', () => {
+  const { readers } = room({ max: 3, perApplicationMax: 2 });
+  assert.ok(readers.enter(testApp));
+  assert.ok(readers.enter(testApp));
+  assert.equal(readers.enter(testApp), null);
+  assert.ok(readers.enter(otherApp));
+  assert.equal(readers.enter(otherApp), null);
+});
+
+test('a seat that is left is free again, once', () => {
+  const scene = room({ max: 3, perApplicationMax: 2 });
+  const seat = enter(scene);
+  enter(scene);
+  seat.leave();
+  seat.leave();
+  assert.ok(scene.readers.enter(testApp));
+  assert.equal(scene.readers.enter(testApp), null);
+  assert.equal(scene.readers.size, 2);
+});

@@ -1,0 +1,160 @@
+/** What becomes of a wakeup whose device signs in at another member, and who may ask for it where. Source: cluster.md, events.md. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
+import { wakeupRecallEveryMs, wakeupRecallMsMax } from '../../../../src/model/limits.ts';
+import { testApp } from '../../../support/fakes.ts';
+import { ClusterScene, now, settle } from '../../../support/cluster-scene.ts';
+
+const requestId = 'r-1' as RequestId;
+
+/** A device that sleeps at the first member and was woken 2 s ago. */
+async function woken(): Promise<ClusterScene> {
+  const scene = new ClusterScene();
+  scene.member(0).sleep();
+  assert.equal(await scene.member(1).wake({ requestId }), 0);
+  scene.clock.advance(2000);
+  return scene;
+}
+
+function recordOf(scene: ClusterScene): { status?: string; wokeAfterMs?: number | null } {
+  return scene.member(0).wakeupRecords.find(testApp, requestId) ?? {};
+}
+
+test('a signal login at another member completes the wakeup, once, and says how long it took', async () => {
+  const scene = await woken();
+  scene.member(2).comeOnline();
+  scene.member(1).comeOnline();
+  assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
+  assert.equal(recordOf(scene).wokeAfterMs, 2000);
+});
+
+test('how long it took is told by when the device signed in, not by when it was told', async () => {
+  const scene = await woken();
+  scene.member(2).comeOnline({ isCommitted: false });
+  scene.clock.advance(700);
+  scene.member(2).commit();
+  assert.equal(recordOf(scene).wokeAfterMs, 2000);
+});
+
+test('a login here that the log tells of again completes nothing that began behind it', async () => {
+  const scene = new ClusterScene();
+  const member = scene.member(0);
+  member.sleep();
+  const { epoch } = member.comeOnline({ isCommitted: false });
+  scene.clock.advance(10);
+  member.end('signal', epoch, { isCommitted: false });
+  scene.clock.advance(10);
+  assert.equal(await member.wake({ requestId }), 0);
+  member.commit();
+  assert.equal(recordOf(scene).status, 'accepted');
+});
+
+test('a login at another member that is told between the write and its callback completes the wakeup', async () => {
+  const scene = new ClusterScene();
+  const { connection } = scene.member(0).sleep();
+  connection.immediately = null;
+  const answer = scene.member(1).wake({ requestId });
+  await settle();
+  scene.clock.advance(3);
+  scene.member(2).comeOnline();
+  connection.settle('written');
+  assert.equal(await answer, 0);
+  assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
+  assert.equal(recordOf(scene).wokeAfterMs, 0);
+});
+
+test('what happened before the wakeup began is not its doing, though the log tells of it afterwards', async () => {
+  const scene = new ClusterScene();
+  scene.member(0).sleep();
+  const { epoch } = scene.member(2).comeOnline({ isCommitted: false });
+  scene.member(2).end('signal', epoch, { isCommitted: false });
+  scene.clock.advance(5);
+  assert.equal(await scene.member(1).wake({ requestId }), 0);
+  scene.member(2).commit();
+  assert.deepEqual(scene.told(), ['accepted r-1']);
+});
+
+test('the session that carried it, at another member, is reset, and no login comes: failed', async () => {
+  const scene = new ClusterScene();
+  scene.member(0).sleep({ wakeMode: 'none' });
+  const { epoch } = scene.member(1).sleep();
+  assert.equal(await scene.member(2).wake({ requestId }), 0);
+  scene.clock.advance(1000);
+  scene.member(1).end('sleep', epoch);
+  scene.clock.advance(6000);
+  assert.deepEqual(scene.told(), ['accepted r-1', 'failed r-1']);
+});
+
+test('the session that carried it here is reset: failed, by the epoch that all know', async () => {
+  const scene = new ClusterScene(['n1', 'n1']);
+  scene.member(0).sleep();
+  const { epoch } = scene.member(1).sleep();
+  assert.equal(await scene.member(1).wake({ requestId }), 0);
+  scene.member(1).end('sleep', epoch);
+  scene.clock.advance(6000);
+  assert.deepEqual(scene.told(), ['accepted r-1', 'failed r-1']);
+});
+
+test('the reset of another session of the device fails nothing', async () => {
+  const scene = await woken();
+  const { epoch } = scene.member(1).sleep();
+  scene.member(1).end('sleep', epoch);
+  scene.clock.advance(6000);
+  assert.equal(recordOf(scene).status, 'accepted');
+});
+
+test('any member answers what became of a wakeup that another has done; an unknown one is 40413', async () => {
+  const scene = await woken();
+  for (const member of scene.members) assert.equal(await member.outcome('r-1'), 'accepted');
+  const unknown = scene.member(2).outcome('r-2');
+  assert.equal(await now(unknown), 'still waiting');
+  scene.clock.advance(wakeupRecallMsMax);
+  assert.equal(await unknown, 40413);
+});
+
+test('one that is accepted and not written to what all share yet is waited for', async () => {
+  const scene = await woken();
+  scene.isBehind = true;
+  const answer = scene.member(2).outcome('r-1');
+  assert.equal(await now(answer), 'still waiting');
+  scene.isBehind = false;
+  scene.clock.advance(wakeupRecallEveryMs);
+  assert.equal(await answer, 'accepted');
+});
+
+test('what cannot be looked up while what is shared is away is 50301, what is here is answered', async () => {
+  const scene = await woken();
+  scene.shared.fault = 'away';
+  assert.equal(await scene.member(0).outcome('r-1'), 'accepted');
+  assert.equal(await scene.member(2).outcome('r-1'), 50301);
+  assert.deepEqual(scene.member(2).log.lines, []);
+});
+
+for (const place of [0, 2])
+  test(`who waits ${place === 0 ? 'where it was done' : 'at another member'} is answered as soon as the outcome is known`, async () => {
+    const scene = await woken();
+    const member = scene.member(place);
+    const answer = member.outcome('r-1', 30_000);
+    assert.equal(await now(answer), 'still waiting');
+    scene.member(1).comeOnline();
+    assert.equal(await now(answer), 'completed');
+    assert.deepEqual([member.house.readers.size, member.house.arrivals?.size], [0, 0]);
+  });
+
+test('who waits at another member for what does not come is answered as it is when the wait is over', async () => {
+  const scene = await woken();
+  const answer = scene.member(2).outcome('r-1', 10_000);
+  await settle();
+  scene.clock.advance(10_000);
+  assert.equal(await now(answer), 'accepted');
+});
+
+test("the outcome of another device's wakeup of the same id wakes nobody", async () => {
+  const scene = await woken();
+  let told = 0;
+  const stop = scene.member(2).house.arrivals?.follow('OTHER' as DeviceId, requestId, () => (told += 1));
+  scene.member(1).comeOnline();
+  stop?.();
+  assert.equal(told, 0);
+});

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RequestId } from '../../../../src/model/ids.ts';
+import {
+  queryWakeupOutcome,
+  type WakeupOutcomeCall,
+  type WakeupOutcomeHouse,
+} from '../../../../src/core/wakeups/query-wakeup-outcome.ts';
+import { WaitingReaders } from '../../../../src/core/events/waiting-readers.ts';
+import { otherApp, testApp } from '../../../support/fakes.ts';
+import { WakeupScene } from '../../../support/wakeup-scene.ts';
+
+const requestId = 'r-1' as RequestId;
+
+class Scene extends WakeupScene {
+  readonly readers = new WaitingReaders(this.clock, { max: 3, perApplicationMax: 2 });
+  readonly outcomes: WakeupOutcomeHouse = {
+    clock: this.clock,
+    wakeupRecords: this.records,
+    watch: this.watch,
+    readers: this.readers,
+    log: this.log,
+    cluster: null,
+    arrivals: null,
+  };
+  hangUp: () => void = () => assert.fail('nobody listens for a hang-up');
+
+  async woken(): Promise<this> {
+    assert.equal(await this.sleep().wake({ requestId }), 0);
+    return this;
+  }
+
+  /** The status answered, or the code. */
+  async ask(waitS = 0, overrides: Partial<WakeupOutcomeCall> = {}): Promise<string | number> {
+    const answer = await queryWakeupOutcome(this.outcomes, {
+      appId: testApp,
+      requestId,
+      waitMs: waitS * 1000,
+      onGone: (listener) => {
+        this.hangUp = listener;
+      },
+      ...overrides,
+    });
+    return answer.ok ? answer.value.status : answer.error.code;
+  }
+}
+
+/** What is on its way by promises has arrived. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+}
+
+/** `still waiting`, or the answer. */
+async function now(answer: Promise<string | number>): Promise<string | number> {
+  await settle();
+  return Promise.race([answer, Promise.resolve('still waiting')]);
+}
+
+test('without a wait the answer is what is so now, in the same turn', async () => {
+  const scene = await new Scene().woken();
+  const answer = queryWakeupOutcome(scene.outcomes, {
+    appId: testApp,
+    requestId,
+    waitMs: 0,
+    onGone: () => undefined,
+  });
+  assert.ok(!(answer instanceof Promise) && answer.ok);
+  assert.equal(answer.value, scene.record('r-1'));
+});
+
+test('an unknown id is 40413, another application’s too, and neither waits', async () => {
+  const scene = await new Scene().woken();
+  scene.shareProduct();
+  assert.equal(await scene.ask(30, { requestId: 'r-2' as RequestId }), 40413);
+  assert.equal(await scene.ask(30, { appId: otherApp }), 40413);
+});
+
+test('a wakeup that was never written is 40413', async () => {
+  const scene = new Scene().sleep();
+  scene.connection.immediately = 'refused';
+  await scene.wake({ requestId });
+  assert.equal(await scene.ask(30), 40413);
+});
+
+const outcomes: Record<string, (scene: Scene) => void> = {
+  completed: (scene) => scene.comeOnline(),
+  failed: (scene) => {
+    scene.endSleep('reset');
+    scene.clock.advance(5500);
+  },
+};
+for (const [status, become] of Object.entries(outcomes)) {
+  test(`who waits is answered ${status} as soon as it is`, async () => {
+    const scene = await new Scene().woken();
+    const answer = scene.ask(30);
+    scene.clock.advance(1000);
+    assert.equal(await now(answer), 'still waiting');
+    become(scene);
+    assert.equal(await now(answer), status);
+    assert.equal(scene.readers.size, 0);
+    assert.equal(scene.clock.pendingTimers, 1, 'the watch alone');
+  });
+}
+
+test('who waits is answered expired once the 60 s are over', async () => {
+  const scene = await new Scene().woken();
+  scene.clock.advance(45_000);
+  const answer = scene.ask(30);
+  await settle();
+  scene.clock.advance(15_500);
+  assert.equal(await now(answer), 'expired');
+});
+
+test('an unknown wakeup is waited for until it is awaited no more', async () => {
+  const scene = new Scene().sleep();
+  scene.connection.immediately = 'unknown';
+  await scene.wake({ requestId });
+  scene.clock.advance(50_000);
+  const answer = scene.ask(30);
+  assert.equal(await now(answer), 'still waiting');
+  scene.clock.advance(10_500);
+  assert.equal(await now(answer), 'unknown');
+  assert.equal(scene.readers.size, 0);
+  assert.equal(await now(scene.ask(30)), 'unknown', 'known by now: nobody waits');
+});
+
+test('at the end of the wait the answer is what is so then', async () => {
+  const scene = await new Scene().woken();
+  const answer = scene.ask(2.5);
+  await settle();
+  scene.clock.advance(2499);
+  assert.equal(await now(answer), 'still waiting');
+  scene.clock.advance(1);
+  assert.equal(await now(answer), 'accepted');
+  assert.equal(scene.readers.size, 0);
+});
+
+test('whose wait is over is no longer called when the wakeup is settled', async () => {
+  const scene = await new Scene().woken();
+  const { watch } = scene;
+  const whenSettled = watch.whenSettled.bind(watch);
+  let calls = 0;
+  watch.whenSettled = (appId, id, told) =>
+    whenSettled(appId, id, () => {
+      calls += 1;
+      told();
+    });
+  const answer = scene.ask(1);
+  await settle();
+  scene.clock.advance(1000);
+  assert.equal(await now(answer), 'accepted');
+  scene.comeOnline();
+  assert.equal(calls, 0);
+});
+
+test('a settled wakeup is answered at once, whatever the wait', async () => {
+  const scene = await new Scene().woken();
+  scene.comeOnline();
+  assert.equal(await now(scene.ask(30)), 'completed');
+});
+
+test('many wait for one wakeup, and all are told', async () => {
+  const scene = await new Scene().woken();
+  const answers = [scene.ask(30), scene.ask(30)];
+  await settle();
+  scene.comeOnline();
+  assert.deepEqual(await Promise.all(answers), ['completed', 'completed']);
+});
+
+test('who waits for an unknown wakeup that is tried again waits for the second try', async () => {
+  const scene = new Scene().sleep();
+  const mine = { requestId, isCallersId: true };
+  scene.connection.immediately = 'unknown';
+  await scene.wake(mine);
+  const answer = scene.ask(30);
+  await settle();
+  scene.connection.immediately = 'written';
+  await scene.wake(mine);
+  assert.equal(await now(answer), 'still waiting');
+  scene.comeOnline();
+  assert.equal(await now(answer), 'completed');
+});
+
+test('the second try does not lengthen the wait', async () => {
+  const scene = new Scene().sleep();
+  const mine = { requestId, isCallersId: true };
+  scene.connection.immediately = 'unknown';
+  await scene.wake(mine);
+  const answer = scene.ask(10);
+  await settle();
+  scene.clock.advance(6000);
+  await scene.wake(mine);
+  await settle();
+  scene.clock.advance(4000);
+  assert.equal(await now(answer), 'unknown');
+});
+
+test('one application’s full benches are 42901 with a time to come back, and leave room for another’s', async () => {
+  const scene = await new Scene().woken();
+  scene.shareProduct();
+  await scene.wake({ requestId, appId: otherApp });
+  const answers = [scene.ask(30), scene.ask(30)];
+  const refused = await queryWakeupOutcome(scene.outcomes, {
+    appId: testApp,
+    requestId,
+    waitMs: 1,
+    onGone: () => undefined,
+  });
+  assert.deepEqual(refused.ok ? null : [refused.error.code, refused.error.retryAfterS], [42901, 1]);
+  assert.equal(await scene.ask(0), 'accepted', 'who does not wait needs no seat');
+  assert.equal(await now(scene.ask(30, { appId: otherApp })), 'still waiting');
+  scene.comeOnline();
+  assert.deepEqual(await Promise.all(answers), ['completed', 'completed']);
+});
+
+test('a caller that hangs up frees its seat at once', async () => {
+  const scene = await new Scene().woken();
+  const answer = scene.ask(30);
+  await settle();
+  assert.equal(scene.readers.size, 1);
+  scene.hangUp();
+  assert.equal(scene.readers.size, 0);
+  assert.equal(await now(answer), 'accepted');
+  assert.equal(scene.clock.pendingTimers, 1, 'the watch alone');
+});
+
+test('a server that drains answers those who wait with what is so, and nobody waits after that', async () => {
+  const scene = await new Scene().woken();
+  const answer = scene.ask(30);
+  await settle();
+  scene.readers.wakeAll();
+  assert.equal(await now(answer), 'accepted');
+  assert.equal(await now(scene.ask(30)), 'accepted');
+});
+
+test('what is answered is committed first', async () => {
+  const scene = await new Scene().woken();
+  let commit = (): void => undefined;
+  scene.records.outstanding = new Promise((resolve) => {
+    commit = resolve;
+  });
+  const answer = scene.ask(0);
+  assert.equal(await now(answer), 'still waiting');
+  commit();
+  assert.equal(await now(answer), 'accepted');
+  assert.equal(scene.clock.pendingTimers, 1, 'the watch alone');
+});
+
+test('a commit that takes longer than 2 s is 50301, after a wait too', async () => {
+  const scene = await new Scene().woken();
+  scene.records.outstanding = new Promise(() => undefined);
+  const answers = [scene.ask(0), scene.ask(10)];
+  await settle();
+  scene.clock.advance(1999);
+  assert.equal(await now(answers[0] ?? assert.fail()), 'still waiting');
+  scene.clock.advance(1);
+  assert.equal(await now(answers[0] ?? assert.fail()), 50301);
+  scene.comeOnline();
+  await settle();
+  scene.clock.advance(2000);
+  assert.equal(await now(answers[1] ?? assert.fail()), 50301);
+  assert.equal(scene.readers.size, 0);
+});
+
+test('a store that cannot be read is 50301 with a time to come back, and written down', async () => {
+  const scene = await new Scene().woken();
+  scene.records.find = () => {
+    throw new Error('gone');
+  };
+  assert.equal(await scene.ask(0), 50301);
+  assert.equal(scene.log.lines[0]?.level, 'error');
+});
+
+test('a store that cannot be read at the end of a wait is 50301, and the seat is free', async () => {
+  const scene = await new Scene().woken();
+  const answer = scene.ask(10);
+  await settle();
+  scene.records.find = () => {
+    throw new Error('gone');
+  };
+  scene.clock.advance(10_000);
+  assert.equal(await now(answer), 50301);
+  assert.equal(scene.readers.size, 0);
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SessionId } from '../../../../src/model/ids.ts';
+import { wakeReportHopMs } from '../../../../src/model/limits.ts';
+import type { PeerNotice } from '../../../../src/model/peer.ts';
+import type { WakeReport } from '../../../../src/model/signal.ts';
+import { reportWake } from '../../../../src/core/wakeups/report-wake.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { testDevice } from '../../../support/fakes.ts';
+
+const session = 'session-1' as SessionId;
+const report: WakeReport = { cause: 'remote', requestId: null };
+
+function scene(): { clock: DrivenClock; here: unknown[][]; told: [string, PeerNotice][] } {
+  return { clock: new DrivenClock(), here: [], told: [] };
+}
+
+test('a report is told here at once, and to the others when they know of the login', () => {
+  const { clock, here, told } = scene();
+  const watch = { reported: (...said: unknown[]) => void here.push(said) };
+  const peers = { tell: (to: string, notice: PeerNotice) => void told.push([to, notice]) };
+  reportWake({ clock, watch, cluster: { peers } }, testDevice, session, report);
+  assert.deepEqual(here, [[testDevice, session, report]]);
+  clock.advance(wakeReportHopMs - 1);
+  assert.deepEqual(told, []);
+  clock.advance(1);
+  assert.deepEqual(told, [['everybody', { kind: 'wake-reported', deviceId: testDevice, session, report }]]);
+});
+
+test('alone a report is told here only', () => {
+  const { clock, here } = scene();
+  const watch = { reported: (...said: unknown[]) => void here.push(said) };
+  reportWake({ clock, watch, cluster: null }, testDevice, session, report);
+  clock.advance(wakeReportHopMs);
+  assert.equal(here.length, 1);
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { PendingConnections } from '../../../src/lib/pending-connections.ts';
+import { DrivenClock } from '../../support/driven-clock.ts';
+
+class FakeSocket extends EventEmitter {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  isCut = false;
+
+  constructor(remotePort: number, remoteAddress: string) {
+    super();
+    this.remoteAddress = remoteAddress;
+    this.remotePort = remotePort;
+  }
+
+  destroy(): void {
+    this.isCut = true;
+    this.emit('close');
+  }
+}
+
+function arrive(pending: PendingConnections, port: number, address = '192.0.2.1'): FakeSocket {
+  const socket = new FakeSocket(port, address);
+  pending.begin(socket as unknown as Socket);
+  return socket;
+}
+
+test('who has not shown what it has to in time is cut, and nobody else', () => {
+  const clock = new DrivenClock();
+  const pending = new PendingConnections(clock, { waitMs: 10_000, perAddressMax: 0 });
+  const [silent, known] = [arrive(pending, 1), arrive(pending, 2)];
+  clock.advance(5000);
+  const late = arrive(pending, 3);
+  pending.met({ remoteAddress: '192.0.2.1', remotePort: 2 });
+  clock.advance(4999);
+  assert.equal(silent.isCut, false);
+  clock.advance(1);
+  assert.deepEqual([silent.isCut, known.isCut, late.isCut], [true, false, false]);
+  clock.advance(60_000);
+  assert.deepEqual([known.isCut, late.isCut], [false, true]);
+});
+
+test('who is gone is forgotten, and who comes from its place has a time of its own', () => {
+  const clock = new DrivenClock();
+  const pending = new PendingConnections(clock, { waitMs: 10_000, perAddressMax: 0 });
+  const first = arrive(pending, 1);
+  clock.advance(9000);
+  first.destroy();
+  assert.equal(clock.pendingTimers, 0);
+  const second = arrive(pending, 1);
+  first.emit('close');
+  clock.advance(9999);
+  assert.equal(second.isCut, false);
+  clock.advance(1);
+  assert.equal(second.isCut, true);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+function bounded(perAddressMax: number): PendingConnections {
+  return new PendingConnections(new DrivenClock(), { waitMs: 10_000, perAddressMax });
+}
+
+test('as many as the bound come from one address, another address has places of its own', () => {
+  const pending = bounded(2);
+  const ports = [1, 2, 3].map((port) => arrive(pending, port).isCut);
+  assert.deepEqual([...ports, arrive(pending, 1, '192.0.2.2').isCut], [false, false, true, false]);
+});
+
+test('all of an IPv6 /64 are one address', () => {
+  const pending = bounded(1);
+  const addresses = ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::2'];
+  assert.deepEqual(
+    addresses.map((address, port) => arrive(pending, port, address).isCut),
+    [false, true, false],
+  );
+});
+
+test('one that has shown what it had to makes room for its address, once', () => {
+  const pending = bounded(2);
+  const [first] = [arrive(pending, 1), arrive(pending, 2)];
+  pending.met({ remoteAddress: '192.0.2.1', remotePort: 1 });
+  first.emit('close');
+  assert.deepEqual([arrive(pending, 3).isCut, arrive(pending, 4).isCut], [false, true]);
+});

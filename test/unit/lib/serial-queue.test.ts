@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SerialQueue } from '../../../src/lib/serial-queue.ts';
+
+test('a task begins when the one before it has ended', async () => {
+  const queue = new SerialQueue();
+  const seen: string[] = [];
+  let finish = (_result: string): void => undefined;
+  const one = queue.run(() => {
+    seen.push('one begins');
+    return new Promise<string>((resolve) => (finish = resolve));
+  });
+  const two = queue.run(async () => seen.push('two begins'));
+  await new Promise(setImmediate);
+  assert.deepEqual(seen, ['one begins']);
+  finish('done');
+  assert.equal(await one, 'done');
+  await two;
+  assert.deepEqual(seen, ['one begins', 'two begins']);
+});
+
+test('a task that fails is told to who asked, and the next one runs', async () => {
+  const queue = new SerialQueue();
+  const failing = queue.run(() => Promise.reject(new Error('no room')));
+  const next = queue.run(async () => 'done');
+  await assert.rejects(failing, /no room/);
+  assert.equal(await next, 'done');
+});

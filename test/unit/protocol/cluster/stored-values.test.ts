@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import {
+  decodeBeats,
+  decodeDeviceRow,
+  encodeBeats,
+  encodeDeviceRow,
+  type DeviceBeat,
+} from '../../../../src/protocol/cluster/stored-values.ts';
+import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
+import { peerMessageBytesMax, sleepSeatsMax } from '../../../../src/model/limits.ts';
+import { testDevice } from '../../../support/fakes.ts';
+import { storedRow, storedValues } from '../../../support/stored-values.ts';
+
+for (const { name, value, bytes, decode } of storedValues) {
+  test(`${name} is read as it was written`, () => {
+    assert.deepEqual(decode(bytes), succeed(value));
+  });
+
+  test(`${name} is nothing when a part of it is missing, or of another version`, () => {
+    for (let length = 0; length < bytes.length; length += 1)
+      assert.equal(decode(bytes.subarray(0, length)).ok, false);
+    const other = Uint8Array.from(bytes);
+    other[0] = 2;
+    assert.deepEqual(decode(other), fail('version 2, this member speaks 1'));
+  });
+}
+
+test('no kind of value is taken for another', () => {
+  for (const { bytes, name, decode: own } of storedValues)
+    for (const { decode, name: other } of storedValues)
+      assert.equal(decode(bytes).ok, decode === own, `${name} as ${other}`);
+});
+
+test('a row has no more seats than a device may', () => {
+  const [seat] = storedRow.row.sleep.seats;
+  assert.ok(seat);
+  const rowOf = (sleep: number, signal: number) => ({
+    sleep: { ...storedRow.row.sleep, seats: Array.from({ length: sleep }, () => seat) },
+    signal: { ...storedRow.row.signal, seats: Array.from({ length: signal }, () => seat) },
+  });
+  const isRead = (sleep: number, signal: number): boolean =>
+    decodeDeviceRow(encodeDeviceRow(testDevice, rowOf(sleep, signal))).ok;
+  assert.deepEqual(
+    [isRead(sleepSeatsMax, 1), isRead(sleepSeatsMax + 1, 1), isRead(1, 2)],
+    [true, false, false],
+  );
+});
+
+test('heartbeats for which there is no room are left out, the last ones', () => {
+  const beats = Array.from({ length: 20_000 }, (_, at): DeviceBeat => ({
+    deviceId: `device ${at} ${'é'.repeat(at % 100)}` as DeviceId,
+    connection: at % 2 === 0 ? 'sleep' : 'signal',
+    session: '0193f1c2-0000-7000-8000-000000000001' as SessionId,
+    heartbeatAt: 1_763_627_400 + at,
+  }));
+  const bytes = encodeBeats(beats);
+  const read = decodeBeats(bytes);
+  assert.ok(read.ok && read.value.length > 3000 && bytes.length > peerMessageBytesMax / 2);
+  assert.deepEqual(read.value, beats.slice(0, read.value.length));
+});

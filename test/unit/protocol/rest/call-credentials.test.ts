@@ -1,0 +1,272 @@
+/** Every row of the source's table, right and wrong: one field is changed, and all others are as they should be. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  decodeCallCredentialsBody,
+  encodeCallCredentials,
+  type CallCredentialsBody,
+} from '../../../../src/protocol/rest/call-credentials.ts';
+import { callBody, callBodyFields, type CallBodyField } from '../../../support/call-bodies.ts';
+
+function decode(changes?: Readonly<Record<string, string | undefined>>): CallCredentialsBody {
+  const decoded = decodeCallCredentialsBody(callBody(changes));
+  assert.ok(decoded.ok, JSON.stringify(decoded));
+  return decoded.value;
+}
+
+function mistake(body: Uint8Array): string {
+  const decoded = decodeCallCredentialsBody(body);
+  assert.ok(!decoded.ok, 'the body is taken');
+  return decoded.error;
+}
+
+/** What came of a field. The video formats, the mode and what they ask of one another are in call-media.test.ts. */
+const cameOf: Readonly<Record<CallBodyField, (body: CallCredentialsBody) => unknown>> = {
+  msg_session_key: ({ room }) => room.sessionKey,
+  msg_room_id: ({ room }) => room.roomId,
+  msg_session_token: ({ room }) => room.sessionToken,
+  msg_app_id: ({ room }) => room.msgAppId,
+  device_id: ({ deviceId }) => deviceId,
+  msg_model_id: ({ room }) => room.modelId,
+  msg_payload: ({ room }) => room.payload,
+  calling_timeout_sec: ({ callingTimeoutS }) => callingTimeoutS,
+  no_video: ({ media }) => media.noVideo,
+  video_mt: ({ media }) => [media.upVideo, media.downVideo],
+  up_video_mt: ({ media }) => media.upVideo,
+  down_video_mt: ({ media }) => media.downVideo,
+  down_video_rotation: ({ media }) => media.rotation,
+  screen_width: ({ media }) => media.screen?.width,
+  screen_height: ({ media }) => media.screen?.height,
+  video_res_mode: ({ media }) => media.resolution,
+  down_audio_mt: ({ media }) => media.downAudio,
+  audio_rate: ({ media }) => media.audioRate,
+  audio_channels: ({ media }) => media.audioChannels,
+};
+
+test('a body with nothing but what must be there shows the defaults', () => {
+  assert.deepEqual(decode(), {
+    deviceId: 'TESTDEVICE01',
+    room: {
+      msgAppId: 'wx0123456789abcdef',
+      modelId: 'model_1',
+      roomId: 'room-1',
+      sessionKey: 'the session key',
+      sessionToken: 'the session token',
+      payload: '',
+    },
+    media: {
+      noVideo: false,
+      upVideo: 'h264',
+      downVideo: 'h264',
+      rotation: 0,
+      screen: { width: 320, height: 240 },
+      resolution: 'auto',
+      downAudio: 'alaw',
+      audioRate: 8000,
+      audioChannels: 1,
+    },
+    callingTimeoutS: 30,
+  });
+});
+
+const ascii = (length: number): string => 'x'.repeat(length);
+/** So many bytes, two for each character but an odd last one. */
+const wide = (bytes: number): string => 'é'.repeat(bytes / 2) + ascii(bytes % 2);
+
+/** Texts stand for themselves. */
+const rightTexts: readonly (readonly [CallBodyField, readonly string[]])[] = [
+  ['msg_session_key', ['x', ascii(1024), wide(1024), '\u0000"\\/😀', ' ']],
+  ['msg_room_id', ['0', ascii(127), wide(127), 'room/1?&#%']],
+  ['msg_session_token', ['x', ascii(1024), wide(1024)]],
+  ['msg_app_id', ['A', 'wx_0.-Z', ascii(63)]],
+  ['device_id', ['D', ascii(255), wide(255), '\u0001 device']],
+  ['msg_model_id', ['m', '-._', ascii(63)]],
+  ['msg_payload', ['{"a":1}', ' ', ascii(16_384), wide(16_384)]],
+  ['up_video_mt', ['h264', 'h265', 'mjpeg', 'none']],
+  ['down_video_mt', ['h264', 'mjpeg', 'none']],
+  ['down_audio_mt', ['alaw', 'amr', 'opus']],
+];
+for (const [field, texts] of rightTexts)
+  for (const text of texts)
+    test(`${field} may be ${shorten(JSON.stringify(text))}`, () => {
+      assert.equal(cameOf[field](decode({ [field]: JSON.stringify(text) })), text);
+    });
+
+const rightValues: readonly (readonly [CallBodyField, string, unknown])[] = [
+  ['calling_timeout_sec', '1', 1],
+  ['calling_timeout_sec', '600', 600],
+  ['calling_timeout_sec', '45.0', 45],
+  ['calling_timeout_sec', '6e1', 60],
+  ['no_video', 'true', true],
+  ['no_video', 'false', false],
+  ['video_mt', '"mjpeg"', ['mjpeg', 'mjpeg']],
+  ['down_video_rotation', '0', 0],
+  ['down_video_rotation', '-0', 0],
+  ['down_video_rotation', '1', 1],
+  ['down_video_rotation', '2.0', 2],
+  ['screen_width', '1', 1],
+  ['screen_width', '4096', 4096],
+  ['screen_width', '321', 321],
+  ['screen_height', '1', 1],
+  ['screen_height', '4096.0', 4096],
+  ['video_res_mode', '"auto"', 'auto'],
+  ['audio_rate', '8000', 8000],
+  ['audio_rate', '16000', 16_000],
+  ['audio_rate', '1.6e4', 16_000],
+  ['audio_channels', '1', 1],
+  ['audio_channels', '2', 2],
+];
+for (const [field, text, value] of rightValues)
+  test(`${field} may be ${text}`, () => {
+    assert.deepEqual(cameOf[field](decode({ [field]: text })), value);
+  });
+
+const defaults: readonly (readonly [CallBodyField, unknown])[] = [
+  ['msg_payload', ''],
+  ['calling_timeout_sec', 30],
+  ['no_video', false],
+  ['video_mt', ['h264', 'h264']],
+  ['up_video_mt', 'h264'],
+  ['down_video_mt', 'h264'],
+  ['down_video_rotation', 0],
+  ['video_res_mode', 'auto'],
+  ['down_audio_mt', 'alaw'],
+];
+for (const [field, value] of defaults)
+  for (const blank of [undefined, '""', 'null'])
+    test(`${field} is ${JSON.stringify(value)} when it is ${blank ?? 'left out'}`, () => {
+      assert.deepEqual(cameOf[field](decode({ [field]: blank })), value);
+    });
+
+const required = callBodyFields.filter((field) => callBody().includes(`"${field}"`));
+for (const field of required)
+  test(`${field} is required`, () => {
+    assert.match(mistake(callBody({ [field]: undefined })), new RegExp(`^${field} is missing`));
+  });
+
+const noText = ['null', '""', '5', 'true', '["x"]', '{"x":"x"}'] as const;
+const wrongTexts = (...texts: string[]): string[] => texts.map((text) => JSON.stringify(text));
+
+/** Field, the rule that is told, JSON texts that break it. */
+const wrong: readonly (readonly [CallBodyField, string, readonly string[]])[] = [
+  [
+    'msg_session_key',
+    'must be a string of 1-1024 bytes',
+    [...noText, ...wrongTexts(ascii(1025), wide(1025))],
+  ],
+  ['msg_room_id', 'must be a string of 1-127 bytes', [...noText, ...wrongTexts(ascii(128), wide(128))]],
+  [
+    'msg_session_token',
+    'must be a string of 1-1024 bytes',
+    [...noText, ...wrongTexts(ascii(1025), wide(1025))],
+  ],
+  [
+    'msg_app_id',
+    'must be 1-63 characters of A-Z, a-z, 0-9, _, . and -',
+    [...noText, ...wrongTexts(ascii(64), 'a b', 'a/b', 'a%20', 'é', 'a\n', '\na')],
+  ],
+  ['device_id', 'must be 1-255 bytes of valid UTF-8', [...noText, ...wrongTexts(ascii(256), wide(256))]],
+  [
+    'msg_model_id',
+    'must be 1-63 characters of A-Z, a-z, 0-9, _, . and -',
+    [...noText, ...wrongTexts(ascii(64), 'a~', 'a&b', 'a\u0000')],
+  ],
+  [
+    'msg_payload',
+    'must be a string of at most 16384 bytes',
+    ['5', 'false', '[]', '{}', ...wrongTexts(ascii(16_385), wide(16_385))],
+  ],
+  [
+    'calling_timeout_sec',
+    'must be an integer from 1 to 600',
+    ['0', '601', '-30', '30.5', '1e999', '"30"', 'true', '[30]', '{}'],
+  ],
+  ['no_video', 'must be one of true, false', ['"true"', '"false"', '1', '0', '[]', '{}']],
+  ['video_mt', 'must be one of h264, mjpeg, none', ['"h265"', '"H264"', '"vp8"', '" "', '1', '["h264"]']],
+  ['up_video_mt', 'must be one of h264, h265, mjpeg, none', ['"h266"', '"MJPEG"', 'true', '{}']],
+  ['down_video_mt', 'must be one of h264, mjpeg, none', ['"h265"', '"jpeg"', 'false', '[]']],
+  ['down_video_rotation', 'must be one of 0, 1, 2', ['3', '-1', '0.5', '"0"', 'true', '90']],
+  [
+    'screen_width',
+    'must be an integer from 1 to 4096',
+    ['0', '4097', '-1', '1.5', '1e999', '"320"', 'true', '[]'],
+  ],
+  [
+    'screen_height',
+    'must be an integer from 1 to 4096',
+    ['0', '4097', '-1', '239.999', '-1e999', '"240"', '{}'],
+  ],
+  [
+    'video_res_mode',
+    'must be one of auto, fit_screen, fill_screen',
+    ['"fit"', '"AUTO"', '"fill-screen"', '1', 'true', '[]'],
+  ],
+  ['down_audio_mt', 'must be one of alaw, amr, opus', ['"ulaw"', '"pcma"', '"ALAW"', '1', '{}']],
+  ['audio_rate', 'must be one of 8000, 16000', ['null', '""', '"8000"', '44100', '0', '8000.5', 'true']],
+  ['audio_channels', 'must be one of 1, 2', ['null', '""', '"1"', '0', '3', '1.5', 'true', '[1]']],
+];
+for (const [field, rule, texts] of wrong)
+  for (const text of texts)
+    test(`${field} must not be ${shorten(text)}`, () => {
+      assert.equal(mistake(callBody({ [field]: text })), `${field} ${rule}`);
+    });
+
+test('the tables above look at every field', () => {
+  assert.deepEqual(
+    wrong.map(([field]) => field),
+    callBodyFields,
+  );
+  const right = [...rightTexts, ...rightValues].map(([field]) => field);
+  assert.deepEqual(new Set(right), new Set(callBodyFields));
+  const bodies =
+    wrong.flatMap(([, , texts]) => texts).length + rightTexts.flatMap(([, texts]) => texts).length;
+  assert.ok(bodies + rightValues.length >= 150, `${bodies + rightValues.length} bodies`);
+});
+
+test('of several mistakes the first in the order of the table is told', () => {
+  const changes: Record<string, string | undefined> = {};
+  for (const [field, , [text]] of wrong) changes[field] = text;
+  for (const [field] of wrong) {
+    assert.match(mistake(callBody(changes)), new RegExp(`^${field} `));
+    delete changes[field];
+  }
+  decode(changes);
+});
+
+test('what a field says of itself comes before what fields ask of one another', () => {
+  assert.match(mistake(callBody({ screen_width: undefined, audio_rate: '1' })), /^audio_rate /);
+});
+
+test('fields that nobody knows are ignored, and of a repeated one the last counts', () => {
+  assert.deepEqual(decode({ colour: '"red"', ['__proto__']: '{"no_video":true}', DEVICE_ID: '5' }), decode());
+  const twice = Buffer.from(`{"audio_rate":"no",${callBody().toString().slice(1)}`);
+  assert.deepEqual(decodeCallCredentialsBody(twice), { ok: true, value: decode() });
+});
+
+const noObjects: readonly (readonly [string, Uint8Array])[] = [
+  ['nothing', Buffer.alloc(0)],
+  ['an array', Buffer.from('[]')],
+  ['bad JSON', callBody().subarray(1)],
+  ['a byte order mark', Buffer.concat([Buffer.from('\ufeff'), callBody()])],
+  [
+    'bytes that are not UTF-8',
+    callBody({ device_id: '"\u00ff"' }).map((byte) => (byte === 0xc3 ? 0xff : byte)),
+  ],
+  ['a lone surrogate', callBody({ msg_session_key: '"\\ud800"' })],
+  ['a lone surrogate in a field that nobody knows', callBody({ colour: '"\\udfff"' })],
+];
+for (const [name, body] of noObjects)
+  test(`a body that is or has ${name} is refused as a whole`, () => {
+    assert.match(mistake(body), /^body: /);
+  });
+
+test('the credentials are written under the names of the wire', () => {
+  assert.deepEqual(JSON.parse(encodeCallCredentials({ peerId: 'whips://msgvoip?x=1', token: 'a.b.c' })), {
+    peer_id: 'whips://msgvoip?x=1',
+    token: 'a.b.c',
+  });
+});
+
+function shorten(text: string): string {
+  return text.length <= 40 ? text : `${text.slice(0, 20)}… (${Buffer.byteLength(text)} bytes)`;
+}

@@ -1,0 +1,188 @@
+/** What the media fields come to together: every combination of the video formats, screens, modes, audio only. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallMedia } from '../../../../src/model/call.ts';
+import { decodeCallCredentialsBody } from '../../../../src/protocol/rest/call-credentials.ts';
+import { callBody } from '../../../support/call-bodies.ts';
+
+type Changes = Readonly<Record<string, string | undefined>>;
+
+/** The media, or the message. */
+function decode(changes: Changes): CallMedia | string {
+  const decoded = decodeCallCredentialsBody(callBody(changes));
+  return decoded.ok ? decoded.value.media : decoded.error;
+}
+
+const given = [undefined, 'h264', 'h265', 'mjpeg', 'none'] as const;
+type Given = (typeof given)[number];
+interface Formats {
+  readonly both: Given;
+  readonly up: Given;
+  readonly down: Given;
+}
+const combinations: readonly Formats[] = given.flatMap((both) =>
+  given.flatMap((up) => given.map((down) => ({ both, up, down }))),
+);
+
+/** Said the other way round than the code says it: which of them are there, and are they one word? */
+function expected({ both, up, down }: Formats): readonly [up: string, down: string] | string {
+  if (both === 'h265') return 'video_mt must be one of h264, mjpeg, none';
+  if (down === 'h265') return 'down_video_mt must be one of h264, mjpeg, none';
+  const words = [both, up, down].filter((word) => word !== undefined);
+  if (both === undefined) return [up ?? 'h264', down ?? 'h264'];
+  return new Set(words).size === 1
+    ? [both, both]
+    : 'video_mt must agree with the up_video_mt and down_video_mt that are given with it';
+}
+
+function fieldsOf({ both, up, down }: Formats): Changes {
+  return {
+    video_mt: JSON.stringify(both),
+    up_video_mt: JSON.stringify(up),
+    down_video_mt: JSON.stringify(down),
+  };
+}
+
+for (const formats of combinations) {
+  const { both = 'nothing', up = 'nothing', down = 'nothing' } = formats;
+  test(`video ${both}, up ${up}, down ${down}: with video and without`, () => {
+    const want = expected(formats);
+    const withVideo = decode(fieldsOf(formats));
+    const without = decode({ ...fieldsOf(formats), no_video: 'true' });
+    if (typeof want === 'string') return assert.deepEqual([withVideo, without], [want, want]);
+    assert.ok(typeof withVideo === 'object' && typeof without === 'object');
+    assert.deepEqual([withVideo.upVideo, withVideo.downVideo], want);
+    assert.deepEqual([without.upVideo, without.downVideo], ['none', 'none']);
+  });
+}
+
+test('of the 125 combinations of formats 32 are taken', () => {
+  assert.equal(combinations.length, 125);
+  const taken = combinations.filter((formats) => typeof decode(fieldsOf(formats)) === 'object');
+  // Without video_mt 5 uplinks and 4 downlinks; with each of its 3 words: it alone, or with one or both that agree.
+  assert.equal(taken.length, 5 * 4 + 3 * 4);
+});
+
+test('a blank format is one that is left out', () => {
+  assert.deepEqual(decode({ video_mt: '""', up_video_mt: 'null', down_video_mt: '"mjpeg"' }), {
+    ...media({}),
+    downVideo: 'mjpeg',
+  });
+});
+
+/** Of the plain body, and what is said to change in it. */
+function media(changes: Partial<CallMedia>): CallMedia {
+  return {
+    noVideo: false,
+    upVideo: 'h264',
+    downVideo: 'h264',
+    rotation: 0,
+    screen: { width: 320, height: 240 },
+    resolution: 'auto',
+    downAudio: 'alaw',
+    audioRate: 8000,
+    audioChannels: 1,
+    ...changes,
+  };
+}
+
+const sides = {
+  missingWidth: 'screen_width is missing; only with no_video may it be',
+  missingHeight: 'screen_height is missing; only with no_video may it be',
+  narrow: 'screen_width must be an integer from 2 to 4096 with fit_screen',
+  low: 'screen_height must be an integer from 2 to 4096 with fit_screen',
+  narrowFill: 'screen_width must be an integer from 2 to 4096 with fill_screen',
+  oddWidth: 'screen_width must be even with fill_screen',
+  oddHeight: 'screen_height must be even with fill_screen',
+} as const;
+
+/** Mode, width, height, the message; null: it is taken. The downlink is MJPEG. */
+const screens: readonly (readonly [string, string | undefined, string | undefined, string | null])[] = [
+  ['auto', '1', '1', null],
+  ['auto', '161', '101', null],
+  ['auto', '4096', '4096', null],
+  ['auto', undefined, '240', sides.missingWidth],
+  ['auto', '320', undefined, sides.missingHeight],
+  ['auto', undefined, undefined, sides.missingWidth],
+  ['auto', '""', '240', sides.missingWidth],
+  ['auto', '320', 'null', sides.missingHeight],
+  ['fit_screen', '160', '100', null],
+  ['fit_screen', '161', '101', null],
+  ['fit_screen', '2', '2', null],
+  ['fit_screen', '3', '4096', null],
+  ['fit_screen', '1', '100', sides.narrow],
+  ['fit_screen', '160', '1', sides.low],
+  ['fit_screen', undefined, '100', sides.missingWidth],
+  ['fit_screen', '160', undefined, sides.missingHeight],
+  ['fill_screen', '160', '100', null],
+  ['fill_screen', '2', '2', null],
+  ['fill_screen', '4096', '4096', null],
+  ['fill_screen', '161', '100', sides.oddWidth],
+  ['fill_screen', '160', '101', sides.oddHeight],
+  ['fill_screen', '161', '101', sides.oddWidth],
+  ['fill_screen', '4095', '4096', sides.oddWidth],
+  ['fill_screen', '1', '100', sides.narrowFill],
+  ['fill_screen', '160', undefined, sides.missingHeight],
+];
+for (const [mode, width, height, message] of screens)
+  test(`${mode} on a screen of ${width ?? 'nothing'} by ${height ?? 'nothing'} is ${message ?? 'taken'}`, () => {
+    const decoded = decode({
+      video_res_mode: JSON.stringify(mode),
+      down_video_mt: '"mjpeg"',
+      screen_width: width,
+      screen_height: height,
+    });
+    if (message !== null) return assert.equal(decoded, message);
+    assert.ok(typeof decoded === 'object');
+    assert.deepEqual(decoded.screen, { width: Number(width), height: Number(height) });
+    assert.equal(decoded.resolution, mode);
+  });
+
+const notMjpeg = 'video_res_mode must be auto unless the video format to the device is mjpeg';
+const downlinks: readonly (readonly [string, Changes, boolean])[] = [
+  ['nothing is said of it', {}, false],
+  ['it is h264', { down_video_mt: '"h264"' }, false],
+  ['it is none', { down_video_mt: '"none"' }, false],
+  ['it is mjpeg', { down_video_mt: '"mjpeg"' }, true],
+  ['both are mjpeg', { video_mt: '"mjpeg"' }, true],
+  ['only the uplink is mjpeg', { up_video_mt: '"mjpeg"' }, false],
+  ['it is mjpeg and the uplink h265', { up_video_mt: '"h265"', down_video_mt: '"mjpeg"' }, true],
+  ['there is no video', { no_video: 'true' }, false],
+  ['it is mjpeg and there is no video', { no_video: 'true', down_video_mt: '"mjpeg"' }, false],
+];
+for (const mode of ['fit_screen', 'fill_screen'])
+  for (const [name, changes, isTaken] of downlinks)
+    test(`${mode} is ${isTaken ? 'taken' : 'refused'} when ${name} of the video to the device`, () => {
+      const decoded = decode({ ...changes, video_res_mode: JSON.stringify(mode) });
+      assert.equal(typeof decoded === 'string' ? decoded : decoded.resolution, isTaken ? mode : notMjpeg);
+    });
+
+/** Without video a screen need not be there; what there is of it is looked at. */
+const audioOnly: readonly (readonly [string, Changes, CallMedia['screen'] | string])[] = [
+  ['no screen', { screen_width: undefined, screen_height: undefined }, null],
+  ['a blank screen', { screen_width: '""', screen_height: 'null' }, null],
+  ['a screen of 1 by 1', { screen_width: '1', screen_height: '1' }, { width: 1, height: 1 }],
+  ['a screen', {}, { width: 320, height: 240 }],
+  ['a width alone', { screen_height: undefined }, null],
+  ['a height alone', { screen_width: undefined }, null],
+  ['a width of 0', { screen_width: '0' }, 'screen_width must be an integer from 1 to 4096'],
+  ['a height of 4097', { screen_height: '4097' }, 'screen_height must be an integer from 1 to 4096'],
+];
+for (const [name, changes, want] of audioOnly)
+  test(`audio only with ${name}`, () => {
+    const decoded = decode({ ...changes, no_video: 'true' });
+    if (typeof want === 'string') return assert.equal(decoded, want);
+    assert.deepEqual(decoded, media({ noVideo: true, upVideo: 'none', downVideo: 'none', screen: want }));
+  });
+
+test('no format in either direction is not audio only: a screen is asked for', () => {
+  assert.deepEqual(decode({ video_mt: '"none"' }), media({ upVideo: 'none', downVideo: 'none' }));
+  assert.equal(decode({ video_mt: '"none"', screen_width: undefined }), sides.missingWidth);
+});
+
+test('formats that contradict one another come before the screen, and the screen before the mode', () => {
+  const changes = { video_mt: '"h264"', screen_width: '3', video_res_mode: '"fill_screen"' };
+  assert.match(JSON.stringify(decode({ ...changes, up_video_mt: '"none"' })), /^"video_mt /);
+  assert.match(JSON.stringify(decode(changes)), /^"screen_width /);
+  assert.match(JSON.stringify(decode({ ...changes, screen_width: '4' })), /^"video_res_mode /);
+});

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import type { LoggedEvent } from '../../../../src/model/events.ts';
+import type { DeviceId } from '../../../../src/model/ids.ts';
+import { EventRetention, type EventRetentionSettings } from '../../../../src/storage/events/event-retention.ts';
+import { forgetEventsMs, forgetEventsSlice } from '../../../../src/storage/lmdb/store-limits.ts';
+import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
+import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { ScriptedCommits } from '../../../support/scripted-commits.ts';
+import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
+import { draftOf, openJournal } from '../../../support/test-journal.ts';
+
+const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
+const weekMs = 7 * 24 * 3600 * 1000;
+
+function scene(t: TestContext, bounds: Partial<EventRetentionSettings>, scripted = false) {
+  const clock = new DrivenClock();
+  const store = temporaryStore(t);
+  const commit = (write: () => void): Promise<void> => store.state.environment.batch(write);
+  const commits = new ScriptedCommits(commit);
+  const { events, journal, stored } = openJournal(store, { clock });
+  const retention = new EventRetention(store.state, {
+    maxAgeMs: weekMs,
+    maxCount: 1_000_000,
+    ...bounds,
+    clock,
+    log: events,
+    batch: scripted ? commits.batch : commit,
+  });
+  /** So many events of one device, at this moment of the wall clock. */
+  const happen = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) events.append(draftOf('device', i, clock.wallMs()));
+    await journal.allCommitted();
+  };
+  return { clock, store, commits, events, stored, retention, happen };
+}
+
+test('events beyond the number that is kept are forgotten, oldest first, over as many slices as it takes', async (t) => {
+  const { events, stored, retention, happen } = scene(t, { maxCount: 10 });
+  await happen(2 * forgetEventsSlice + 17);
+  await retention.forget();
+  assert.equal(events.oldest, events.head - 9);
+  assert.deepEqual(sequences(stored.read(0, 100)), sequences(events.read(0, 100)));
+  assert.equal(events.read(0, 100).length, 10);
+  await happen(3);
+  await retention.forget();
+  assert.equal(events.read(0, 100).length, 10);
+});
+
+test('an event is kept for its age and no longer, and not forgotten before an older one', async (t) => {
+  const { clock, events, retention, happen } = scene(t, {});
+  await happen(2);
+  clock.advance(1000);
+  await happen(3);
+  clock.advance(weekMs - 1001);
+  await retention.forget();
+  assert.equal(events.oldest, 1);
+  clock.advance(1);
+  await retention.forget();
+  assert.equal(events.oldest, 3);
+  clock.advance(1000);
+  await retention.forget();
+  assert.deepEqual([events.oldest, events.head], [6, 5], 'nothing is left');
+  await retention.forget();
+  assert.deepEqual([events.oldest, events.head], [6, 5]);
+});
+
+test('an event from before the wall clock stepped back waits its own time, and those behind it wait with it', async (t) => {
+  const { clock, events, retention, happen } = scene(t, {});
+  await happen(1);
+  clock.stepWall(-3600_000);
+  await happen(1);
+  clock.stepWall(weekMs);
+  await retention.forget();
+  assert.equal(events.oldest, 1);
+  clock.stepWall(3600_000);
+  await retention.forget();
+  assert.equal(events.oldest, 3);
+});
+
+test('after a restart the log begins where it was forgotten to, and goes on, though nothing is left', async (t) => {
+  const { clock, store, retention, happen } = scene(t, {});
+  await happen(700);
+  clock.advance(weekMs);
+  await retention.forget();
+  await store.close();
+  const again = closedAfter(t, openStore(store.directory));
+  const { events, journal } = openJournal(again);
+  assert.deepEqual([events.oldest, events.head], [701, 700]);
+  events.append(draftOf('device', 1, 0));
+  await journal.allCommitted();
+  const [event] = events.read(0, 10);
+  assert.deepEqual([event?.sequence, event?.seq], [701, 701]);
+  assert.deepEqual(sequences(events.recentOf('device' as DeviceId)), [701]);
+});
+
+test('the oldest moves when the slice is committed, and not before; a refused slice is taken up again', async (t) => {
+  const { commits, events, retention, happen } = scene(t, { maxCount: 5 }, true);
+  await happen(forgetEventsSlice + 10);
+  const first = retention.forget();
+  await commits.fail();
+  await first;
+  assert.equal(events.oldest, 1);
+  const second = retention.forget();
+  await commits.asked();
+  assert.equal(events.oldest, 1);
+  await commits.succeed();
+  assert.equal(events.oldest, forgetEventsSlice + 1);
+  await commits.succeed();
+  await second;
+  assert.equal(events.oldest, events.head - 4);
+});
+
+test('a reader in the middle misses nothing that is kept, and can tell what it missed', async (t) => {
+  const { commits, events, stored, retention, happen } = scene(t, { maxCount: 5 }, true);
+  await happen(20);
+  const page = events.read(3, 4);
+  assert.deepEqual(sequences(page), [4, 5, 6, 7]);
+  const forgetting = retention.forget();
+  await commits.asked();
+  assert.equal(events.oldest, 1);
+  await commits.succeed();
+  await forgetting;
+  assert.deepEqual(sequences(events.read(7, 4)), [16, 17, 18, 19]);
+  assert.equal(events.oldest, 16);
+  assert.deepEqual(sequences(stored.read(7, 4)), [16, 17, 18, 19]);
+});
+
+test('a gap that the store opened before it said so is seen by whoever asks for the oldest behind the read', async (t) => {
+  const { store, happen, clock } = scene(t, {});
+  await happen(20);
+  // A reader whose newest events are not in memory, and that is not told of what is forgotten.
+  const { events } = openJournal(store);
+  const other = openJournal(store);
+  const batch = (write: () => void): Promise<void> => store.state.environment.batch(write);
+  const bounds = { maxAgeMs: weekMs, maxCount: 5 };
+  await new EventRetention(store.state, { ...bounds, clock, log: other.events, batch }).forget();
+  assert.equal(events.oldest, 1);
+  assert.deepEqual(sequences(events.read(3, 2)), [16, 17]);
+  assert.equal(events.oldest, 16);
+});
+
+test('writers and forgetting go on beside each other, and the log stays at its bound', async (t) => {
+  const { events, stored, retention, happen } = scene(t, { maxCount: 1000 });
+  for (let round = 0; round < 20; round++) {
+    const forgetting = retention.forget();
+    await happen(300);
+    await forgetting;
+  }
+  await retention.forget();
+  assert.equal(events.head, 6000);
+  assert.equal(events.oldest, 5001);
+  assert.deepEqual(
+    sequences(stored.read(0, 10_000)),
+    Array.from({ length: 1000 }, (_, i) => 5001 + i),
+  );
+});
+
+test('forgetting runs by the clock until it is cancelled, one round at a time', async (t) => {
+  const { clock, commits, events, retention, happen } = scene(t, { maxCount: 1 }, true);
+  await happen(3);
+  const cancel = retention.start();
+  clock.advance(forgetEventsMs);
+  clock.advance(forgetEventsMs);
+  await commits.asked();
+  assert.equal(commits.waiting, 1);
+  await commits.succeed();
+  await setImmediate();
+  assert.equal(events.oldest, 3);
+  cancel();
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test('who looks on sees what is kept', async (t) => {
+  const { store, retention, happen } = scene(t, { maxCount: 2 });
+  await happen(5);
+  await retention.forget();
+  const onlooker = new StoredEvents(store.state);
+  assert.deepEqual([onlooker.oldest, onlooker.head], [4, 5]);
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { startModuleWorker } from '../../../../src/lib/module-worker.ts';
+import type { LoggedEvent } from '../../../../src/model/events.ts';
+import type { DeviceId } from '../../../../src/model/ids.ts';
+import { Environment } from '../../../../src/storage/lmdb/environment.ts';
+import { openStoreReadOnly } from '../../../../src/storage/lmdb/open-store.ts';
+import { StateTables, stateFileName } from '../../../../src/storage/lmdb/state-tables.ts';
+import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';
+import type { OnlookerAnswer, OnlookerTask } from '../../../support/onlooker-worker.ts';
+import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
+import { draftOf, openJournal } from '../../../support/test-journal.ts';
+import { join } from 'node:path';
+
+const device = 'device-1' as DeviceId;
+const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
+
+test('a thread of the same process sees what the main one commits, each time it is told', async (t) => {
+  const store = temporaryStore(t);
+  const { events, journal } = openJournal(store);
+  const task: OnlookerTask = { directory: store.directory, deviceId: device };
+  const support = new URL('../../../support/', import.meta.url);
+  const worker = startModuleWorker('onlooker-worker', new URL('caller.ts', support).href, task);
+  t.after(() => worker.terminate());
+  const told: number[] = [];
+  events.follow((batch) => {
+    told.push(...sequences(batch));
+    worker.postMessage(events.head);
+  });
+  for (let round = 1; round <= 50; round++) {
+    const answered = once(worker, 'message') as Promise<[OnlookerAnswer]>;
+    for (let i = 0; i < round; i++) events.append(draftOf(`device-${i % 2}`));
+    await journal.allCommitted();
+    const [answer] = await answered;
+    assert.deepEqual(answer.sequences, told);
+    assert.deepEqual(answer.recent, sequences(events.recentOf(device)));
+    assert.equal(answer.oldest, 1);
+  }
+  const gone = once(worker, 'exit');
+  worker.postMessage(0);
+  await gone;
+  events.append(draftOf(device));
+  await journal.allCommitted();
+  assert.equal(events.head, told.length, 'the store is still open to the main thread');
+});
+
+test('who looks on beside a running server reads the log as it is committed', async (t) => {
+  const store = temporaryStore(t);
+  const onlooker = closedAfter(t, openStoreReadOnly(store.directory));
+  const stored = new StoredEvents(onlooker.state);
+  assert.deepEqual([stored.oldest, stored.head], [1, 0]);
+  const { events, journal } = openJournal(store);
+  for (let i = 0; i < 30; i++) events.append(draftOf(device, i));
+  await journal.allCommitted();
+  stored.refresh();
+  assert.deepEqual([stored.oldest, stored.head], [1, 30]);
+  assert.deepEqual(stored.read(10, 5), events.read(10, 5));
+  assert.deepEqual(sequences(stored.read(10, 5, 12)), [11, 12]);
+  assert.deepEqual(stored.recentOf(device), events.recentOf(device));
+  assert.equal(stored.find(31), null);
+});
+
+test('a store of a release that had no log is an empty log to who looks on', async (t) => {
+  const directory = temporaryDirectory(t);
+  const old = new Environment(join(directory, stateFileName), 'write');
+  for (const name of ['sleep-records', 'sleep-open', 'signal-records', 'signal-open']) old.table(name);
+  await old.close();
+  const state = new StateTables(directory, 'read-only');
+  t.after(() => state.environment.close());
+  const stored = new StoredEvents(state);
+  assert.deepEqual([stored.oldest, stored.head], [1, 0]);
+  assert.deepEqual(stored.read(0, 10), []);
+  assert.deepEqual(stored.recentOf(device), []);
+  assert.equal(stored.find(1), null);
+});
+
+test('a store that is closed is never taken for an empty one', async (t) => {
+  const store = temporaryStore(t);
+  const stored = new StoredEvents(store.state);
+  await store.close();
+  assert.throws(() => stored.head);
+  assert.throws(() => stored.read(0, 1));
+  assert.throws(() => stored.recentOf(device));
+});

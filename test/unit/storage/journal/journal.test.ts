@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import type { LoggedEvent } from '../../../../src/model/events.ts';
+import type { Journal } from '../../../../src/storage/journal/journal.ts';
+import { JournalSlot } from '../../../../src/storage/journal/journal-slot.ts';
+import { collectMsMax, commitRetryMs, commitWritesMax } from '../../../../src/storage/lmdb/store-limits.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { ScriptedCommits } from '../../../support/scripted-commits.ts';
+import { temporaryStore } from '../../../support/temporary-store.ts';
+import { draftOf, openJournal } from '../../../support/test-journal.ts';
+
+type Put = readonly [slot: string, key: string, value: number];
+
+/** A journal whose commits the test scripts, and two slots that write down what is put, batch by batch. */
+function scripted(t: TestContext, { backlogMax = 10_000 } = {}) {
+  const clock = new DrivenClock();
+  const store = temporaryStore(t);
+  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const health: string[] = [];
+  const told: LoggedEvent[][] = [];
+  const batches: Put[][] = [];
+  const { journal } = openJournal(store, {
+    clock,
+    backlogMax,
+    onHealth: (failure) => health.push(failure === null ? 'healthy' : (failure as Error).message),
+    batch: (write) =>
+      commits.batch(() => {
+        batches.push([]);
+        write();
+      }),
+  });
+  journal.onCommitted((events) => told.push([...events]));
+  const slotNamed = (name: string): JournalSlot<number> => slotOf(journal, name, batches);
+  return { clock, commits, health, told, batches, journal, slot: slotNamed('a'), other: slotNamed('b') };
+}
+
+function slotOf(journal: Journal, name: string, batches: Put[][]): JournalSlot<number> {
+  return new JournalSlot<number>(journal, {
+    put: (key, value) => batches.at(-1)?.push([name, key, value]),
+    changeOf: () => ({ kind: 'none' }),
+  });
+}
+
+async function isSettled(promise: Promise<void> | null): Promise<boolean> {
+  return Promise.race([promise?.then(() => true) ?? true, setImmediate(false)]);
+}
+
+test('a value is seen at once, told committed when it is, and then forgotten', async (t) => {
+  const { commits, batches, slot, journal } = scripted(t);
+  slot.write('k', 1, null, true);
+  assert.equal(slot.get('k'), 1);
+  const committed = slot.committed('k');
+  assert.equal(await isSettled(committed), false);
+  await commits.succeed();
+  await committed;
+  assert.equal(slot.get('k'), undefined);
+  assert.equal(slot.committed('k'), null);
+  assert.equal(journal.backlog, 0);
+  assert.deepEqual(batches, [[['a', 'k', 1]]]);
+});
+
+test('what one turn wrote goes together, in its order over all tables, every value of a key', async (t) => {
+  const { commits, batches, slot, other } = scripted(t);
+  slot.write('k', 1, null, true);
+  other.write('k', 2, null, true);
+  slot.write('k', 3, null, true);
+  assert.equal(slot.get('k'), 3);
+  assert.equal(other.get('k'), 2);
+  await commits.succeed();
+  assert.deepEqual(batches, [
+    [
+      ['a', 'k', 1],
+      ['b', 'k', 2],
+      ['a', 'k', 3],
+    ],
+  ]);
+});
+
+test('what comes while a batch is under way goes with the next, one at a time', async (t) => {
+  const { commits, batches, slot, other } = scripted(t);
+  slot.write('k', 1, null, true);
+  await commits.asked();
+  const first = slot.committed('k');
+  slot.write('k', 2, null, true);
+  other.write('k', 1, null, true);
+  await setImmediate();
+  assert.equal(commits.waiting, 1);
+  const newest = slot.committed('k');
+  await commits.succeed();
+  await first;
+  assert.equal(slot.get('k'), 2);
+  assert.equal(await isSettled(newest), false, 'the older value is committed, the newest is not');
+  await commits.succeed();
+  await newest;
+  assert.equal(slot.get('k'), undefined);
+  assert.deepEqual(
+    batches.map((batch) => batch.length),
+    [1, 2],
+  );
+});
+
+test('a batch takes a prefix: a long backlog is committed in bounded batches, oldest first', async (t) => {
+  const { commits, batches, slot } = scripted(t);
+  const count = 2 * commitWritesMax + 7;
+  for (let i = 0; i < count; i++) slot.write(`${i % 10}`, i, null, true);
+  const last = slot.committed('6');
+  await commits.succeed();
+  await commits.succeed();
+  assert.equal(await isSettled(last), false);
+  await commits.succeed();
+  await last;
+  assert.deepEqual(
+    batches.map((batch) => batch.length),
+    [commitWritesMax, commitWritesMax, 7],
+  );
+  assert.deepEqual(
+    batches.flat().map(([, , value]) => value),
+    Array.from({ length: count }, (_, i) => i),
+  );
+});
+
+test('everything written before a wait for all is committed when it ends, later writes need not be', async (t) => {
+  const { commits, slot, journal } = scripted(t);
+  await journal.allCommitted();
+  slot.write('a', 1, null, true);
+  await commits.asked();
+  slot.amend('b', 1);
+  const all = journal.allCommitted();
+  await commits.succeed();
+  assert.equal(await isSettled(all), false);
+  await commits.asked();
+  slot.write('c', 1, null, true);
+  await commits.succeed();
+  await all;
+  assert.equal(slot.get('c'), 1);
+  await commits.succeed();
+  await journal.allCommitted();
+});
+
+test('a commit that fails any number of times is tried again every second, whole, and loses nothing', async (t) => {
+  for (let failures = 1; failures <= 4; failures++) {
+    const { clock, commits, batches, health, told, slot, journal } = scripted(t);
+    slot.write('k', 1, draftOf('device'), true);
+    slot.write('l', 1, null, true);
+    const committed = slot.committed('k');
+    await commits.asked();
+    slot.write('l', 2, draftOf('device'), true);
+    for (let i = 0; i < failures; i++) {
+      await commits.fail();
+      assert.equal(journal.isHealthy, false);
+      assert.equal(slot.get('l'), 2);
+      clock.advance(commitRetryMs - 1);
+      assert.equal(commits.waiting, 0);
+      clock.advance(1);
+    }
+    await commits.succeed();
+    await committed;
+    assert.equal(journal.isHealthy, true);
+    await commits.succeed();
+    assert.deepEqual(batches, [
+      [
+        ['a', 'k', 1],
+        ['a', 'l', 1],
+      ],
+      [['a', 'l', 2]],
+    ]);
+    assert.deepEqual(
+      told.flat().map(({ sequence, seq }) => [sequence, seq]),
+      [
+        [1, 1],
+        [2, 2],
+      ],
+      'each is told once, with the place it was given first',
+    );
+    assert.deepEqual(health, ['the disk is full', 'healthy']);
+    assert.equal(journal.backlog, 0);
+  }
+});
+
+test('writes while the store refuses do not hurry it', async (t) => {
+  const { clock, commits, slot } = scripted(t);
+  slot.write('k', 1, null, true);
+  await commits.fail();
+  slot.write('k', 2, null, true);
+  void slot.committed('k');
+  await setImmediate();
+  assert.equal(commits.waiting, 0);
+  clock.advance(commitRetryMs);
+  await commits.succeed();
+  await commits.succeed();
+  assert.equal(slot.get('k'), undefined);
+});
+
+test('entries nobody waits for collect, and go together when their moment is over', async (t) => {
+  const { clock, commits, batches, slot } = scripted(t);
+  slot.write('k', 1, null, false);
+  clock.advance(collectMsMax - 1);
+  slot.write('l', 1, null, false);
+  await setImmediate();
+  assert.equal(commits.waiting, 0);
+  clock.advance(1);
+  await commits.succeed();
+  assert.equal(batches[0]?.length, 2);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test('who asks for an entry that collects hastens it, and so does one behind it that somebody waits for', async (t) => {
+  const { clock, commits, batches, slot, other } = scripted(t);
+  slot.write('k', 1, null, false);
+  const committed = slot.committed('k');
+  await commits.succeed();
+  await committed;
+  slot.write('k', 2, null, false);
+  other.write('l', 1, null, true);
+  await commits.succeed();
+  assert.deepEqual(batches[1], [
+    ['a', 'k', 2],
+    ['b', 'l', 1],
+  ]);
+  assert.equal(clock.pendingTimers, 0, 'nothing collects any more');
+});
+
+test('entries that came during a commit and that nobody waits for collect after it', async (t) => {
+  const { clock, commits, slot } = scripted(t);
+  slot.write('k', 1, null, true);
+  await commits.asked();
+  slot.write('k', 2, null, false);
+  await commits.succeed();
+  await setImmediate();
+  assert.equal(commits.waiting, 0);
+  clock.advance(collectMsMax);
+  await commits.succeed();
+  assert.equal(slot.get('k'), undefined);
+});
+
+test('a full batch does not wait for its moment', async (t) => {
+  const { commits, batches, slot } = scripted(t);
+  for (let i = 0; i < commitWritesMax; i++) slot.write(`${i}`, i, null, false);
+  await commits.succeed();
+  assert.equal(batches[0]?.length, commitWritesMax);
+});
+
+test('an amended value takes no room while the one before it waits, and goes behind one that is under way', async (t) => {
+  const { clock, commits, batches, slot, journal } = scripted(t);
+  slot.write('k', 1, draftOf('device'), true);
+  slot.amend('k', 2);
+  slot.amend('k', 3);
+  assert.equal(slot.get('k'), 3);
+  assert.equal(journal.backlog, 1);
+  await commits.fail();
+  for (let value = 4; value < 1000; value++) slot.amend('k', value);
+  assert.equal(journal.backlog, 2, 'the store refuses, and any number of them take the room of one');
+  assert.equal(slot.get('k'), 999);
+  clock.advance(commitRetryMs);
+  await commits.succeed();
+  assert.equal(slot.get('k'), 999);
+  void slot.committed('k');
+  await commits.succeed();
+  assert.deepEqual(batches, [[['a', 'k', 3]], [['a', 'k', 999]]]);
+});
+
+test('an event that follows an amended value comes after it', async (t) => {
+  const { commits, batches, slot } = scripted(t);
+  slot.amend('k', 1);
+  slot.write('k', 2, draftOf('device'), true);
+  slot.amend('k', 3);
+  await commits.succeed();
+  assert.deepEqual(batches, [
+    [
+      ['a', 'k', 1],
+      ['a', 'k', 3],
+    ],
+  ]);
+});
+
+test('a backlog past its limit is overloaded, takes writes all the same, and recovers', async (t) => {
+  const { commits, slot, journal } = scripted(t, { backlogMax: 3 });
+  for (const key of ['a', 'b', 'c']) slot.write(key, 1, null, true);
+  assert.equal(journal.isOverloaded, false);
+  slot.amend('c', 2);
+  assert.equal(journal.isOverloaded, false);
+  slot.write('d', 1, draftOf('device'), true);
+  assert.equal(journal.isOverloaded, true);
+  assert.equal(slot.get('d'), 1);
+  await commits.succeed();
+  assert.equal(journal.isOverloaded, false);
+});
+
+test('events are told after their commit and before anybody who waits for it goes on', async (t) => {
+  const { commits, told, slot, journal } = scripted(t);
+  journal.append(draftOf('device', 1));
+  slot.write('k', 1, draftOf('device', 2), true);
+  slot.write('k', 2, null, true);
+  slot.write('k', 3, draftOf('other', 3), true);
+  let toldBefore = -1;
+  const waiting = slot.committed('k')?.then(() => (toldBefore = told.length));
+  await commits.asked();
+  assert.equal(told.length, 0);
+  await commits.succeed();
+  await waiting;
+  assert.equal(toldBefore, 1);
+  assert.deepEqual(
+    told[0]?.map(({ sequence, deviceId, seq }) => [sequence, deviceId, seq]),
+    [
+      [1, 'device', 1],
+      [2, 'device', 2],
+      [3, 'other', 1],
+    ],
+  );
+});
+
+test('the product of an event is that of the moment it happened, none when it cannot be read', async (t) => {
+  const store = temporaryStore(t);
+  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  let product: string | null = 'doorbell';
+  const { journal, events } = openJournal(store, {
+    batch: commits.batch,
+    productOf: () => {
+      if (product === null) throw new Error('the registry is closed');
+      return product as never;
+    },
+  });
+  const seen: (string | null)[] = [];
+  events.follow((batch) => seen.push(...batch.map(({ productId }) => productId)));
+  journal.append(draftOf('device'));
+  product = 'camera';
+  journal.append(draftOf('device'));
+  product = null;
+  journal.append(draftOf('device'));
+  product = 'later';
+  await commits.succeed();
+  assert.deepEqual(seen, ['doorbell', 'camera', null]);
+});
+
+/** A store that shows a batch before the disk has it; the test says when, and what the disk says. */
+function slowDisk(t: TestContext) {
+  const store = temporaryStore(t);
+  const clock = new DrivenClock();
+  const disk: { readonly sync: () => void; readonly fail: () => void }[] = [];
+  const health: string[] = [];
+  const told: number[] = [];
+  const { journal } = openJournal(store, {
+    clock,
+    onHealth: (failure) => health.push(failure === null ? 'healthy' : (failure as Error).message),
+    batch: async (write, sight) => {
+      await store.state.environment.batch(write);
+      if (sight?.isVisible() === true) sight.seen();
+      await new Promise<void>((sync, refuse) =>
+        disk.push({ sync, fail: () => refuse(new Error('the disk is gone')) }),
+      );
+    },
+  });
+  journal.onCommitted((events) => told.push(...events.map(({ sequence }) => sequence)));
+  const shown = async (count: number): Promise<void> => {
+    while (disk.length < count) await setImmediate();
+  };
+  return { clock, journal, disk, health, told, shown };
+}
+
+test('events are told when they are visible, before the disk has them', async (t) => {
+  const { journal, disk, told, shown } = slowDisk(t);
+  journal.append(draftOf('d'));
+  await shown(1);
+  assert.deepEqual(told, [1]);
+  assert.equal(journal.backlog, 0);
+  disk[0]?.sync();
+  await setImmediate();
+  assert.deepEqual(told, [1]);
+});
+
+test('the next batch waits for the disk, so that the slower it is the more go together', async (t) => {
+  const { journal, disk, told, shown } = slowDisk(t);
+  journal.append(draftOf('d', 1));
+  await shown(1);
+  journal.append(draftOf('d', 2));
+  journal.append(draftOf('e', 3));
+  await setImmediate();
+  await setImmediate();
+  assert.equal(disk.length, 1);
+  assert.equal(journal.backlog, 2);
+  disk[0]?.sync();
+  await shown(2);
+  assert.deepEqual(told, [1, 2, 3]);
+});
+
+test('a batch that was visible when the disk failed is not put again, and what follows goes on', async (t) => {
+  const { clock, journal, disk, health, told, shown } = slowDisk(t);
+  journal.append(draftOf('d', 1));
+  await shown(1);
+  disk[0]?.fail();
+  await setImmediate();
+  assert.deepEqual(health, ['the disk is gone']);
+  journal.append(draftOf('d', 2));
+  clock.advance(commitRetryMs);
+  await shown(2);
+  disk[1]?.sync();
+  await setImmediate();
+  assert.deepEqual(told, [1, 2]);
+  assert.deepEqual(health, ['the disk is gone', 'healthy']);
+});

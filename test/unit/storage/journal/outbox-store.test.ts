@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { asBinary } from 'lmdb';
+import { eventKey } from '../../../../src/storage/events/event-rows.ts';
+import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
+import { OutboxStore } from '../../../../src/storage/journal/outbox-store.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+import { outboxItems } from '../../../support/outbox-items.ts';
+import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
+
+async function put({ state }: Pick<Store, 'state'>, outbox: OutboxStore, count: number): Promise<number[]> {
+  const items = outboxItems();
+  const placed = Array.from({ length: count }, (_, i) => {
+    const item = items[i % items.length];
+    assert.ok(item !== undefined);
+    return { place: outbox.nextPlace(), item };
+  });
+  await state.environment.batch(() => outbox.put(placed));
+  return placed.map(({ place }) => place);
+}
+
+const placesOf = (outbox: OutboxStore, after: number, limit: number): number[] =>
+  outbox.read(after, limit).map(({ place }) => place);
+
+test('items are read in their order, behind a place and no more than asked for', async (t) => {
+  const store = temporaryStore(t);
+  const outbox = new OutboxStore(store.state, new FakeLog());
+  assert.equal(outbox.length, 0);
+  await put(store, outbox, 7);
+  assert.equal(outbox.length, 7);
+  assert.deepEqual(placesOf(outbox, 0, 100), [1, 2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(placesOf(outbox, 2, 3), [3, 4, 5]);
+  assert.deepEqual(placesOf(outbox, 7, 3), []);
+  assert.deepEqual(placesOf(outbox, 0, 0), []);
+  assert.deepEqual(
+    outbox.read(0, 7).map(({ item }) => item.kind),
+    outboxItems().map(({ kind }) => kind),
+  );
+});
+
+test('what is forgotten is gone, twice changes nothing, and nobody else is touched', async (t) => {
+  const store = temporaryStore(t);
+  const outbox = new OutboxStore(store.state, new FakeLog());
+  await put(store, outbox, 4);
+  await outbox.forget([3, 1]);
+  await outbox.forget([3, 1]);
+  assert.deepEqual(placesOf(outbox, 0, 10), [2, 4]);
+  assert.equal(outbox.length, 2);
+});
+
+test('a place is never given twice, also when everything was forgotten before a restart', async (t) => {
+  const store = temporaryStore(t);
+  const outbox = new OutboxStore(store.state, new FakeLog());
+  const places = await put(store, outbox, 3);
+  await outbox.forget(places);
+  await store.close();
+  const again = closedAfter(t, openStore(store.directory));
+  const next = new OutboxStore(again.state, new FakeLog());
+  assert.equal(next.length, 0);
+  assert.equal(next.nextPlace(), 4);
+});
+
+test('a row that is no item is passed over, said once, stays, and is waited for by nobody', async (t) => {
+  const store = temporaryStore(t);
+  const log = new FakeLog();
+  const outbox = new OutboxStore(store.state, log);
+  await put(store, outbox, 3);
+  await store.state.environment.batch(
+    () => void store.state.outbox.items.put(eventKey(2), asBinary(Buffer.from([0xd4, 0x72, 0x40]))),
+  );
+  assert.deepEqual(placesOf(outbox, 0, 2), [1, 3]);
+  assert.deepEqual(placesOf(outbox, 0, 2), [1, 3]);
+  assert.equal(log.lines.filter(({ level }) => level === 'error').length, 1);
+  assert.equal(outbox.length, 2);
+  await outbox.forget([1, 3]);
+  assert.equal(outbox.length, 0);
+  assert.deepEqual(placesOf(outbox, 0, 2), []);
+  assert.equal(store.state.outbox.items.getKeysCount(), 1);
+});
+
+test('who follows is told until it is enough, and one that throws harms nobody', (t) => {
+  const log = new FakeLog();
+  const outbox = new OutboxStore(temporaryStore(t).state, log);
+  const told: string[] = [];
+  outbox.follow(() => {
+    throw new Error('no');
+  });
+  const cancel = outbox.follow(() => told.push('told'));
+  outbox.tell();
+  cancel();
+  outbox.tell();
+  assert.deepEqual(told, ['told']);
+});

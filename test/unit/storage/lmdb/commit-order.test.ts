@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { open } from 'lmdb';
+import { CommitOrder } from '../../../../src/storage/lmdb/commit-order.ts';
+import { setBack } from '../../../support/set-back.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
+
+async function openOrdered(t: TestContext) {
+  const path = join(temporaryDirectory(t), 'x.mdb');
+  const root = open<number, Buffer>({ path, keyEncoding: 'binary', eventTurnBatching: false });
+  t.after(() => root.close());
+  const put = async (number: number): Promise<void> => void (await root.put(Buffer.from([number]), number));
+  for (const number of [1, 2, 3]) await put(number);
+  return { path, root, put, order: new CommitOrder(root, path) };
+}
+
+for (const behind of [1, 2])
+  test(`a note that is ${behind} behind is set right, and the next commit is in order`, async (t) => {
+    const { path, root, put, order } = await openOrdered(t);
+    setBack(t, path, behind);
+    order.restore();
+    await put(4);
+    root.resetReadTxn();
+    assert.deepEqual(
+      [1, 2, 3, 4].map((number) => root.get(Buffer.from([number]))),
+      [1, 2, 3, 4],
+    );
+  });
+
+test('a transaction is out of order once, and does not give up the lock on the file', async (t) => {
+  const { path, root, order } = await openOrdered(t);
+  setBack(t, path, 1);
+  const isKept = (): boolean => root.transactionSync(() => order.isKept());
+  assert.deepEqual([isKept(), isKept()], [false, true]);
+  const held = readFileSync('/proc/locks', 'utf8')
+    .split('\n')
+    .filter(
+      (line) => line.includes(` ${process.pid} `) && line.includes(`:${statSync(`${path}-lock`).ino} `),
+    );
+  assert.notEqual(held.length, 0);
+});

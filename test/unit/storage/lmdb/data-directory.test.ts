@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { prepareDataDirectory } from '../../../../src/storage/lmdb/data-directory.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}
+
+test('a new data directory is made with its parents, closed to others', (t) => {
+  const path = join(temporaryDirectory(t), 'deep', 'data');
+  assert.deepEqual(prepareDataDirectory(path), { directory: path, modeBefore: null });
+  assert.equal(modeOf(path), 0o700);
+});
+
+test('a data directory that is open to others is closed, and its old mode told', (t) => {
+  const path = join(temporaryDirectory(t), 'data');
+  mkdirSync(path);
+  chmodSync(path, 0o755);
+  assert.deepEqual(prepareDataDirectory(path), { directory: path, modeBefore: 0o755 });
+  assert.equal(modeOf(path), 0o700);
+});
+
+test('a directory that everybody shares is not closed but refused', (t) => {
+  const path = join(temporaryDirectory(t), 'shared');
+  mkdirSync(path);
+  chmodSync(path, 0o1777);
+  assert.throws(() => prepareDataDirectory(path), StoreOpenError);
+  assert.equal(modeOf(path), 0o777);
+});
+
+test('a data directory that is a file is refused with its name', (t) => {
+  const path = join(temporaryDirectory(t), 'data');
+  writeFileSync(path, '');
+  assert.throws(
+    () => prepareDataDirectory(path),
+    (error) => error instanceof StoreOpenError && error.message.includes(path),
+  );
+});

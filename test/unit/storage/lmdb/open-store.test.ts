@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { ApplicationId } from '../../../../src/model/ids.ts';
+import { prepareDataDirectory } from '../../../../src/storage/lmdb/data-directory.ts';
+import { openStore, openStoreReadOnly } from '../../../../src/storage/lmdb/open-store.ts';
+import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
+import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';
+import { ServerLock } from '../../../../src/storage/lmdb/server-lock.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
+import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
+
+const application = { appId: 'app' as ApplicationId, name: 'An application' };
+
+test('what was written is there when the store is opened again', async (t) => {
+  const store = temporaryStore(t);
+  await new RegistryWriter(store.registry, new RegistryStore(store.registry)).put('application', application);
+  await store.close();
+  const again = closedAfter(t, openStore(store.directory));
+  assert.deepEqual(new RegistryStore(again.registry).find('application', 'app'), application);
+});
+
+test('the files of a store are for its owner only', (t) => {
+  const store = temporaryStore(t);
+  for (const name of ['registry.mdb', 'state.mdb'])
+    assert.equal(statSync(join(store.directory, name)).mode & 0o077, 0, name);
+});
+
+test('a store in use is not opened a second time, and is once it is closed', async (t) => {
+  const store = temporaryStore(t);
+  assert.throws(() => openStore(store.directory), StoreOpenError);
+  await store.close();
+  closedAfter(t, openStore(store.directory));
+});
+
+test('looking on is possible while a store is in use, and sees what it commits', async (t) => {
+  const store = temporaryStore(t);
+  const onlooker = closedAfter(t, openStoreReadOnly(store.directory));
+  await new RegistryWriter(store.registry, new RegistryStore(store.registry)).put('application', application);
+  onlooker.registry.environment.refresh();
+  assert.deepEqual(new RegistryStore(onlooker.registry).find('application', 'app'), application);
+});
+
+test('looking on where there is no store says what to do and makes nothing', (t) => {
+  const directory = temporaryDirectory(t);
+  assert.throws(
+    () => openStoreReadOnly(directory),
+    (error) => error instanceof StoreOpenError && error.message.includes('no store'),
+  );
+});
+
+test('processes whose supervisor holds the lock open a store beside each other, and leave the lock to it', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const lock = new ServerLock(prepareDataDirectory(directory).directory);
+  const processes = [1, 2].map(() => closedAfter(t, openStore(directory, { lock: 'held' })));
+  await Promise.all(processes.map((one) => one.close()));
+  assert.throws(() => openStore(directory), StoreOpenError);
+  lock.release();
+  await openStore(directory).close();
+});

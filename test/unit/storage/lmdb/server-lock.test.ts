@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { livingPid, ServerLock } from '../../../../src/storage/lmdb/server-lock.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
+
+const hasProcessFiles = existsSync('/proc/self/stat');
+
+test('a lock names its process while it is held and is gone when released', (t) => {
+  const directory = temporaryDirectory(t);
+  assert.equal(livingPid(directory), null);
+  const lock = new ServerLock(directory);
+  assert.deepEqual(readdirSync(directory), ['server.lock']);
+  if (hasProcessFiles) assert.equal(livingPid(directory), process.pid);
+  lock.release();
+  assert.deepEqual(readdirSync(directory), []);
+});
+
+test('a lock that another living process holds is refused with its id and what to do', async (t) => {
+  const directory = temporaryDirectory(t);
+  const other = spawn(process.execPath, ['-e', 'process.stdin.resume()']);
+  await once(other, 'spawn');
+  const path = join(directory, 'server.lock');
+  writeFileSync(path, JSON.stringify({ pid: other.pid, start: null }));
+  assert.throws(
+    () => new ServerLock(directory),
+    (error) =>
+      error instanceof StoreOpenError &&
+      error.message.includes(`process ${other.pid}:`) &&
+      error.message.includes(path),
+  );
+  other.stdin.end();
+  await once(other, 'exit');
+  new ServerLock(directory).release();
+});
+
+test('one process cannot have a directory twice', { skip: !hasProcessFiles }, (t) => {
+  const directory = temporaryDirectory(t);
+  const lock = new ServerLock(directory);
+  assert.throws(() => new ServerLock(directory), StoreOpenError);
+  lock.release();
+});
+
+for (const [what, text] of [
+  ['whose process id now names a later process', JSON.stringify({ pid: process.pid, start: '1' })],
+  ['that is cut short', '{"pid":'],
+  ['that is empty', ''],
+] as const)
+  test(`a lock ${what} is stale and taken over`, { skip: !hasProcessFiles }, (t) => {
+    const directory = temporaryDirectory(t);
+    writeFileSync(join(directory, 'server.lock'), text);
+    const lock = new ServerLock(directory);
+    assert.equal(livingPid(directory), process.pid);
+    lock.release();
+    assert.deepEqual(readdirSync(directory), []);
+  });
+
+test('a lock that is no longer ours is left alone', (t) => {
+  const directory = temporaryDirectory(t);
+  const lock = new ServerLock(directory);
+  const path = join(directory, 'server.lock');
+  writeFileSync(path, 'of another');
+  lock.release();
+  assert.equal(readFileSync(path, 'utf8'), 'of another');
+});
+
+test(
+  'a lock whose process was killed and not yet looked after is stale',
+  { skip: !hasProcessFiles },
+  async (t) => {
+    const directory = temporaryDirectory(t);
+    // The shell starts a process, tells its id, becomes a program that never asks after it, and the child ends.
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec cat']);
+    const [told] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(told.toString());
+    const state = (): string => readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) (.).*$/s, '$1');
+    while (state() !== 'Z') spawnSync('true');
+    writeFileSync(join(directory, 'server.lock'), JSON.stringify({ pid, start: null }));
+    new ServerLock(directory).release();
+    parent.stdin.end();
+    await once(parent, 'exit');
+  },
+);

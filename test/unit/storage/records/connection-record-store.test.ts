@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import { neverConnected, type ConnectionRecord } from '../../../../src/model/connectivity.ts';
+import type { EventDraft } from '../../../../src/model/events.ts';
+import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
+import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
+import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
+import type { ConnectionKind } from '../../../../src/model/cluster.ts';
+import { commitRetryMs } from '../../../../src/storage/lmdb/store-limits.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { ScriptedCommits } from '../../../support/scripted-commits.ts';
+import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
+import { draftOf, openJournal } from '../../../support/test-journal.ts';
+
+const device = 'TESTDEVICE01' as DeviceId;
+const openRecord: ConnectionRecord = {
+  epoch: 3,
+  lastLoginAt: 100,
+  lastHeartbeatAt: 110,
+  lastOfflineAt: 90,
+  openSession: '0190b1c2-7d3e-7000-8000-0123456789ab' as SessionId,
+};
+const closedRecord: ConnectionRecord = { ...openRecord, openSession: null };
+
+function recordsOf(store: Store, kind: ConnectionKind = 'sleep'): ConnectionRecordStore {
+  return new ConnectionRecordStore(store.state, kind, openJournal(store).journal);
+}
+
+async function reopened(t: TestContext, store: Store): Promise<Store> {
+  await store.close();
+  return closedAfter(t, openStore(store.directory));
+}
+
+function allEvents(store: Store) {
+  return openJournal(store).events.read(0, 100_000);
+}
+
+function loginOf(deviceId: DeviceId): EventDraft {
+  return {
+    type: 'device.sleep.login',
+    data: { session: openRecord.openSession as SessionId, node: 'node-1', replaced: false },
+    deviceId,
+    atMs: 100_000,
+    epoch: 3,
+  };
+}
+
+test('a record that was committed is read after the store is opened again, and its event with it', async (t) => {
+  const store = temporaryStore(t);
+  const records = recordsOf(store);
+  const strange = 'a\0b\n😀' as DeviceId;
+  records.write(device, openRecord, loginOf(device));
+  records.write(strange, neverConnected, null);
+  await records.allCommitted();
+  const after = await reopened(t, store);
+  const again = recordsOf(after);
+  assert.deepEqual(again.read(device), openRecord);
+  assert.deepEqual(again.read(strange), neverConnected);
+  const [event, ...others] = allEvents(after);
+  assert.deepEqual(others, []);
+  assert.deepEqual(event, {
+    ...loginOf(device),
+    id: event?.id,
+    sequence: 1,
+    seq: 1,
+    productId: 'doorbell',
+  });
+});
+
+test('sleep and signal records are apart, and their events in one log', async (t) => {
+  const store = temporaryStore(t);
+  const { journal, events } = openJournal(store);
+  const sleep = new ConnectionRecordStore(store.state, 'sleep', journal);
+  const signal = new ConnectionRecordStore(store.state, 'signal', journal);
+  sleep.write(device, openRecord, draftOf(device));
+  signal.write(device, closedRecord, draftOf(device));
+  assert.deepEqual([sleep.read(device), signal.read(device)], [openRecord, closedRecord]);
+  await sleep.allCommitted();
+  assert.deepEqual([sleep.read(device), signal.read(device)], [openRecord, closedRecord]);
+  assert.deepEqual(
+    events.read(0, 10).map(({ seq }) => seq),
+    [1, 2],
+  );
+  assert.equal(await signal.closeOpenSessions(500_000, 'node-1'), 0);
+});
+
+test('sessions that a crash left open are ended once, at the time they are found, each with its event', async (t) => {
+  const store = temporaryStore(t);
+  const before = recordsOf(store);
+  before.write(device, openRecord, loginOf(device));
+  before.write('ENDED' as DeviceId, openRecord, draftOf('ENDED'));
+  before.write('ENDED' as DeviceId, closedRecord, draftOf('ENDED'));
+  before.write('CLOSED' as DeviceId, closedRecord, null);
+  await before.allCommitted();
+  before.write('ENDED LATER' as DeviceId, openRecord, draftOf('ENDED LATER'));
+  await before.allCommitted();
+  before.write('ENDED LATER' as DeviceId, closedRecord, draftOf('ENDED LATER'));
+  await before.allCommitted();
+
+  const after = await reopened(t, store);
+  const { journal, events } = openJournal(after);
+  const records = new ConnectionRecordStore(after.state, 'sleep', journal);
+  const head = events.head;
+  assert.equal(await records.closeOpenSessions(500_999, 'node-2'), 1);
+  assert.deepEqual(records.read(device), { ...openRecord, lastOfflineAt: 500, openSession: null });
+  const [event, ...others] = events.read(head, 10);
+  assert.deepEqual(others, []);
+  assert.equal(event?.type, 'device.sleep.offline');
+  assert.deepEqual([event.deviceId, event.atMs, event.epoch, event.seq], [device, 500_999, 3, 2]);
+  assert.deepEqual(event.data, { session: openRecord.openSession, node: 'node-2', reason: 'node_lost' });
+  assert.equal(await records.closeOpenSessions(600_000, 'node-2'), 0);
+  assert.equal(events.head, head + 1);
+  for (const untouched of ['ENDED', 'CLOSED', 'ENDED LATER'])
+    assert.deepEqual(records.read(untouched as DeviceId), closedRecord, untouched);
+});
+
+test('a signal session that a crash left open ends as a signal session', async (t) => {
+  const store = temporaryStore(t);
+  const { journal, events } = openJournal(store);
+  const records = new ConnectionRecordStore(store.state, 'signal', journal);
+  records.write(device, openRecord, draftOf(device));
+  await records.allCommitted();
+  assert.equal(await records.closeOpenSessions(500_000, 'node-1'), 1);
+  assert.equal(events.read(1, 1)[0]?.type, 'device.signal.offline');
+});
+
+test('more open sessions than one slice are all ended', async (t) => {
+  const store = temporaryStore(t);
+  const before = recordsOf(store);
+  const ids = Array.from({ length: 10_001 }, (_, i) => `device-${i}` as DeviceId);
+  for (const id of ids) before.write(id, openRecord, null);
+  await before.allCommitted();
+  const { journal, events } = openJournal(store);
+  const after = new ConnectionRecordStore(store.state, 'sleep', journal);
+  assert.equal(await after.closeOpenSessions(500_000, 'node-1'), ids.length);
+  for (const id of ids) assert.equal(after.read(id)?.openSession, null);
+  assert.equal(events.head, ids.length);
+  assert.equal(await after.closeOpenSessions(600_000, 'node-1'), 0);
+});
+
+test('ending what was left open, cut off by another crash, is finished by the next start and repeats nothing', async (t) => {
+  const store = temporaryStore(t);
+  const ids = Array.from({ length: 1200 }, (_, i) => `device-${i}` as DeviceId);
+  const before = recordsOf(store);
+  for (const id of ids) before.write(id, openRecord, null);
+  await before.allCommitted();
+
+  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const cutOff = openJournal(store, { batch: commits.batch });
+  const first = new ConnectionRecordStore(store.state, 'sleep', cutOff.journal);
+  void first.closeOpenSessions(500_000, 'node-1');
+  await commits.succeed();
+  await commits.asked();
+
+  const after = await reopened(t, store);
+  const closed = openJournal(after).events.head;
+  assert.ok(closed > 0 && closed < ids.length);
+  const { journal, events } = openJournal(after);
+  const second = new ConnectionRecordStore(after.state, 'sleep', journal);
+  assert.equal(await second.closeOpenSessions(600_000, 'node-1'), ids.length - closed);
+  const ended = events.read(0, 10_000);
+  assert.deepEqual(ended.map(({ deviceId }) => deviceId).sort(), [...ids].sort());
+  assert.ok(ended.every(({ seq }) => seq === 1));
+  for (const { deviceId, atMs } of ended) assert.equal(second.read(deviceId)?.lastOfflineAt, atMs / 1000);
+});
+
+test('a store that refuses commits keeps every record in sight, and commits them when it can', async (t) => {
+  for (const failures of [1, 2, 5]) {
+    const store = temporaryStore(t);
+    const clock = new DrivenClock();
+    const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+    const { journal } = openJournal(store, { clock, batch: commits.batch });
+    const failing = new ConnectionRecordStore(store.state, 'sleep', journal);
+    failing.write(device, openRecord, loginOf(device));
+    const committed = failing.committed(device);
+    for (let i = 0; i < failures; i++) {
+      await commits.fail();
+      assert.deepEqual(failing.read(device), openRecord);
+      clock.advance(commitRetryMs);
+    }
+    await commits.succeed();
+    await committed;
+    assert.equal(failing.committed(device), null);
+    assert.deepEqual(failing.read(device), openRecord);
+    assert.equal(allEvents(store).length, 1);
+  }
+});
+
+test('heartbeats noted while the store refuses take the room of one a device, and the newest is kept', async (t) => {
+  const store = temporaryStore(t);
+  const clock = new DrivenClock();
+  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const { journal } = openJournal(store, { clock, batch: commits.batch });
+  const records = new ConnectionRecordStore(store.state, 'sleep', journal);
+  const ids = Array.from({ length: 10 }, (_, i) => `device-${i}` as DeviceId);
+  for (const id of ids) records.write(id, openRecord, loginOf(id));
+  await commits.fail();
+  for (let at = 111; at < 200; at++)
+    for (const id of ids) records.write(id, { ...openRecord, lastHeartbeatAt: at }, null);
+  assert.equal(journal.backlog, 20);
+  clock.advance(commitRetryMs);
+  await commits.succeed();
+  const all = journal.allCommitted();
+  await commits.succeed();
+  await all;
+  for (const id of ids) assert.equal(records.read(id)?.lastHeartbeatAt, 199);
+});
+
+test('a heartbeat alone waits for others to go with, and a query that waits for it does not', async (t) => {
+  const store = temporaryStore(t);
+  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const { journal } = openJournal(store, { batch: commits.batch });
+  const records = new ConnectionRecordStore(store.state, 'sleep', journal);
+  records.write(device, openRecord, null);
+  await setImmediate();
+  assert.equal(commits.waiting, 0);
+  const committed = records.committed(device);
+  await commits.succeed();
+  await committed;
+});
+
+test('a record cannot be read from a closed store: it throws and is never taken for none', async (t) => {
+  const store = temporaryStore(t);
+  const records = recordsOf(store);
+  await store.close();
+  assert.throws(() => records.read(device));
+});
+
+test('the newest record is what is read, at every moment between writes and commits', async (t) => {
+  const records = recordsOf(temporaryStore(t));
+  const newest = new Map<DeviceId, number>();
+  let seed = 1;
+  for (let step = 1; step <= 3000; step++) {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    const id = `device-${(seed >>> 16) % 12}` as DeviceId;
+    records.write(id, { ...openRecord, epoch: step }, seed % 3 === 0 ? loginOf(id) : null);
+    newest.set(id, step);
+    if (seed % 5 === 0) await setImmediate();
+    if (seed % 97 === 0) await records.committed(id);
+    for (const [deviceId, epoch] of newest) assert.equal(records.read(deviceId)?.epoch, epoch);
+  }
+});

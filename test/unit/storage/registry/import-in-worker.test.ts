@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import type { ApplicationId, DeviceId } from '../../../../src/model/ids.ts';
+import { importInWorker } from '../../../../src/storage/registry/import-in-worker.ts';
+import { startModuleWorker } from '../../../../src/lib/module-worker.ts';
+import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
+import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';
+import { sampleRegistry } from '../../../support/registry-entries.ts';
+import { temporaryStore, writeBeside } from '../../../support/temporary-store.ts';
+
+const device = sampleRegistry.devices[0];
+const manyDevices = (count: number): string =>
+  JSON.stringify({
+    ...sampleRegistry,
+    devices: Array.from({ length: count }, (_, i) => ({ ...device, device_id: `device-${i}` })),
+  });
+
+test('an import on a thread is seen by the main thread after a purge', async (t) => {
+  const store = temporaryStore(t);
+  const registry = new RegistryStore(store.registry);
+  assert.equal(registry.findDevice('device-0' as DeviceId), null);
+  const file = writeBeside(store, 'registry.json', manyDevices(25_000));
+  const told: number[] = [];
+  const request = { file, replace: false, skipUnchanged: true };
+  const result = await importInWorker(store.directory, request, (entries) => told.push(entries));
+  assert.ok(result.ok);
+  assert.equal(result.value.counts.device, 25_000);
+  assert.deepEqual(told, [20_000]);
+  registry.purge();
+  assert.equal(registry.counts().device, 25_000);
+  assert.notEqual(registry.findDevice('device-0' as DeviceId), null);
+});
+
+test('a second import of the same store is refused while one is under way, and goes afterwards', async (t) => {
+  const store = temporaryStore(t);
+  const request = { file: writeBeside(store, 'registry.json', '{}'), replace: false, skipUnchanged: false };
+  const first = importInWorker(store.directory, request);
+  const second = await importInWorker(store.directory, request);
+  assert.ok(!second.ok && second.error.reason.includes('another import'));
+  assert.ok((await first).ok);
+  assert.ok((await importInWorker(store.directory, request)).ok);
+});
+
+test('a failing import tells why and the store goes on working', async (t) => {
+  const store = temporaryStore(t);
+  const file = writeBeside(store, 'registry.json', '{"devices":[{}]}');
+  const result = await importInWorker(store.directory, { file, replace: true, skipUnchanged: false });
+  assert.ok(!result.ok);
+  assert.equal(result.error.message, `${file}: devices[0]: device without id: device_id is missing`);
+  const registry = new RegistryStore(store.registry);
+  const writer = new RegistryWriter(store.registry, registry);
+  assert.ok((await writer.put('application', { appId: 'a' as ApplicationId, name: 'n' })).ok);
+  assert.notEqual(registry.find('application', 'a'), null);
+});
+
+test('a change asked for while an import writes waits for it and is not lost', async (t) => {
+  const store = temporaryStore(t);
+  const registry = new RegistryStore(store.registry);
+  const writer = new RegistryWriter(store.registry, registry);
+  const file = writeBeside(store, 'registry.json', manyDevices(25_000));
+  const changes: Promise<unknown>[] = [];
+  const result = await importInWorker(store.directory, { file, replace: true, skipUnchanged: false }, () => {
+    changes.push(writer.put('application', { appId: 'late' as ApplicationId, name: 'n' }));
+  });
+  assert.ok(result.ok);
+  assert.equal((await Promise.all(changes)).length, 1);
+  registry.purge();
+  assert.notEqual(registry.find('application', 'late'), null);
+  assert.notEqual(registry.find('application', '2818153'), null);
+});
+
+test('a directory that cannot be opened is a failed import, not a crash', async (t) => {
+  const store = temporaryStore(t);
+  const file = writeBeside(store, 'registry.json', '{}');
+  const result = await importInWorker(file, { file, replace: false, skipUnchanged: false });
+  assert.ok(!result.ok && result.error.reason.startsWith('is not imported: '));
+});
+
+test('a module that is not there ends its thread with an error', async () => {
+  const worker = startModuleWorker('no-such-module', import.meta.url, null);
+  const [error] = (await once(worker, 'error')) as [Error];
+  assert.match(error.message, /no-such-module/);
+});

@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../../../src/model/ids.ts';
+import type { Device } from '../../../../src/model/registry.ts';
+import type { RegistryChange } from '../../../../src/core/ports/mirrored.ts';
+import { importInWorker } from '../../../../src/storage/registry/import-in-worker.ts';
+import type { AppliedChanges } from '../../../../src/storage/registry/mirrored-applied.ts';
+import { MirroredRegistryStore } from '../../../../src/storage/registry/mirrored-registry.ts';
+import { packEntry } from '../../../../src/storage/registry/mirrored-rows.ts';
+import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
+import { exportRegistry } from '../../../../src/storage/registry/registry-export.ts';
+import { importRegistry } from '../../../../src/storage/registry/registry-import.ts';
+import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
+import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';
+import { mirrorEntriesSlice } from '../../../../src/storage/lmdb/store-limits.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+import { sampleRegistry } from '../../../support/registry-entries.ts';
+import { closedAfter, temporaryStore, writeBeside, type Ending } from '../../../support/temporary-store.ts';
+
+const request = { replace: false, skipUnchanged: false };
+
+function openNode(t: Ending, store: Store = temporaryStore(t)) {
+  const log = new FakeLog();
+  const applied: AppliedChanges[] = [];
+  const mirror = new MirroredRegistryStore({
+    tables: store.registry,
+    log,
+    applied: (one) => applied.push(one),
+  });
+  const registry = new RegistryStore(store.registry);
+  const writer = new RegistryWriter(store.registry, registry, () => mirror.changed());
+  const text = (): string =>
+    Array.from(exportRegistry(store.registry, { form: 'ndjson', withSecrets: true })).join('');
+  const faults = (): unknown[] => log.lines.flatMap(({ fields }) => ('fault' in fields ? fields.fault : []));
+  return { store, mirror, registry, writer, applied, text, faults };
+}
+
+/** A node that shares from the start and has the sample's entries, none of which is to be shared any more. */
+async function sampleNode(t: Ending) {
+  const node = openNode(t);
+  await node.mirror.adopt();
+  const file = writeBeside(node.store, 'registry.json', JSON.stringify(sampleRegistry));
+  assert.ok(importRegistry(node.store.registry, { ...request, file }).ok);
+  await node.mirror.shared(node.mirror.unshared(100).map(({ place }) => place));
+  assert.deepEqual(node.mirror.unshared(100), []);
+  return node;
+}
+
+const deviceId = 'TESTDEVICE01' as DeviceId;
+const sample: Device = {
+  deviceId,
+  productId: 'doorbell' as ProductId,
+  secret: 'secret-1-of-a-device',
+  expiresAt: null,
+  disabled: false,
+};
+const rowOf = (device: Device): RegistryChange => ({
+  kind: 'device',
+  id: device.deviceId,
+  row: packEntry('device', device),
+});
+const gone = (kind: string, id: string): RegistryChange => ({ kind, id, row: null });
+const named = ({ kind, id }: RegistryChange): string => `${kind} ${id}`;
+
+test('a short secret is taken from another node, where it was let in', async (t) => {
+  const { mirror, registry } = await sampleNode(t);
+  await mirror.apply([rowOf({ ...sample, secret: 's' })], 41);
+  registry.purge();
+  assert.equal(registry.findDevice(deviceId)?.secret, 's');
+});
+
+test('what others changed is here, and told: credentials that are other', async (t) => {
+  const { mirror, registry, applied } = await sampleNode(t);
+  await mirror.apply(
+    [
+      rowOf({ ...sample, disabled: true }),
+      rowOf({ ...sample, deviceId: 'NEW' as DeviceId }),
+      gone('credential', 'AKTEST'),
+      gone('device', 'TESTDEVICE02'),
+      gone('device', 'NOBODY'),
+    ],
+    41,
+  );
+  registry.purge();
+  assert.equal(registry.findDevice(deviceId)?.disabled, true);
+  assert.equal(registry.findDevice('NEW' as DeviceId)?.secret, 'secret-1-of-a-device');
+  assert.equal(registry.findCredential('AKTEST' as AccessKeyId), null);
+  assert.equal(mirror.position, 41);
+  assert.deepEqual(
+    applied.map(({ count, credentials }) => [count, credentials]),
+    [[4, ['AKTEST']]],
+  );
+  assert.deepEqual(mirror.unshared(10), [], 'what comes from the others is not told to them');
+});
+
+test('an entry that is the same already is not put again, and nobody is told', async (t) => {
+  const { mirror, applied } = await sampleNode(t);
+  await mirror.apply([rowOf(sample)], 5);
+  assert.deepEqual(applied, []);
+  assert.equal(mirror.position, 5);
+});
+
+test('a position without changes is kept, also over a restart, and may go back', async (t) => {
+  const { mirror, store } = await sampleNode(t);
+  await mirror.apply([], 7);
+  await mirror.apply([], 3);
+  await store.close();
+  assert.equal(openNode(t, closedAfter(t, openStore(store.directory))).mirror.position, 3);
+});
+
+test('an entry that is none is refused with a sentence, and the rest goes on', async (t) => {
+  const { mirror, registry, faults, text } = await sampleNode(t);
+  const before = text();
+  const { row } = rowOf(sample);
+  assert.ok(row !== null);
+  await mirror.apply(
+    [
+      { kind: 'planet', id: 'x', row },
+      { kind: 'device', id: 'ANOTHER', row: Buffer.from([0xc1]) },
+      { kind: 'device', id: '', row },
+      { kind: 'device', id: 'x'.repeat(256), row },
+      { kind: 'device', id: 'D', row: Buffer.from([0x93, 0x01, 0x02, 0x03]) },
+      { kind: 'device', id: 'D', row: Buffer.from([0x94, 0x01, 0x02, 0x03, 0x04]) },
+      { kind: 'device', id: 'D', row: Buffer.alloc(70_000, 0x90) },
+      {
+        kind: 'application',
+        id: 'a',
+        row: packEntry('application', { appId: 'a' as ApplicationId, name: '' }),
+      },
+      { kind: 'webhook', id: 'no line feed', row: Buffer.from([0x92, 0xa1, 0x61, 0x91, 0xa1, 0x2a]) },
+      gone('device', ''),
+      gone('device', 'x'.repeat(5000)),
+    ],
+    9,
+  );
+  assert.equal(faults().length, 11);
+  assert.deepEqual(faults().slice(0, 2), [
+    '"planet" is no kind of entry',
+    'device "ANOTHER": its row has not the form of this release',
+  ]);
+  assert.ok(faults().every((fault) => typeof fault === 'string' && !fault.includes('secret-1-of-a-device')));
+  assert.equal(text(), before);
+  await mirror.apply(
+    [{ kind: 'planet', id: 'x', row }, rowOf({ ...sample, deviceId: 'GOOD' as DeviceId })],
+    10,
+  );
+  registry.purge();
+  assert.notEqual(registry.findDevice('GOOD' as DeviceId), null);
+  assert.equal(mirror.position, 10);
+});
+
+test('many changes are applied in their order, the last of an entry counts, and the position is the whole', async (t) => {
+  const { mirror, registry, applied } = await sampleNode(t);
+  const changes = Array.from({ length: 2 * mirrorEntriesSlice + 1 }, (_, i) =>
+    rowOf({ ...sample, deviceId: `D${i % (mirrorEntriesSlice + 1)}` as DeviceId, expiresAt: i }),
+  );
+  await mirror.apply(changes, 77);
+  registry.purge();
+  assert.equal(registry.findDevice('D0' as DeviceId)?.expiresAt, mirrorEntriesSlice + 1);
+  assert.equal(registry.findDevice(`D${mirrorEntriesSlice}` as DeviceId)?.expiresAt, mirrorEntriesSlice);
+  assert.equal(mirror.position, 77);
+  assert.equal(applied.length, 3);
+});
+
+test('changes made here are noted in their order with the bytes of their rows, once, and told', async (t) => {
+  const { mirror, writer } = await sampleNode(t);
+  let told = 0;
+  const cancel = mirror.follow(() => (told += 1));
+  await writer.disableDevice(deviceId);
+  await writer.putDevice({ ...sample, deviceId: 'NEW' as DeviceId });
+  await writer.revokeCredential('AKTEST' as AccessKeyId);
+  await writer.putDevice({ ...sample, disabled: true, secret: 'other' });
+  cancel();
+  await writer.putDevice({ ...sample, disabled: true, secret: 'other' });
+  assert.equal(told, 4);
+  const unshared = mirror.unshared(10);
+  assert.deepEqual(
+    unshared.map(({ change }) => named(change)),
+    ['device NEW', 'credential AKTEST', `device ${deviceId}`],
+  );
+  assert.deepEqual(unshared[2]?.change, rowOf({ ...sample, disabled: true, secret: 'other' }));
+  assert.equal(mirror.unshared(2).length, 2);
+});
+
+test('a change that changes nothing, or is refused, is not noted', async (t) => {
+  const { mirror, writer } = await sampleNode(t);
+  await writer.putDevice(sample);
+  await writer.disableDevice(deviceId, false);
+  assert.ok(!(await writer.putDevice({ ...sample, productId: 'gone' as ProductId })).ok);
+  assert.deepEqual(mirror.unshared(10), []);
+});
+
+test('places are not given again, and what was changed again meanwhile is not shared yet', async (t) => {
+  const { mirror, writer } = await sampleNode(t);
+  await writer.disableDevice(deviceId);
+  const [first] = mirror.unshared(1);
+  assert.ok(first !== undefined);
+  await writer.disableDevice(deviceId, false);
+  await mirror.shared([first.place]);
+  const [second] = mirror.unshared(10);
+  assert.ok(second !== undefined && second.place > first.place);
+  await mirror.shared([second.place, second.place]);
+  assert.deepEqual(mirror.unshared(10), []);
+  await writer.disableDevice(deviceId);
+  assert.ok((mirror.unshared(1)[0]?.place ?? 0) > second.place);
+});
+
+test('an unshared change is not overwritten by what others changed before, and follows their order once it is shared', async (t) => {
+  const { mirror, writer, registry } = await sampleNode(t);
+  await writer.disableDevice(deviceId);
+  await mirror.apply([rowOf({ ...sample, secret: 'theirs' })], 10);
+  registry.purge();
+  assert.equal(registry.findDevice(deviceId)?.disabled, true);
+  await mirror.apply([rowOf({ ...sample, disabled: true })], 11);
+  await mirror.shared(mirror.unshared(1).map(({ place }) => place));
+  registry.purge();
+  assert.deepEqual(registry.findDevice(deviceId), { ...sample, disabled: true });
+});
+
+test('what others changed after it takes its place, also when it came before the change counted as shared', async (t) => {
+  const { mirror, writer, registry, applied } = await sampleNode(t);
+  await writer.putDevice({ ...sample, secret: 'ours' });
+  await writer.revokeBridge('bridge-1' as never);
+  const places = mirror.unshared(10).map(({ place }) => place);
+  await mirror.apply([rowOf({ ...sample, secret: 'ours' }), rowOf({ ...sample, disabled: true })], 12);
+  await mirror.apply([gone('bridge', 'bridge-1')], 13);
+  await mirror.shared(places);
+  registry.purge();
+  assert.deepEqual(registry.findDevice(deviceId), { ...sample, disabled: true });
+  assert.equal(registry.find('bridge', 'bridge-1'), null);
+  assert.deepEqual(
+    applied.map(({ count }) => count),
+    [2],
+    'the device and the bridge',
+  );
+  assert.deepEqual(mirror.unshared(10), []);
+});
+
+test('an import on its thread notes what it has really changed', async (t) => {
+  const { store, mirror } = await sampleNode(t);
+  const devices = [
+    ...sampleRegistry.devices.map((device) => ({ ...device })),
+    { ...sampleRegistry.devices[0] },
+  ];
+  Object.assign(devices[2] ?? {}, { device_id: 'NEW' });
+  Object.assign(devices[1] ?? {}, { disabled: false });
+  const file = writeBeside(store, 'more.json', JSON.stringify({ ...sampleRegistry, devices }));
+  assert.ok((await importInWorker(store.directory, { ...request, file })).ok);
+  store.registry.environment.refresh();
+  assert.deepEqual(
+    mirror.unshared(10).map(({ change }) => named(change)),
+    ['device TESTDEVICE02', 'device NEW'],
+  );
+});
+
+test('an import that replaces notes what is other and what is gone, and leaves what the file has', async (t) => {
+  const { store, mirror, text } = await sampleNode(t);
+  const [first] = sampleRegistry.devices;
+  const smaller = {
+    ...sampleRegistry,
+    devices: [{ ...first, secret: 'another secret of it' }],
+    webhooks: [],
+  };
+  const file = writeBeside(store, 'smaller.json', JSON.stringify(smaller));
+  assert.ok((await importInWorker(store.directory, { file, replace: true, skipUnchanged: false })).ok);
+  store.registry.environment.refresh();
+  const changes = mirror.unshared(10).map(({ change }) => change);
+  assert.deepEqual(
+    changes.map((change) => [named(change), change.row === null]),
+    [
+      [`device ${deviceId}`, false],
+      ['device TESTDEVICE02', true],
+      ['webhook 2818153\nhttps://backend.example/hook', true],
+    ],
+  );
+  const alone = temporaryStore(t);
+  assert.ok(importRegistry(alone.registry, { file, replace: true, skipUnchanged: false }).ok);
+  assert.equal(text(), openNode(t, alone).text());
+});
+
+test('an import that replaces, and whose entries refer to what is not in the file, changes and notes nothing', async (t) => {
+  const { store, mirror, text } = await sampleNode(t);
+  const before = text();
+  const file = writeBeside(store, 'broken.json', JSON.stringify({ devices: sampleRegistry.devices }));
+  const result = importRegistry(store.registry, { file, replace: true, skipUnchanged: false });
+  assert.ok(!result.ok && result.error.reason.includes('does not exist'));
+  assert.equal(text(), before);
+  assert.deepEqual(mirror.unshared(10), []);
+});
+
+test('a store that was never one of several notes nothing; one that was goes on when it is opened again', async (t) => {
+  const { store, mirror, writer } = openNode(t);
+  await writer.put('application', { appId: 'a' as ApplicationId, name: 'n' });
+  assert.deepEqual(mirror.unshared(10), []);
+  await mirror.adopt();
+  await store.close();
+  const next = openNode(t, closedAfter(t, openStore(store.directory)));
+  await next.writer.put('application', { appId: 'b' as ApplicationId, name: 'n' });
+  assert.deepEqual(
+    next.mirror.unshared(10).map(({ change }) => named(change)),
+    ['application a', 'application b'],
+  );
+});
+
+test('what was here before the node was one of several is offered once, and gives way to what the others have', async (t) => {
+  const { store, mirror, text } = openNode(t);
+  const file = writeBeside(store, 'registry.json', JSON.stringify(sampleRegistry));
+  assert.ok(importRegistry(store.registry, { ...request, file }).ok);
+  await mirror.adopt();
+  const offered = mirror.unshared(100).length;
+  assert.equal(offered, 7);
+  await mirror.adopt();
+  assert.equal(mirror.unshared(100).length, offered);
+  await mirror.apply([rowOf({ ...sample, secret: 'theirs' }), gone('credential', 'AKTEST')], 4);
+  assert.equal(mirror.unshared(100).length, offered - 2);
+  assert.ok(text().includes('theirs') && !text().includes('AKTEST'));
+});

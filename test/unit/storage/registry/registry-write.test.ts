@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../../../src/model/ids.ts';
+import { isCredentialValid, type Device } from '../../../../src/model/registry.ts';
+import { importRegistry } from '../../../../src/storage/registry/registry-import.ts';
+import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
+import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';
+import { sampleRegistry } from '../../../support/registry-entries.ts';
+import { temporaryStore, writeBeside, type Ending } from '../../../support/temporary-store.ts';
+
+function sampleStore(t: Ending): { registry: RegistryStore; writer: RegistryWriter } {
+  const store = temporaryStore(t);
+  const file = writeBeside(store, 'registry.json', JSON.stringify(sampleRegistry));
+  assert.ok(importRegistry(store.registry, { file, replace: false, skipUnchanged: false }).ok);
+  const registry = new RegistryStore(store.registry);
+  return { registry, writer: new RegistryWriter(store.registry, registry) };
+}
+
+const device: Device = {
+  deviceId: 'NEW\0' as DeviceId,
+  productId: 'doorbell' as ProductId,
+  secret: 'secret',
+  expiresAt: null,
+  disabled: false,
+};
+const terms = { appId: '2818153' as ApplicationId, grants: ['*'], notBefore: null, notAfter: null } as const;
+const old = 'AKTEST' as AccessKeyId;
+
+test('a device that is put is found at once', async (t) => {
+  const { registry, writer } = sampleStore(t);
+  assert.equal(registry.findDevice(device.deviceId), null);
+  assert.deepEqual(await writer.putDevice(device), { ok: true, value: device });
+  assert.deepEqual(registry.findDevice(device.deviceId), device);
+});
+
+test('a device of a product that is not there is not put', async (t) => {
+  const { registry, writer } = sampleStore(t);
+  const result = await writer.putDevice({ ...device, productId: 'gone' as ProductId });
+  assert.deepEqual(result, { ok: false, error: { kind: 'product', id: 'gone' } });
+  assert.equal(registry.findDevice(device.deviceId), null);
+});
+
+test('a device is disabled and keeps everything else', async (t) => {
+  const { registry, writer } = sampleStore(t);
+  const id = 'TESTDEVICE01' as DeviceId;
+  const before = registry.findDevice(id);
+  assert.ok((await writer.disableDevice(id)).ok);
+  assert.deepEqual(registry.findDevice(id), { ...before, disabled: true });
+  const missing = await writer.disableDevice('GONE' as DeviceId);
+  assert.deepEqual(missing, { ok: false, error: { kind: 'device', id: 'GONE' } });
+});
+
+test('a credential is made with an id and a secret of its own', async (t) => {
+  const { registry, writer } = sampleStore(t);
+  const [one, other] = [await writer.createCredential(terms), await writer.createCredential(terms)];
+  assert.ok(one.ok && other.ok);
+  assert.match(one.value.accessKeyId, /^AK[0-9A-F]{20}$/);
+  assert.match(one.value.secretKey, /^[\w-]{43}$/);
+  assert.notEqual(one.value.accessKeyId, other.value.accessKeyId);
+  assert.notEqual(one.value.secretKey, other.value.secretKey);
+  assert.deepEqual(registry.findCredential(one.value.accessKeyId), one.value);
+  const orphan = await writer.createCredential({ ...terms, appId: 'gone' as ApplicationId });
+  assert.deepEqual(orphan, { ok: false, error: { kind: 'application', id: 'gone' } });
+});
+
+test('a rotated credential works beside its successor until its end, which is never put off', async (t) => {
+  const { registry, writer } = sampleStore(t);
+  assert.equal(registry.findCredential(old)?.notAfter, 2_000_000_000);
+  const fresh = await writer.rotateCredential(old, 1_800_000_000);
+  assert.ok(fresh.ok);
+  assert.equal(registry.findCredential(old)?.notAfter, 1_800_000_000);
+  const now = 1_799_999_999;
+  for (const id of [old, fresh.value.accessKeyId]) {
+    const credential = registry.findCredential(id);
+    assert.ok(credential !== null && isCredentialValid(credential, now));
+    assert.equal(credential.appId, '2818153');
+    assert.deepEqual(credential.grants, ['*']);
+  }
+  assert.ok((await writer.rotateCredential(old, 1_900_000_000)).ok);
+  assert.equal(registry.findCredential(old)?.notAfter, 1_800_000_000);
+  assert.ok(!(await writer.rotateCredential('GONE' as AccessKeyId, 1)).ok);
+});
+
+test('a revoked credential is refused from the next read on, though it was cached', async (t) => {
+  const { registry, writer } = sampleStore(t);
+  assert.equal(registry.findCredential(old)?.revoked, false);
+  assert.ok((await writer.revokeCredential(old)).ok);
+  assert.equal(registry.findCredential(old)?.revoked, true);
+});
+
+test('changes made at once are all made', async (t) => {
+  const { registry, writer } = sampleStore(t);
+  const ids = Array.from({ length: 200 }, (_, i) => `device-${i}` as DeviceId);
+  await Promise.all(ids.map((deviceId) => writer.putDevice({ ...device, deviceId })));
+  await Promise.all(ids.map((deviceId) => writer.disableDevice(deviceId)));
+  for (const id of ids) assert.equal(registry.findDevice(id)?.disabled, true);
+});

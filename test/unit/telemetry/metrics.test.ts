@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { MetricSources } from '../../../src/telemetry/metric-gauges.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { metricSources } from '../../support/metric-sources.ts';
+
+function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
+  return new Metrics(metricSources(sources));
+}
+
+/** The samples of one metric, as they stand in the text. */
+async function samplesOf(metrics: Metrics, name: string): Promise<string[]> {
+  const lines = (await metrics.expose()).split('\n');
+  return lines.filter((line) => line.startsWith(name));
+}
+
+test('requests are counted by route, status and code, into buckets that add up', async () => {
+  const metrics = metricsOf();
+  metrics.httpRequest('wakeup', 202, 0, 0.0005);
+  metrics.httpRequest('wakeup', 202, 0, 0.004);
+  metrics.httpRequest('wakeup', 202, 0, 60);
+  metrics.httpRequest('wakeup', 404, 40412, 0.001);
+  const samples = await samplesOf(metrics, 'reveille_http_request_duration_seconds');
+  const accepted = 'route="wakeup",status="202",code="0"';
+  const buckets = samples.filter((line) => line.includes(`_bucket{${accepted}`));
+  const counts = buckets.map((line) => Number(line.split(' ')[1]));
+  assert.deepEqual(counts, [1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3]);
+  assert.ok(buckets[0]?.includes('le="0.0005"'));
+  assert.ok(buckets.at(-1)?.includes('le="+Inf"'));
+  assert.ok(samples.includes(`reveille_http_request_duration_seconds_sum{${accepted}} 60.0045`));
+  assert.ok(samples.includes(`reveille_http_request_duration_seconds_count{${accepted}} 3`));
+  assert.ok(
+    samples.includes(
+      'reveille_http_request_duration_seconds_count{route="wakeup",status="404",code="40412"} 1',
+    ),
+  );
+});
+
+test('labels that come from no table share one series, so that memory is bounded', async () => {
+  const metrics = metricsOf();
+  for (let code = 0; code < 2000; code++) metrics.httpRequest('wakeup', 200, code, 0.001);
+  const counts = await samplesOf(metrics, 'reveille_http_request_duration_seconds_count');
+  assert.equal(counts.length, 513);
+  assert.ok(counts.at(-1)?.endsWith('{route="other",status="0",code="0"} 1488'));
+  for (let reason = 0; reason < 2000; reason++) metrics.authFailure(`reason ${reason}`);
+  assert.ok((await samplesOf(metrics, 'reveille_auth_failures_total')).length <= 65);
+});
+
+test('counters are there, at zero, before the first of them', async () => {
+  const metrics = metricsOf();
+  assert.deepEqual(await samplesOf(metrics, 'reveille_wakeups_total'), [
+    'reveille_wakeups_total{outcome="accepted"} 0',
+    'reveille_wakeups_total{outcome="repeated"} 0',
+    'reveille_wakeups_total{outcome="failed"} 0',
+    'reveille_wakeups_total{outcome="unknown"} 0',
+    'reveille_wakeups_total{outcome="refused"} 0',
+  ]);
+  assert.equal((await samplesOf(metrics, 'reveille_sleep_logins_total')).length, 5);
+  assert.equal((await samplesOf(metrics, 'reveille_sleep_ends_total')).length, 9);
+});
+
+test('logins, ends, wakeups and refused signatures count by their label, and keep counting after a scrape', async () => {
+  const metrics = metricsOf();
+  metrics.sleepLogin('accepted');
+  metrics.sleepLogin('denied');
+  metrics.sleepEnd('write_stuck');
+  metrics.wakeup('accepted');
+  metrics.authFailure('signature_mismatch');
+  await metrics.expose();
+  metrics.wakeup('accepted');
+  const text = await metrics.expose();
+  for (const sample of [
+    'reveille_sleep_logins_total{result="accepted"} 1',
+    'reveille_sleep_logins_total{result="denied"} 1',
+    'reveille_sleep_ends_total{reason="write_stuck"} 1',
+    'reveille_wakeups_total{outcome="accepted"} 2',
+    'reveille_auth_failures_total{reason="signature_mismatch"} 1',
+  ])
+    assert.ok(text.includes(`${sample}\n`), sample);
+});
+
+test('wake writes are a histogram without labels', async () => {
+  const metrics = metricsOf();
+  metrics.wakeupWrite(0.0002);
+  const samples = await samplesOf(metrics, 'reveille_wakeup_write_seconds');
+  assert.ok(samples.includes('reveille_wakeup_write_seconds_bucket{le="0.0005"} 1'));
+  assert.ok(samples.includes('reveille_wakeup_write_seconds_sum 0.0002'));
+  assert.ok(samples.includes('reveille_wakeup_write_seconds_count 1'));
+});
+
+test('open sessions are asked for at the scrape', async () => {
+  assert.deepEqual(await samplesOf(metricsOf({ sleepSessions: () => 7 }), 'reveille_sleep_sessions'), [
+    'reveille_sleep_sessions 7',
+  ]);
+});
+
+test('the process and its event loop are there, without what walks every socket', async () => {
+  const text = await metricsOf().expose();
+  for (const name of [
+    'process_resident_memory_bytes',
+    'process_cpu_seconds_total',
+    'nodejs_eventloop_lag_p99_seconds',
+  ])
+    assert.match(text, new RegExp(`^${name} `, 'm'));
+  assert.doesNotMatch(text, /process_open_fds|nodejs_active_/);
+});
+
+test('every line of the text is a comment or a sample, and every metric is named once', async () => {
+  const metrics = metricsOf();
+  metrics.httpRequest('wakeup', 202, 0, 0.001);
+  const lines = (await metrics.expose()).split('\n').filter((line) => line !== '');
+  // The mean lag of an event loop that was not sampled yet is no number.
+  const sample = /^[a-z0-9_]+(?:\{[a-z_]+="[^"]*"(?:,[a-z_]+="[^"]*")*\})? (?:-?[\d.e+-]+|Nan)$/;
+  for (const line of lines)
+    assert.match(line, line.startsWith('#') ? /^# (?:HELP|TYPE) [a-z0-9_]+ / : sample);
+  const types = lines.filter((line) => line.startsWith('# TYPE ')).map((line) => line.split(' ')[2]);
+  assert.equal(new Set(types).size, types.length);
+  assert.match(metrics.contentType, /^text\/plain; version=0\.0\.4/);
+});
+
+test('signal sessions, messages, events and webhooks are counted by their labels', async () => {
+  const metrics = metricsOf({ sleepSessions: () => 3, signalSessions: () => 2 });
+  metrics.signalLogin('accepted');
+  metrics.signalEnd('heartbeat_timeout');
+  metrics.message('acknowledged');
+  metrics.event('device.signal.online');
+  metrics.webhookDelivery('delivered', 5);
+  metrics.webhookDelivery('lost', 2);
+  const text = await metrics.expose();
+  for (const sample of [
+    'reveille_sleep_sessions 3',
+    'reveille_signal_sessions 2',
+    'reveille_signal_logins_total{result="accepted"} 1',
+    'reveille_signal_logins_total{result="denied"} 0',
+    'reveille_signal_ends_total{reason="heartbeat_timeout"} 1',
+    'reveille_messages_total{outcome="acknowledged"} 1',
+    'reveille_events_total{type="device.signal.online"} 1',
+    'reveille_events_total{type="device.wakeup.expired"} 0',
+    'reveille_webhook_deliveries_total{result="delivered"} 5',
+    'reveille_webhook_deliveries_total{result="lost"} 2',
+  ])
+    assert.ok(text.includes(`${sample}\n`), sample);
+});
+
+test('the time from a wakeup to the login is a histogram whose buckets reach a minute', async () => {
+  const metrics = metricsOf();
+  metrics.wakeupToOnline(0.8);
+  metrics.wakeupToOnline(59);
+  const samples = await samplesOf(metrics, 'reveille_wakeup_to_online_seconds');
+  assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="1"} 1'));
+  assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="45"} 1'));
+  assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="60"} 2'));
+  assert.ok(samples.includes('reveille_wakeup_to_online_seconds_count 2'));
+});
+
+test('calls, their credentials, reports, bridges and legs are counted by their labels', async () => {
+  const metrics = metricsOf();
+  metrics.callCredentials('issued');
+  metrics.callEnd('hangup_phone');
+  metrics.callReport('stray');
+  metrics.bridgeAnswer('unanswered');
+  metrics.mediaLogin('accepted');
+  metrics.mediaLogin('bridge_key');
+  const text = await metrics.expose();
+  for (const sample of [
+    'reveille_call_credentials_total{outcome="issued"} 1',
+    'reveille_call_credentials_total{outcome="refused"} 0',
+    'reveille_call_ends_total{reason="hangup_phone"} 1',
+    'reveille_call_ends_total{reason="lost"} 0',
+    'reveille_call_reports_total{result="stray"} 1',
+    'reveille_call_reports_total{result="taken"} 0',
+    'reveille_bridge_answers_total{result="unanswered"} 1',
+    'reveille_bridge_answers_total{result="accepted"} 0',
+    'reveille_media_logins_total{result="accepted"} 1',
+    'reveille_media_logins_total{result="bridge_key"} 1',
+    'reveille_media_logins_total{result="session_ended"} 0',
+    'reveille_events_total{type="call.started"} 0',
+  ])
+    assert.ok(text.includes(`${sample}\n`), sample);
+});
+
+test('live calls and connected legs are asked for at every scrape, in all their states and kinds', async () => {
+  const calls = { issued: 4, establishing: 3, ringing: 2, attempting: 0, connected: 1 };
+  const legs = { device: 5, bridge: 4, idle_bridge: 3, viewer: 2 };
+  const metrics = metricsOf({ calls: () => calls, mediaLegs: () => legs });
+  assert.deepEqual(await samplesOf(metrics, 'reveille_calls'), [
+    'reveille_calls{state="issued"} 4',
+    'reveille_calls{state="establishing"} 3',
+    'reveille_calls{state="ringing"} 2',
+    'reveille_calls{state="attempting"} 0',
+    'reveille_calls{state="connected"} 1',
+  ]);
+  assert.deepEqual(await samplesOf(metrics, 'reveille_media_legs'), [
+    'reveille_media_legs{leg="device"} 5',
+    'reveille_media_legs{leg="bridge"} 4',
+    'reveille_media_legs{leg="idle_bridge"} 3',
+    'reveille_media_legs{leg="viewer"} 2',
+  ]);
+  calls.issued = 0;
+  legs.viewer = 0;
+  assert.equal((await samplesOf(metrics, 'reveille_calls'))[0], 'reveille_calls{state="issued"} 0');
+  assert.equal((await samplesOf(metrics, 'reveille_media_legs'))[3], 'reveille_media_legs{leg="viewer"} 0');
+});

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Readiness } from '../../../src/telemetry/readiness.ts';
+
+test('a process is not ready until it has started', () => {
+  const readiness = new Readiness();
+  assert.deepEqual(readiness.reasons, ['starting']);
+  readiness.clear('starting');
+  assert.deepEqual(readiness.reasons, []);
+});
+
+test('a reason counts once, and others stay when it is cleared', () => {
+  const readiness = new Readiness();
+  readiness.clear('starting');
+  readiness.set('store');
+  readiness.set('store');
+  readiness.set('draining');
+  assert.deepEqual(readiness.reasons, ['store', 'draining']);
+  readiness.clear('store');
+  readiness.clear('cluster');
+  assert.deepEqual(readiness.reasons, ['draining']);
+  assert.ok(readiness.has('draining'));
+  assert.ok(!readiness.has('store'));
+});
