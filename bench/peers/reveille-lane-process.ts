@@ -3,11 +3,11 @@
  * thread alone.
  */
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { openEngine } from '../../src/codec/engine.ts';
-import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
+import { openEngine } from '../../src/media/codec/engine.ts';
+import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
-import { TranscoderLanes } from '../../src/workers/transcoder-lanes.ts';
+import { TranscoderLanes } from '../../src/media/transcoding/transcoder-lanes.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
 import { readFrames } from '../../test/pictures/sources.ts';
 import { answerQuestions } from '../load/ipc.ts';

@@ -4,18 +4,18 @@
  */
 import type { Bench } from 'tinybench';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { CodedSource } from '../../src/codec/coded-source.ts';
-import { openEngine, type Engine } from '../../src/codec/engine.ts';
-import { traitsOf, type FilterChain } from '../../src/codec/filter-chain.ts';
-import type { FrameSource } from '../../src/codec/frame-source.ts';
-import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
-import { JpegEncoder } from '../../src/codec/jpeg-encoder.ts';
-import { JpegSource } from '../../src/codec/jpeg-source.ts';
-import { buildScaler } from '../../src/codec/scaler.ts';
+import { CodedSource } from '../../src/media/codec/coded-source.ts';
+import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
+import { traitsOf, type FilterChain } from '../../src/media/codec/filter-chain.ts';
+import type { FrameSource } from '../../src/media/codec/frame-source.ts';
+import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
+import { JpegEncoder } from '../../src/media/codec/jpeg-encoder.ts';
+import { JpegSource } from '../../src/media/codec/jpeg-source.ts';
+import { buildScaler } from '../../src/media/codec/scaler.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
-import { describeFrame } from '../../src/video/source-frame.ts';
-import { TranscoderLanes } from '../../src/workers/transcoder-lanes.ts';
+import { describeFrame } from '../../src/media/geometry/source-frame.ts';
+import { TranscoderLanes } from '../../src/media/transcoding/transcoder-lanes.ts';
 import { ofLandscape, ofPortrait } from '../../test/pictures/expectations.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
 import { NaturalClips } from '../load/natural-clips.ts';

@@ -1,6 +1,6 @@
 /** What a simulated bridge plays to a call, by what it is asked for and what it was told to play. */
 import type { Clock } from '../lib/clock.ts';
-import type { Engine } from '../codec/engine.ts';
+import type { Engine } from '../media/codec/engine.ts';
 import type { Size } from '../model/call.ts';
 import type { StartText } from './bridge-leg.ts';
 import { BridgePlayback, type FilmShow, type FrameOutlet, type PlaybackTally } from './bridge-playback.ts';

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { CallCredentialsBody } from '../client/reveille-client.ts';
-import { openEngine, type Engine } from '../codec/engine.ts';
+import { openEngine, type Engine } from '../media/codec/engine.ts';
 import { generateSecret } from '../storage/registry/generated-secrets.ts';
 import type { ShowPlan } from './bridge-show.ts';
 import type { DemoBackend } from './demo-backend.ts';

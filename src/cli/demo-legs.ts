@@ -1,5 +1,5 @@
 /** Both legs of a call of the story: its bridge, which plays the phone too, and its device. */
-import type { Engine } from '../codec/engine.ts';
+import type { Engine } from '../media/codec/engine.ts';
 import { BridgeLeg, requestInWords, type StartText } from './bridge-leg.ts';
 import { noPlaybackTally, type BridgePlayback } from './bridge-playback.ts';
 import { beginShow, type ShowPlan } from './bridge-show.ts';

@@ -1,8 +1,8 @@
 /** The pictures of the story in one: what the phone showed, and what each device made room for, side by side. */
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Engine } from '../codec/engine.ts';
-import { decodeJpeg, encodePng, type RgbPicture } from '../codec/picture-file.ts';
+import type { Engine } from '../media/codec/engine.ts';
+import { decodeJpeg, encodePng, type RgbPicture } from '../media/codec/picture-file.ts';
 import { sizeInWords } from './picture-sizes.ts';
 import type { ReceivedPicture } from './received-pictures.ts';
 import type { Timeline } from './timeline.ts';

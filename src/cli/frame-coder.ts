@@ -1,7 +1,7 @@
 /** Pictures to what a bridge sends of them: H.264, JPEGs, or the pictures as they are. Source: calls-and-media.md, Legs. */
-import { FrameTranscoder } from '../codec/frame-transcoder.ts';
-import type { Engine } from '../codec/engine.ts';
-import { H264Encoder } from '../codec/video-encoder.ts';
+import { FrameTranscoder } from '../media/codec/frame-transcoder.ts';
+import type { Engine } from '../media/codec/engine.ts';
+import { H264Encoder } from '../media/codec/video-encoder.ts';
 import type { Size } from '../model/call.ts';
 import { sourceSideMax } from '../model/limits.ts';
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Size } from '../model/call.ts';
 import type { FrameHeader } from '../protocol/media/frame-header.ts';
-import { jpegSize } from '../video/jpeg-header.ts';
+import { jpegSize } from '../media/geometry/jpeg-header.ts';
 import { sizeInWords } from './picture-sizes.ts';
 
 export interface ReceivedPicture {

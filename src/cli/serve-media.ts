@@ -22,8 +22,8 @@ export async function serveMedia({ settings, clock }: CommandContext): Promise<v
     process.kill(process.pid, 'SIGKILL');
   };
   const stopping = stopSignal();
-  const { RemoteMedia } = await import('../media-server/remote-media.ts');
-  const { TranscoderLanes } = await import('../workers/transcoder-lanes.ts');
+  const { RemoteMedia } = await import('../media/process/remote-media.ts');
+  const { TranscoderLanes } = await import('../media/transcoding/transcoder-lanes.ts');
   const key = await readLinkKey(keyFile).catch(refuseStart);
   const media = new RemoteMedia(mediaProcessSettings(settings), {
     clock,

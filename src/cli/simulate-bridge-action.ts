@@ -1,10 +1,10 @@
 /** What `reveille simulate-bridge` does, until it has had its calls, or Ctrl-C. Exits 1 when it was not let in. */
 import type { Clock } from '../lib/clock.ts';
-import { openEngine, type Engine } from '../codec/engine.ts';
-import { VideoFile } from '../codec/video-file.ts';
+import { openEngine, type Engine } from '../media/codec/engine.ts';
+import { VideoFile } from '../media/codec/video-file.ts';
 import type { Size } from '../model/call.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../model/limits.ts';
-import { i420Bytes } from '../video/i420.ts';
+import { i420Bytes } from '../media/geometry/i420.ts';
 import { findBridgeKey } from './bridge-key.ts';
 import { BridgeLeg } from './bridge-leg.ts';
 import { noPlaybackTally } from './bridge-playback.ts';

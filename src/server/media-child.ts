@@ -1,7 +1,7 @@
 /**
  * A media process that the server has as its child. The link is a pair of sockets: nobody else can reach it, and it
  * ends with either of the two. What the child prints is no log of ours, but what it and its libraries have to say before
- * they die: the end of it is kept. It holds nothing of the server: media-server/inherited-descriptors.ts.
+ * they die: the end of it is kept. It holds nothing of the server: media/process/inherited-descriptors.ts.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';

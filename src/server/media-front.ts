@@ -9,7 +9,7 @@ import type { SessionId } from '../model/ids.ts';
 import { mediaStartMsMax } from '../model/limits.ts';
 import type { MediaView } from '../model/picture.ts';
 import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../protocol/media-link/media-facts.ts';
-import { ServerEnd, type ServerEndHouse } from '../media-link/server-end.ts';
+import { ServerEnd, type ServerEndHouse } from '../media/link/server-end.ts';
 
 export type MediaFrontHouse = Omit<ServerEndHouse, 'settings' | 'onEnd'>;
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openEngine } from '../../src/codec/engine.ts';
+import { openEngine } from '../../src/media/codec/engine.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { withoutNodeAv } from '../support/without-node-av.ts';

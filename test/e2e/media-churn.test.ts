@@ -4,14 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import type { Engine } from '../../src/codec/engine.ts';
+import type { Engine } from '../../src/media/codec/engine.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
-import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/relay/output.ts';
-import { Relay } from '../../src/relay/relay.ts';
-import { TranscoderLanes } from '../../src/workers/transcoder-lanes.ts';
+import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
+import { Relay } from '../../src/media/relay/relay.ts';
+import { TranscoderLanes } from '../../src/media/transcoding/transcoder-lanes.ts';
 import { brokenFrame } from '../support/broken-frames.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { h264Film, h265Film, jpegFilm, planarFrame } from '../support/coded-frames.ts';

@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks';
 import type { TestContext } from 'node:test';
 import { OpsClient } from '../../src/cli/ops-client.ts';
 import { SleepingModule } from '../../src/cli/sleeping-module.ts';
-import type { Engine } from '../../src/codec/engine.ts';
+import type { Engine } from '../../src/media/codec/engine.ts';
 import { findOpsToken } from '../../src/ops/ops-token.ts';
 import type { CallJson } from '../../src/server/call-json.ts';
 import { ApiClient } from '../support/api-client.ts';

@@ -7,14 +7,14 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { CallMedia } from '../../src/model/call.ts';
 import { mediaMessageBytesMax, picturesWaitingMax } from '../../src/model/limits.ts';
-import { MediaListener } from '../../src/media-legs/listener.ts';
-import { mediaLegsDefaults } from '../../src/media-legs/settings.ts';
+import { MediaListener } from '../../src/media/legs/listener.ts';
+import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
 import {
   encodeFrameHeader,
   type FrameHeader,
   type VideoFrameHeader,
 } from '../../src/protocol/media/frame-header.ts';
-import { Relay } from '../../src/relay/relay.ts';
+import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeCallDesk } from '../support/fake-call-desk.ts';

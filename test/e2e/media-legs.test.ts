@@ -15,8 +15,8 @@ import {
   legRequestMsMax,
   mediaFragmentsMax,
 } from '../../src/model/limits.ts';
-import { MediaListener } from '../../src/media-legs/listener.ts';
-import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media-legs/settings.ts';
+import { MediaListener } from '../../src/media/legs/listener.ts';
+import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media/legs/settings.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

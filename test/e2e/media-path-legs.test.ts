@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Engine } from '../../src/codec/engine.ts';
+import type { Engine } from '../../src/media/codec/engine.ts';
 import { metric, metricsOf, opsOf } from '../support/driven-server.ts';
 import { h264Film, jpegFilm, planarFrame } from '../support/coded-frames.ts';
 import { issueCall } from '../support/call-hands.ts';

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import type { Engine } from '../../src/codec/engine.ts';
-import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
+import type { Engine } from '../../src/media/codec/engine.ts';
+import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import type { Size } from '../../src/model/call.ts';
 import type { PictureShape, SourceFrame } from '../../src/model/picture.ts';
 import {

@@ -11,7 +11,7 @@ import type { DeviceId } from '../../src/model/ids.ts';
 import { encodeLinkFrame } from '../../src/protocol/media-link/link-frame.ts';
 import { linkVersion, readMediaMessage } from '../../src/protocol/media-link/link-message.ts';
 import { LinkReader } from '../../src/protocol/media-link/link-reader.ts';
-import { ServerEnd } from '../../src/media-link/server-end.ts';
+import { ServerEnd } from '../../src/media/link/server-end.ts';
 import type { CallDesk } from '../../src/core/ports/call-desk.ts';
 import { callOrder } from '../support/call-scene.ts';
 import { bridgeKey, DeskScene } from '../support/desk-scene.ts';

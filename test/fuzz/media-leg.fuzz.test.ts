@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateSessionId } from '../../src/model/ids.ts';
-import { deviceSide } from '../../src/media-legs/leg-side.ts';
-import { SocketLeg } from '../../src/media-legs/socket-leg.ts';
+import { deviceSide } from '../../src/media/legs/leg-side.ts';
+import { SocketLeg } from '../../src/media/legs/socket-leg.ts';
 import { parseBridgeText } from '../../src/protocol/media/bridge-text.ts';
 import { parseDeviceText } from '../../src/protocol/media/device-text.ts';
 import { decodeFrameHeader } from '../../src/protocol/media/frame-header.ts';

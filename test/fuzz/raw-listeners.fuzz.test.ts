@@ -11,7 +11,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { connectPsk, listenPsk } from '../../src/media-link/psk-transport.ts';
+import { connectPsk, listenPsk } from '../../src/media/link/psk-transport.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { bridgePath, devicePath, downlinkPath } from '../support/media-peer.ts';
 import { fuzzListeners, type RawFuzz, type RawTarget } from '../support/raw-bytes.ts';

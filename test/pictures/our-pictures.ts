@@ -1,7 +1,7 @@
 /** Our own pictures of a source, made as a worker makes them. */
 import assert from 'node:assert/strict';
-import { openEngine } from '../../src/codec/engine.ts';
-import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
+import { openEngine } from '../../src/media/codec/engine.ts';
+import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import type { Size } from '../../src/model/call.ts';
 import type { Expectation } from './reference.ts';
 import type { Source } from './sources.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { FramePace } from '../../src/video/frame-pace.ts';
+import { FramePace } from '../../src/media/geometry/frame-pace.ts';
 
 function steps(step: fc.Arbitrary<number>): fc.Arbitrary<number[]> {
   return fc.array(step, { maxLength: 300, size: 'max' });

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Size } from '../../src/model/call.ts';
-import { fillCrop, type Crop } from '../../src/video/fill-geometry.ts';
-import { fitSize } from '../../src/video/fit-geometry.ts';
+import { fillCrop, type Crop } from '../../src/media/geometry/fill-geometry.ts';
+import { fitSize } from '../../src/media/geometry/fit-geometry.ts';
 
 type Fit = typeof fitSize;
 type Fill = typeof fillCrop;

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeH264 } from '../../src/video/h264-stream.ts';
+import { describeH264 } from '../../src/media/geometry/h264-stream.ts';
 
 const parameterSets: [name: string, size: string, hex: string][] = [
   [

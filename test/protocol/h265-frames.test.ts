@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeH265 } from '../../src/video/h265-stream.ts';
+import { describeH265 } from '../../src/media/geometry/h265-stream.ts';
 
 const parameterSets: [name: string, size: string, hex: string][] = [
   [

@@ -5,8 +5,8 @@
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
 import type { CallMedia, Size } from '../../src/model/call.ts';
-import { jpegSize } from '../../src/video/jpeg-header.ts';
-import { planPicture } from '../../src/video/picture-plan.ts';
+import { jpegSize } from '../../src/media/geometry/jpeg-header.ts';
+import { planPicture } from '../../src/media/geometry/picture-plan.ts';
 import type { Chance } from '../support/seeded-random.ts';
 import { filmSizes, type Film } from './media-films.ts';
 

@@ -1,5 +1,5 @@
 /** What the bridges of the soak send: short films of several sizes, each to be begun at any moment, as whole messages. */
-import type { Engine } from '../../src/codec/engine.ts';
+import type { Engine } from '../../src/media/codec/engine.ts';
 import type { Size } from '../../src/model/call.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';

@@ -4,7 +4,7 @@
  */
 import { constants, setPriority } from 'node:os';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { openEngine } from '../../src/codec/engine.ts';
+import { openEngine } from '../../src/media/codec/engine.ts';
 import { fuzzCodec } from '../support/codec-fuzz.ts';
 
 const [seconds = NaN, seed = NaN] = process.argv.slice(2).map(Number);

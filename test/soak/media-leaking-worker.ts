@@ -4,13 +4,13 @@
  * second; the shortest canary compares moments that are two seconds apart.
  */
 import { assert } from '../../src/lib/assert.ts';
-import { openEngine, type Engine } from '../../src/codec/engine.ts';
-import { makeFrame } from '../../src/codec/native-census.ts';
-import { i420Bytes } from '../../src/video/i420.ts';
-import { takeFrame as takeFrameWell } from '../../src/workers/transcoder-worker.ts';
-import type { FrameTask } from '../../src/workers/transcoder-task.ts';
+import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
+import { makeFrame } from '../../src/media/codec/native-census.ts';
+import { i420Bytes } from '../../src/media/geometry/i420.ts';
+import { takeFrame as takeFrameWell } from '../../src/media/transcoding/transcoder-worker.ts';
+import type { FrameTask } from '../../src/media/transcoding/transcoder-task.ts';
 
-export { closeAll, closeSession, countNatives, startEngine } from '../../src/workers/transcoder-worker.ts';
+export { closeAll, closeSession, countNatives, startEngine } from '../../src/media/transcoding/transcoder-worker.ts';
 
 const framesBetweenLeaks = 25;
 const size = { width: 1920, height: 1080 };

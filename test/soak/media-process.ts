@@ -4,9 +4,9 @@
  */
 import { Socket } from 'node:net';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { MediaEnd } from '../../src/media-link/media-end.ts';
-import { startMediaServer } from '../../src/media-server/media-server.ts';
-import { TranscoderLanes } from '../../src/workers/transcoder-lanes.ts';
+import { MediaEnd } from '../../src/media/link/media-end.ts';
+import { startMediaServer } from '../../src/media/process/media-server.ts';
+import { TranscoderLanes } from '../../src/media/transcoding/transcoder-lanes.ts';
 import { leakVariable, type MediaSample } from './media-question.ts';
 
 const linkDescriptor = 3;

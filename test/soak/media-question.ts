@@ -1,5 +1,5 @@
 /** What the soak asks its media process, over the channel of a child process. */
-import type { NativeCensus } from '../../src/codec/native-census.ts';
+import type { NativeCensus } from '../../src/media/codec/native-census.ts';
 
 export interface MediaSample {
   /** Of each worker; null: it is gone. */

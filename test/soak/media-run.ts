@@ -3,7 +3,7 @@
  * come or were wrong, natives that outlived their calls, memory that grew.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Engine } from '../../src/codec/engine.ts';
+import type { Engine } from '../../src/media/codec/engine.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 import { framesPerSecond, SoakCall } from './media-call.ts';
 import { SoakMedia } from './media-carrier.ts';

@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { openEngine } from '../../src/codec/engine.ts';
+import { openEngine } from '../../src/media/codec/engine.ts';
 import type { CodecFuzzReport } from '../support/codec-fuzz.ts';
 import { soakMedia, type SoakReport } from './media-run.ts';
 

@@ -7,11 +7,11 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../src/lib/clock.ts';
-import type { Engine } from '../../src/codec/engine.ts';
-import type { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
-import { liveNatives } from '../../src/codec/native-census.ts';
+import type { Engine } from '../../src/media/codec/engine.ts';
+import type { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
+import { liveNatives } from '../../src/media/codec/native-census.ts';
 import { frameDrops, type FrameResult, type SourceFrame } from '../../src/model/picture.ts';
-import { jpegSize } from '../../src/video/jpeg-header.ts';
+import { jpegSize } from '../../src/media/geometry/jpeg-header.ts';
 import { brokenFrame } from './broken-frames.ts';
 import {
   fillScreen,

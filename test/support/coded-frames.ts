@@ -1,10 +1,10 @@
 /** Source frames for tests: the moving picture in every format that a bridge sends, made by the engine itself. */
 import assert from 'node:assert/strict';
-import type { Engine } from '../../src/codec/engine.ts';
-import { FrameTranscoder } from '../../src/codec/frame-transcoder.ts';
-import { freeCodecContext, freePacket, makeCodecContext, makePacket } from '../../src/codec/native-census.ts';
-import { PlanarSource } from '../../src/codec/planar-source.ts';
-import { H264Encoder } from '../../src/codec/video-encoder.ts';
+import type { Engine } from '../../src/media/codec/engine.ts';
+import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
+import { freeCodecContext, freePacket, makeCodecContext, makePacket } from '../../src/media/codec/native-census.ts';
+import { PlanarSource } from '../../src/media/codec/planar-source.ts';
+import { H264Encoder } from '../../src/media/codec/video-encoder.ts';
 import type { Size } from '../../src/model/call.ts';
 import type { Picture, PictureShape, SourceFrame, VideoFrameFormat } from '../../src/model/picture.ts';
 import { movingPicture } from './moving-picture.ts';

@@ -1,7 +1,7 @@
 /** Tests that decode and encode for real. Only where node-av has no binary may they be skipped, and they say why. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { openEngine, type Engine } from '../../src/codec/engine.ts';
+import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
 
 const opened = await openEngine();
 

@@ -1,7 +1,7 @@
 /** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's hall. */
 import type { CarriageRefusal } from '../../src/model/picture.ts';
-import type { FrameSocket } from '../../src/media-legs/frame-socket.ts';
-import type { Guest, LegHall } from '../../src/media-legs/leg-hall.ts';
+import type { FrameSocket } from '../../src/media/legs/frame-socket.ts';
+import type { Guest, LegHall } from '../../src/media/legs/leg-hall.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeRelay } from './fake-relay.ts';
 

@@ -4,9 +4,9 @@ import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
 import type { CarriageRefusal } from '../../src/model/picture.ts';
-import type { LegRelay } from '../../src/media-legs/leg-hall.ts';
+import type { LegRelay } from '../../src/media/legs/leg-hall.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
-import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/relay/output.ts';
+import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
 
 interface CarriedFrame {
   readonly header: FrameHeader;

@@ -5,8 +5,8 @@
 import type { Clock } from '../../src/lib/clock.ts';
 import { succeed } from '../../src/lib/outcome.ts';
 import type { FrameResult } from '../../src/model/picture.ts';
-import { startMediaServer, type RunningMediaServer } from '../../src/media-server/media-server.ts';
-import { MediaEnd } from '../../src/media-link/media-end.ts';
+import { startMediaServer, type RunningMediaServer } from '../../src/media/process/media-server.ts';
+import { MediaEnd } from '../../src/media/link/media-end.ts';
 import type { Transcoders } from '../../src/core/ports/transcoders.ts';
 import type { MediaCarrier } from '../../src/server/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';

@@ -1,8 +1,8 @@
 /** The desk of a scene, and who asks it over a link: both ends of one, on the scene's clock. */
 import { setImmediate } from 'node:timers/promises';
 import type { MediaProcessCounts, MediaProcessSettings } from '../../src/protocol/media-link/media-facts.ts';
-import { MediaEnd, type MediaProcess } from '../../src/media-link/media-end.ts';
-import { ServerEnd } from '../../src/media-link/server-end.ts';
+import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
+import { ServerEnd } from '../../src/media/link/server-end.ts';
 import type { DeskScene } from './desk-scene.ts';
 import { DuplexPair, type DuplexPairOptions } from './duplex-pair.ts';
 import { FakeLog, FakeTelemetry } from './fakes.ts';

@@ -7,9 +7,9 @@
 import { BroadcastChannel } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
-import type { NativeCensus } from '../../src/codec/native-census.ts';
+import type { NativeCensus } from '../../src/media/codec/native-census.ts';
 import type { FrameResult } from '../../src/model/picture.ts';
-import type { FrameTask } from '../../src/workers/transcoder-task.ts';
+import type { FrameTask } from '../../src/media/transcoding/transcoder-task.ts';
 import { noEngineVariable, type FrameScript } from './frame-script.ts';
 import { gateFailsVariable, gateOrders, gateReports } from './gate.ts';
 import type { GateOrder } from './gate.ts';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openFrameCoder, type PlayedFormat } from '../../../src/cli/frame-coder.ts';
 import { drawTestPicture } from '../../../src/cli/test-picture.ts';
-import { openEngine } from '../../../src/codec/engine.ts';
-import { liveNatives } from '../../../src/codec/native-census.ts';
+import { openEngine } from '../../../src/media/codec/engine.ts';
+import { liveNatives } from '../../../src/media/codec/native-census.ts';
 import type { Size } from '../../../src/model/call.ts';
-import { describeFrame } from '../../../src/video/source-frame.ts';
+import { describeFrame } from '../../../src/media/geometry/source-frame.ts';
 
 const opened = await openEngine();
 const engine = opened.ok ? opened.value : null;

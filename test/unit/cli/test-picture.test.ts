@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawTestPicture } from '../../../src/cli/test-picture.ts';
-import { i420Bytes } from '../../../src/video/i420.ts';
+import { i420Bytes } from '../../../src/media/geometry/i420.ts';
 
 const sizes = [
   { width: 16, height: 16 },

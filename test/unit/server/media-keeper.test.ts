@@ -9,7 +9,7 @@ import {
   mediaStartMsMax,
   mediaStopMsMax,
 } from '../../../src/model/limits.ts';
-import { mediaLegsDefaults } from '../../../src/media-legs/settings.ts';
+import { mediaLegsDefaults } from '../../../src/media/legs/settings.ts';
 import { MediaFront } from '../../../src/server/media-front.ts';
 import { MediaKeeper } from '../../../src/server/media-keeper.ts';
 import { MediaSpare } from '../../../src/server/media-spare.ts';

@@ -1,0 +1,105 @@
+/**
+ * One decoder of libavcodec, told to answer every access unit at once and to say so rather than paint over it when one
+ * is broken. What to do about a broken stream is its owner's affair.
+ */
+import type { AVCodecID } from 'node-av/constants';
+import type { CodecContext, Frame, Packet } from 'node-av/lib';
+import type { Size } from '../../model/call.ts';
+import type { Engine } from './engine.ts';
+import {
+  freeCodecContext,
+  freeFrame,
+  freePacket,
+  makeCodecContext,
+  makeFrame,
+  makePacket,
+} from './native-census.ts';
+
+/** `waiting`: nothing came out yet, and nothing is wrong. */
+export type Decoding = 'decoded' | 'waiting' | 'broken';
+export type DecodedFormat = 'h264' | 'h265' | 'mjpeg';
+
+/** Coded pictures are padded to whole blocks; so much may lie beyond a side. */
+const paddingMax = 128;
+
+export class Decoder {
+  readonly #context: CodecContext;
+  readonly #packet: Packet;
+  readonly #again: number;
+  readonly #corrupt: number;
+  #frame: Frame;
+  #spare: Frame;
+
+  /** Throws what the engine throws where it has no such decoder. `sourceMax` bounds the memory that a picture takes; `halvings`: of JPEGs, how often their sides are halved. */
+  static open(engine: Engine, format: DecodedFormat, sourceMax: Size, halvings = 0): Decoder {
+    const codec = engine.av.Codec.findDecoder(codecId(engine, format));
+    if (codec === null) throw new Error(`FFmpeg has no decoder of ${format}`);
+    const context = makeCodecContext(engine, codec);
+    context.threadCount = 1;
+    context.setFlags(engine.constants.AV_CODEC_FLAG_LOW_DELAY);
+    // H.264 marks pictures that it painted over; told to explode, it would take odd messages beside a good picture amiss
+    // as well. What is left over behind a picture it minds only where it is told to. The others know no more than an error.
+    context.setOption('err_detect', format === 'h264' ? 'aggressive' : 'explode');
+    context.setOption('max_pixels', String((sourceMax.width + paddingMax) * (sourceMax.height + paddingMax)));
+    if (halvings > 0) context.setOption('lowres', halvings);
+    const status = context.open2Sync(codec, null);
+    if (status >= 0) return new Decoder(engine, context);
+    freeCodecContext(context);
+    throw new Error(`FFmpeg does not open its decoder of ${format}: ${status}`);
+  }
+
+  private constructor(engine: Engine, context: CodecContext) {
+    this.#context = context;
+    this.#again = engine.constants.AVERROR_EAGAIN;
+    this.#corrupt = engine.constants.AV_FRAME_FLAG_CORRUPT;
+    this.#packet = makePacket(engine);
+    this.#frame = makeFrame(engine);
+    this.#spare = makeFrame(engine);
+  }
+
+  /** What was decoded last. */
+  get frame(): Frame {
+    return this.#frame;
+  }
+
+  /** Of several pictures the newest stays. */
+  decode(payload: Uint8Array<ArrayBuffer>): Decoding {
+    // An empty packet would end the stream.
+    if (payload.length === 0) return 'broken';
+    // Given back before it is needed, so that the next picture comes into the same memory, which the cache still has.
+    this.#frame.unref();
+    this.#packet.unref();
+    this.#packet.data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+    if (this.#context.sendPacketSync(this.#packet) < 0) return 'broken';
+    let decoding: Decoding = 'waiting';
+    let status = this.#context.receiveFrameSync(this.#spare);
+    for (; status >= 0; status = this.#context.receiveFrameSync(this.#spare)) {
+      const decoded = this.#spare;
+      this.#spare = this.#frame;
+      this.#frame = decoded;
+      decoding = decoding === 'broken' || this.#isPaintedOver(decoded) ? 'broken' : 'decoded';
+    }
+    return status === this.#again ? decoding : 'broken';
+  }
+
+  /** Forgets every picture, keeps the parameter sets. */
+  flush(): void {
+    this.#context.flushBuffers();
+  }
+
+  close(): void {
+    freeCodecContext(this.#context);
+    freePacket(this.#packet);
+    freeFrame(this.#frame);
+    freeFrame(this.#spare);
+  }
+
+  #isPaintedOver(frame: Frame): boolean {
+    return frame.decodeErrorFlags !== 0 || (frame.flags & this.#corrupt) !== 0;
+  }
+}
+
+function codecId({ constants }: Engine, format: DecodedFormat): AVCodecID {
+  if (format === 'h264') return constants.AV_CODEC_ID_H264;
+  return format === 'h265' ? constants.AV_CODEC_ID_HEVC : constants.AV_CODEC_ID_MJPEG;
+}

@@ -1,0 +1,144 @@
+/**
+ * The transcoder of one session: a frame in, JPEGs out, synchronously, and everything native that it takes. It lives on
+ * one thread; who hands it frames and in which order is the workers' affair.
+ * Source: calls-and-media.md, The media process and Resolution.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { SystemClock } from '../../lib/system-clock.ts';
+import type { Size } from '../../model/call.ts';
+import { pictureShapesKeptMax } from '../../model/limits.ts';
+import type {
+  FrameDrop,
+  FrameResult,
+  Picture,
+  PictureShape,
+  SourceFrame,
+  VideoFrameFormat,
+} from '../../model/picture.ts';
+import { exceeds } from '../geometry/source-bound.ts';
+import { describeFrame, type FrameDescription } from '../geometry/source-frame.ts';
+import { CodedSource } from './coded-source.ts';
+import type { Engine } from './engine.ts';
+import { sourceSize, traitsOf } from './filter-chain.ts';
+import type { FrameSource, SourceStep } from './frame-source.ts';
+import { JpegSource } from './jpeg-source.ts';
+import { PictureMaker } from './picture-maker.ts';
+import { PlanarSource } from './planar-source.ts';
+
+export interface TranscoderSettings {
+  /** Of the JPEGs, 1 to 100, libjpeg's scale. */
+  readonly quality: number;
+  /** Either way up; what is larger is dropped. */
+  readonly sourceMax: Size;
+}
+
+export class FrameTranscoder {
+  readonly #engine: Engine;
+  readonly #settings: TranscoderSettings;
+  readonly #clock: Clock;
+  #format: VideoFrameFormat | null = null;
+  #source: FrameSource | null = null;
+  /** The one used last comes last. */
+  readonly #makers: PictureMaker[] = [];
+  /** Since it is there. */
+  #rebuilds = 0;
+
+  constructor(engine: Engine, settings: TranscoderSettings, clock: Clock = new SystemClock()) {
+    this.#engine = engine;
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /** Whatever the payload is made of, a frame has a result. */
+  take(frame: SourceFrame, shapes: readonly PictureShape[]): FrameResult {
+    const startMs = this.#clock.monotonicMs();
+    const rebuildsBefore = this.#rebuilds;
+    const step = this.#decode(frame, shapes);
+    const source = step === 'decoded' ? this.#source : null;
+    const pictures = source === null ? [] : this.#makePictures(source, shapes);
+    return {
+      source: source === null ? null : sizeOf(source),
+      pictures,
+      drop: step === 'decoded' || step === 'waiting' ? null : step,
+      keyFrameWanted: this.#source?.keyFrameWanted ?? false,
+      rebuilds: this.#rebuilds - rebuildsBefore,
+      workMs: this.#clock.monotonicMs() - startMs,
+    };
+  }
+
+  /** Frees what it holds. */
+  close(): void {
+    this.#source?.close();
+    this.#source = null;
+    this.#format = null;
+    for (const maker of this.#makers) maker.close();
+    this.#makers.length = 0;
+  }
+
+  #decode(frame: SourceFrame, shapes: readonly PictureShape[]): SourceStep {
+    const { sourceMax } = this.#settings;
+    const description = describeFrame(frame);
+    const source = this.#sourceFor(frame, description);
+    if (source === null) return 'rebuild_failed';
+    const isTooLarge = description.size !== null && exceeds(description.size, sourceMax);
+    const step = isTooLarge ? 'too_large' : source.take(frame, description, shapes);
+    // Where the header did not tell, the picture does.
+    if (step !== 'too_large' && !(step === 'decoded' && exceeds(sizeOf(source), sourceMax))) return step;
+    source.skipTooLarge();
+    return 'too_large';
+  }
+
+  /** Null: there is none of this format; the next frame tries again. */
+  #sourceFor(frame: SourceFrame, description: FrameDescription): FrameSource | null {
+    const { format } = frame;
+    if (this.#source !== null && this.#format === format && !this.#source.isStaleFor(frame, description))
+      return this.#source;
+    this.#source?.close();
+    this.#source = null;
+    try {
+      this.#source = openSource(this.#engine, format, this.#settings.sourceMax);
+      this.#format = format;
+    } catch {
+      return null;
+    }
+    return this.#source;
+  }
+
+  #makePictures(source: FrameSource, shapes: readonly PictureShape[]): (Picture | FrameDrop)[] {
+    if (shapes.length === 0) return [];
+    const traits = traitsOf(source.frame, source.reduction);
+    return shapes.map((shape) => {
+      const maker = this.#makerOf(shape);
+      const before = maker.rebuilds;
+      const picture = maker.make(source.frame, traits);
+      this.#rebuilds += maker.rebuilds - before;
+      return picture;
+    });
+  }
+
+  #makerOf(shape: PictureShape): PictureMaker {
+    const at = this.#makers.findIndex((maker) => isSameShape(maker.shape, shape));
+    const [known] = at === -1 ? [] : this.#makers.splice(at, 1);
+    const maker = known ?? new PictureMaker(this.#engine, shape, this.#settings.quality);
+    this.#makers.push(maker);
+    if (this.#makers.length > pictureShapesKeptMax) this.#makers.shift()?.close();
+    return maker;
+  }
+}
+
+function sizeOf({ frame, reduction }: FrameSource): Size {
+  return sourceSize({ width: frame.width, height: frame.height, reduction });
+}
+
+function openSource(engine: Engine, format: VideoFrameFormat, sourceMax: Size): FrameSource {
+  if (format === 'i420') return new PlanarSource(engine);
+  return format === 'mjpeg' ? new JpegSource(engine, sourceMax) : new CodedSource(engine, format, sourceMax);
+}
+
+function isSameShape(one: PictureShape, other: PictureShape): boolean {
+  return (
+    one.mode === other.mode &&
+    one.screen?.width === other.screen?.width &&
+    one.screen?.height === other.screen?.height
+  );
+}

@@ -1,0 +1,49 @@
+/**
+ * What goes out to a leg on a WebSocket: texts as they come, and frames, of which one is on its way at a time. A leg is
+ * cut when texts pile up before it, and never for a frame that takes its time.
+ */
+import { legBacklogBytesMax } from '../../model/limits.ts';
+import { encodeKeyFrameWanted } from '../../protocol/media/leg-text.ts';
+import type { LegOutput } from '../relay/output.ts';
+import type { FrameSocket } from './frame-socket.ts';
+
+export class LegOutbox implements LegOutput {
+  readonly takes = 'frames';
+  readonly #socket: FrameSocket;
+  /** Of the frame that is on its way; 0: none is. */
+  #frameBytes = 0;
+  #framesSent = 0;
+
+  constructor(socket: FrameSocket) {
+    this.#socket = socket;
+  }
+
+  /** Those that the system has taken. */
+  get framesSent(): number {
+    return this.#framesSent;
+  }
+
+  /** It has not read what it was told. */
+  get isDeaf(): boolean {
+    return this.#socket.bufferedAmount - this.#frameBytes > legBacklogBytesMax;
+  }
+
+  /** Or cuts the leg, whose end comes as any other. */
+  say(text: string): void {
+    if (this.isDeaf) this.#socket.terminate();
+    else this.#socket.send(text);
+  }
+
+  askKeyFrame(): void {
+    this.say(encodeKeyFrameWanted());
+  }
+
+  send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
+    this.#frameBytes = header.length + payload.length;
+    this.#socket.sendFrame(header, payload, () => {
+      this.#frameBytes = 0;
+      this.#framesSent += 1;
+      sent();
+    });
+  }
+}

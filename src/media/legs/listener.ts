@@ -1,0 +1,190 @@
+/**
+ * The media listener: takes connections, has those who may be let in, and at the end goes away. It knows how many
+ * there are; what each does is its own, and the end of a call, or of all, comes from the desk. Source:
+ * calls-and-media.md, Legs; running.md, Stopping.
+ */
+import type { Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import { readCertificate } from '../../lib/tls-files.ts';
+import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../../model/limits.ts';
+import type { CarriageRefusal } from '../../model/picture.ts';
+import type { CallDesk } from '../../core/ports/call-desk.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
+import { Doorway } from './doorway.ts';
+import type { LegHall, LegRelay } from './leg-hall.ts';
+import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
+import type { MediaLegsSettings } from './settings.ts';
+
+/** A leg is asked at one beat, and has to have answered at the next. */
+const beatMs = legSilenceMsMax / 2;
+/** What the log is told of again and again, it is told no oftener. */
+const reportMsMin = 1000;
+
+export interface MediaListenerHouse {
+  readonly clock: Clock;
+  readonly desk: CallDesk;
+  readonly relay: LegRelay;
+  readonly telemetry: MediaTelemetry;
+  readonly log: Log;
+  /** Descriptors that other listeners hold. */
+  otherSockets(): number;
+}
+
+export class MediaListener {
+  readonly #settings: MediaLegsSettings;
+  readonly #house: MediaListenerHouse;
+  readonly #server: MediaServer;
+  readonly #hall: LegHall;
+  /** Descriptors that legs, those who want to be ones, and the other listeners may hold together. */
+  readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
+  readonly #connections = new Set<Socket>();
+  #port = 0;
+  #isOpen = true;
+  #drained: () => void = () => undefined;
+  #stopBeating: Cancel = () => undefined;
+  #isBeatDue = false;
+  readonly #reportedMs = { silence: -Infinity, declined: -Infinity, flood: -Infinity };
+
+  /** Throws when TLS is asked for and its files are not in order. */
+  constructor(settings: MediaLegsSettings, house: MediaListenerHouse) {
+    this.#settings = settings;
+    this.#house = house;
+    this.#hall = {
+      clock: house.clock,
+      relay: house.relay,
+      guests: new Set(),
+      leaving: new Set(),
+      reportDeclined: (refusal) => this.#reportDeclined(refusal),
+      reportFlood: (fault) => this.#reportFlood(fault),
+    };
+    const doorway = new Doorway({
+      ...house,
+      hall: this.#hall,
+      checksMax: settings.handshakesMax,
+      hasRoom: () => this.#hasRoom(),
+      reportSilence: () => this.#reportSilence(),
+    });
+    this.#server = createMediaServer(readCertificate(settings.tls), {
+      clock: house.clock,
+      handshakesPerAddressMax: settings.handshakesPerAddressMax,
+      connected: (socket) => this.#connected(socket),
+      visited: (visit) => doorway.handle(visit),
+    });
+  }
+
+  /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */
+  async listen(): Promise<void> {
+    const { host, port, handshakesMax } = this.#settings;
+    this.#port = await listenOn(this.#server, host, port, handshakesMax);
+    const { clock, log } = this.#house;
+    this.#server.on('error', (error) => log.error({ error: error.message }, 'the media listener failed'));
+    this.#stopBeating = clock.every(beatMs, () => this.#beat());
+  }
+
+  /** The real one, also when port 0 was asked for; 0 while it does not listen. */
+  get address(): { readonly host: string; readonly port: number } {
+    return { host: this.#settings.host, port: this.#port };
+  }
+
+  /** Legs, idle bridges and viewers. */
+  get legCount(): number {
+    return this.#hall.guests.size;
+  }
+
+  /** Descriptors held, those of peers included that have not asked for anything yet or were told to go. */
+  get socketCount(): number {
+    return this.#connections.size;
+  }
+
+  /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
+  reloadTls(): void {
+    const certificate = readCertificate(this.#settings.tls);
+    if (certificate !== null) (this.#server as TlsServer).setSecureContext(certificate);
+  }
+
+  /** Takes no more connections, and lets nobody in who has one; the desk closes the legs. Resolves when they are gone. */
+  drain(): Promise<void> {
+    this.#isOpen = false;
+    this.#port = 0;
+    this.#server.close();
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+      this.#lookForLegs();
+    });
+  }
+
+  /** Closes every socket that is left, telling nobody, and frees the port. */
+  close(): void {
+    void this.drain();
+    this.#stopBeating();
+    for (const guest of this.#hall.guests) guest.drop();
+    for (const socket of this.#connections) socket.destroy();
+  }
+
+  #connected(socket: Socket): void {
+    this.#connections.add(socket);
+    socket.once('close', () => {
+      this.#connections.delete(socket);
+      this.#lookForLegs();
+    });
+    if (!this.#mayStay()) socket.destroy();
+  }
+
+  /** Behind the sockets' turn: a leg hears of its end after the listener. */
+  #lookForLegs(): void {
+    if (this.#isOpen) return;
+    setImmediate(() => {
+      const { guests, leaving } = this.#hall;
+      if (guests.size + leaving.size === 0) this.#drained();
+    });
+  }
+
+  /** False: a connection that just came is one too many. */
+  #mayStay(): boolean {
+    const { guests, leaving } = this.#hall;
+    const arrivals = this.socketCount - guests.size - leaving.size;
+    return arrivals <= this.#settings.handshakesMax && !this.#isCrowded(handshakeSocketsReserved);
+  }
+
+  #hasRoom(): boolean {
+    return this.#isOpen && this.legCount < this.#settings.legsMax && !this.#isCrowded(0);
+  }
+
+  /** More descriptors are held than may be, `spare` allowed beside them. */
+  #isCrowded(spare: number): boolean {
+    return this.socketCount + this.#house.otherSockets() > this.#socketsMax + spare;
+  }
+
+  /** Behind the sockets' turn: what came while the process stood still is read before anybody is taken for dead. */
+  #beat(): void {
+    if (this.#isBeatDue) return;
+    this.#isBeatDue = true;
+    setImmediate(() => {
+      this.#isBeatDue = false;
+      for (const guest of this.#hall.guests) guest.beat();
+    });
+  }
+
+  #reportSilence(): void {
+    if (this.#mayReport('silence')) this.#house.log.error({}, 'legs of calls cannot be judged in time');
+  }
+
+  #reportDeclined(refusal: CarriageRefusal): void {
+    if (!this.#mayReport('declined')) return;
+    this.#house.log.warn({ refusal }, 'bridges are not offered calls whose pictures cannot be made');
+  }
+
+  #reportFlood(fault: string): void {
+    if (this.#mayReport('flood')) this.#house.log.warn({ fault }, 'a leg sent too much and was closed');
+  }
+
+  #mayReport(what: 'silence' | 'declined' | 'flood'): boolean {
+    const nowMs = this.#house.clock.monotonicMs();
+    if (nowMs - this.#reportedMs[what] < reportMsMin) return false;
+    this.#reportedMs[what] = nowMs;
+    return true;
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Node's HTTP server with our limits: every request becomes a visit, one a connection; what is no request is answered
+ * as far as it can be, and every connection is closed behind its answer. What has no business with calls ends here.
+ * Node's own deadlines go by the system's clock.
+ */
+import { once } from 'node:events';
+import { createServer, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../lib/clock.ts';
+import { PendingConnections } from '../../lib/pending-connections.ts';
+import type { Certificate } from '../../lib/tls-files.ts';
+import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../../model/limits.ts';
+import { answerOf, methodNotAllowed, noRequest, requestTooLarge, type HttpRefusal } from './refusal.ts';
+import { Visit } from './visit.ts';
+
+export type MediaServer = Server | TlsServer;
+
+/** How often Node looks for connections whose time is up. */
+const checkMs = 1000;
+
+const limits: ServerOptions = {
+  maxHeaderSize: legRequestBytesMax,
+  // Of bodies, which nobody reads; up to the end of the head a connection has a deadline of ours.
+  headersTimeout: legRequestMsMax,
+  requestTimeout: legRequestMsMax,
+  connectionsCheckingInterval: checkMs,
+  // Who takes a stream is asked for nothing but by TCP: a dead one is noticed.
+  keepAlive: true,
+  keepAliveInitialDelay: legSilenceMsMax,
+};
+
+export interface MediaServerHouse {
+  readonly clock: Clock;
+  /** Connections of one address whose request is not whole; 0: no such bound. */
+  readonly handshakesPerAddressMax: number;
+  /** A connection is there, and may be destroyed at once. */
+  connected(socket: Socket): void;
+  visited(visit: Visit): void;
+}
+
+/** `certificate`: null for plain connections. */
+export function createMediaServer(certificate: Certificate | null, house: MediaServerHouse): MediaServer {
+  const server: Server =
+    certificate === null ? createServer(limits) : createTlsServer({ ...limits, ...certificate });
+  const { clock, handshakesPerAddressMax: perAddressMax } = house;
+  const pending = new PendingConnections(clock, { waitMs: legRequestMsMax, perAddressMax });
+  const visitors = new WeakSet<Duplex>();
+  const receive = (socket: Socket, visit: () => Visit): void => {
+    pending.met(socket);
+    if (visitors.has(socket)) socket.destroy();
+    else house.visited(visit());
+    visitors.add(socket);
+  };
+  const receivePlain = (request: IncomingMessage, response: ServerResponse): void =>
+    receive(request.socket, () => Visit.plain(request, response));
+  return server
+    .on('connection', (socket) => {
+      socket.on('error', ignore);
+      pending.begin(socket);
+      house.connected(socket);
+    })
+    .on('secureConnection', (socket: Socket) => socket.on('error', ignore))
+    .on('request', receivePlain)
+    .on('checkContinue', receivePlain)
+    .on('checkExpectation', receivePlain)
+    .on('upgrade', (request, _socket, head) => receive(request.socket, () => Visit.upgrading(request, head)))
+    .on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      const refusal = visitors.has(socket) ? null : refusalOfBroken(error.code);
+      if (refusal === null || !socket.writable) socket.destroy();
+      else answerBare(socket, refusal);
+    });
+}
+
+/** Resolves to the real port. Rejects when the address cannot be had, or is another server's. */
+export async function listenOn(
+  server: MediaServer,
+  host: string,
+  port: number,
+  backlog: number,
+): Promise<number> {
+  const listening = once(server, 'listening');
+  server.listen({ host, port, backlog });
+  try {
+    await listening;
+  } catch (cause) {
+    throw new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`, { cause });
+  }
+  return (server.address() as AddressInfo).port;
+}
+
+/** Every socket tells of its end by closing, too. */
+function ignore(): void {}
+
+/** Null: nobody is there who would read it. */
+function refusalOfBroken(code = ''): HttpRefusal | null {
+  if (code === 'HPE_HEADER_OVERFLOW') return requestTooLarge;
+  if (code === 'HPE_INVALID_METHOD') return methodNotAllowed;
+  return code.startsWith('HPE_') ? noRequest : null;
+}
+
+/** To somebody whose request could not be read. */
+function answerBare(socket: Duplex, refusal: HttpRefusal): void {
+  const { headers, body } = answerOf(refusal);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const status = `${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}`;
+  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
+}

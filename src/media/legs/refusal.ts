@@ -1,0 +1,100 @@
+/** What somebody who is not let in is answered: a status, and a sentence of what to do. Source: calls-and-media.md, Legs. */
+import type { LegRefusal } from '../../model/call.ts';
+import { legRequestBytesMax } from '../../model/limits.ts';
+
+export interface HttpRefusal {
+  readonly status: number;
+  readonly sentence: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface RefusalAnswer {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export const notFound: HttpRefusal = {
+  status: 404,
+  sentence: 'nothing is here: the paths are /media/v1/device, /media/v1/bridge and /media/v1/downlink.mjpeg',
+};
+export const methodNotAllowed: HttpRefusal = {
+  status: 405,
+  sentence: 'the method is GET',
+  headers: { Allow: 'GET' },
+};
+export const upgradeRequired: HttpRefusal = {
+  status: 426,
+  sentence: 'this is a WebSocket endpoint: upgrade with version 13',
+  headers: { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' },
+};
+export const badWebSocketKey: HttpRefusal = {
+  status: 400,
+  sentence: 'the upgrade needs a Sec-WebSocket-Key of 24 characters',
+};
+export const badPicture: HttpRefusal = { status: 400, sentence: 'picture is source or output' };
+
+export const noRequest: HttpRefusal = { status: 400, sentence: 'this is no request of HTTP/1.1' };
+export const requestTooLarge: HttpRefusal = {
+  status: 431,
+  sentence: `the request line and the headers are at most ${legRequestBytesMax} bytes`,
+};
+
+/** Every refusal ends its connection. */
+export function answerOf({ sentence, headers }: HttpRefusal): RefusalAnswer {
+  const body = JSON.stringify({ error: sentence });
+  return {
+    headers: {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': String(Buffer.byteLength(body)),
+      Connection: 'close',
+      ...headers,
+    },
+    body,
+  };
+}
+
+/** Of somebody whose connection may be tried again in a moment. */
+const retryAfterS = 2;
+
+export function refusalOf(reason: LegRefusal): HttpRefusal {
+  switch (reason) {
+    case 'unknown_session':
+      return { status: 404, sentence: sentences[reason] };
+    case 'viewers':
+      return { status: 409, sentence: sentences[reason] };
+    case 'load':
+    case 'engine':
+    case 'busy':
+    case 'unavailable':
+      return {
+        status: 503,
+        sentence: sentences[reason],
+        headers: { 'Retry-After': String(retryAfterS) },
+      };
+    default:
+      return { status: 401, sentence: sentences[reason], headers: { 'WWW-Authenticate': 'Bearer' } };
+  }
+}
+
+const askAnew = 'ask the backend for new call credentials';
+
+const sentences: Readonly<Record<LegRefusal, string>> = {
+  malformed: 'send the token that was issued for the call as Authorization: Bearer, once',
+  algorithm: `the token is not signed the way ours are: ${askAnew}`,
+  unknown_key: `the key that signed the token is not in use any more: ${askAnew}`,
+  signature: `the signature of the token is wrong: ${askAnew}`,
+  issuer: `the token is not of this service: ${askAnew}`,
+  audience: `the token is for something else: ${askAnew}`,
+  expired: `the token has expired: ${askAnew}`,
+  device: 'the device of the token is unknown, disabled or expired',
+  session_ended: `the call of the token has ended: ${askAnew}`,
+  bridge_key: 'send a key that the registry lists and has not revoked as Authorization: Bearer, once',
+  unknown_session: 'this bridge has no such session',
+  ticket: 'the ticket is unknown, used or expired: ask for another one',
+  viewers: 'as many people watch this session as may',
+  load: 'no worker has time left for the pictures of one more call: end one, or give the media process more processors',
+  engine:
+    'the pictures of this call would have to be made anew, and this machine has no decoder: see docs/media.md',
+  busy: 'too many are connected at the moment, or the server is about to stop: come again',
+  unavailable: 'whether you may come in cannot be told at the moment: come again',
+};

@@ -1,0 +1,127 @@
+/**
+ * A request from its coming until it is refused, is a WebSocket, or has the whole of an answer that has no length. Only
+ * here is its connection written to before it is a WebSocket.
+ */
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { assert } from '../../lib/assert.ts';
+import { legRequestBodyBytesMax } from '../../model/limits.ts';
+import type { FrameSocket, SocketOwner } from './frame-socket.ts';
+import { answerOf, type HttpRefusal } from './refusal.ts';
+import { openWebSocket } from './web-socket.ts';
+
+export class Visit {
+  readonly request: IncomingMessage;
+  readonly #response: ServerResponse;
+  /** What came behind a request for an upgrade; null: it is no such request. */
+  readonly #head: Buffer | null;
+  #stage: 'asking' | 'streaming' | 'over' = 'asking';
+  #whenGone: () => void = () => undefined;
+
+  private constructor(request: IncomingMessage, response: ServerResponse, head: Buffer | null) {
+    this.request = request;
+    this.#response = response;
+    this.#head = head;
+    response.once('close', () => {
+      this.#stage = 'over';
+      this.#whenGone();
+    });
+  }
+
+  /**
+   * Of somebody who asks for no upgrade. A body is thrown away, so that the end behind it is heard, and cut before it is
+   * a flood.
+   */
+  static plain(request: IncomingMessage, response: ServerResponse): Visit {
+    let bodyBytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bodyBytes += chunk.length;
+      if (bodyBytes > legRequestBodyBytesMax) request.socket.destroy();
+    });
+    return new Visit(request, response, null);
+  }
+
+  /**
+   * Of somebody who asks for an upgrade, whose connection Node leaves to us: it needs an answer on it, and somebody who
+   * reads. Who hangs up, or goes on talking before the answer, is cut.
+   */
+  static upgrading(request: IncomingMessage, head: Buffer): Visit {
+    const { socket } = request;
+    const response = new ServerResponse(request);
+    response.assignSocket(socket);
+    response.once('finish', () => socket.destroySoon());
+    socket.on('data', cut).on('end', cut);
+    return new Visit(request, response, head);
+  }
+
+  get asksForUpgrade(): boolean {
+    return this.#head !== null;
+  }
+
+  /** The visitor still waits for an answer. */
+  get isAsking(): boolean {
+    return this.#stage === 'asking';
+  }
+
+  /** Answers and closes the connection; does nothing when the visitor has gone. */
+  refuse(refusal: HttpRefusal): void {
+    if (this.#stage !== 'asking') return;
+    this.#stage = 'over';
+    const { headers, body } = answerOf(refusal);
+    this.#response.writeHead(refusal.status, headers).end(body);
+  }
+
+  /** What is written from now on waits for the call of what this returns, or for the end of the answer. */
+  hold(): () => void {
+    const { socket } = this.request;
+    socket.cork();
+    return () => socket.uncork();
+  }
+
+  /** Of a visitor who asked for it. Calls `own` before it returns, or never: the visitor has gone. */
+  upgrade(own: (socket: FrameSocket) => SocketOwner): void {
+    assert(this.#head !== null, 'nobody is upgraded who did not ask for it');
+    if (this.#stage !== 'asking') return;
+    this.#stage = 'over';
+    const { socket } = this.request;
+    this.#response.detachSocket(socket);
+    socket.off('data', cut).off('end', cut);
+    openWebSocket(this.request, this.#head, own);
+  }
+
+  /** Answers 200 and goes on with a body until `end`. `whenGone`: the connection is closed, whoever closed it. */
+  stream(contentType: string, whenGone: () => void): void {
+    if (this.#stage !== 'asking') return;
+    this.#stage = 'streaming';
+    this.#whenGone = whenGone;
+    this.#response.writeHead(200, {
+      'Content-Type': contentType,
+      'Cache-Control': 'no-store',
+      Connection: 'close',
+    });
+    this.#response.flushHeaders();
+  }
+
+  /** A piece of the body. `sent`: the system has it, or never will; it is called once, and never within the call. */
+  write(parts: readonly (string | Uint8Array)[], sent: () => void): void {
+    assert(this.#stage === 'streaming', 'there is a body to write to');
+    const last = parts.length - 1;
+    for (const [i, part] of parts.entries())
+      this.#response.write(part, i === last ? () => sent() : undefined);
+  }
+
+  /** Ends the body with `last`, and the connection behind it. */
+  end(last: string): void {
+    if (this.#stage !== 'streaming') return;
+    this.#stage = 'over';
+    this.#response.end(last);
+  }
+
+  cut(): void {
+    this.request.socket.destroy();
+  }
+}
+
+function cut(this: Socket): void {
+  this.destroy();
+}

@@ -1,0 +1,76 @@
+/**
+ * WebSockets by the library, made of connections that asked for an upgrade and whose request is judged already. It
+ * picks no subprotocol and no extension, answers pings, bounds what it keeps of a message, and closes for what is no
+ * WebSocket's: 1002, 1007, 1008, and 1009 for what is too large.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { WebSocket, WebSocketServer } from 'ws';
+import { legLingerMsMax, mediaFragmentsMax, mediaMessageBytesMax, mediaPiecesMax } from '../../model/limits.ts';
+import { faultCloses } from '../../protocol/media/close-code.ts';
+import type { FrameSocket, SocketOwner } from './frame-socket.ts';
+
+class LegSocket extends WebSocket implements FrameSocket {
+  /** The connection below, from the upgrade on. */
+  stream: Socket | null = null;
+
+  get bytesRead(): number {
+    return this.stream?.bytesRead ?? 0;
+  }
+
+  /** The library would make two frames of two pieces, and a simple client may not put them together. */
+  sendFrame(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
+    this.send(Buffer.concat([header, payload]), () => sent());
+  }
+
+  /** The library calls it too, with a code alone for what it will not take. */
+  override close(code?: number, reason?: string | Buffer): void {
+    const { tooLarge } = faultCloses;
+    super.close(code, reason ?? (code === tooLarge.code ? tooLarge.reason : undefined));
+  }
+
+  /** The end behind the close frame lets a peer go that reads it; another is cut when the library's time is up. */
+  closeDeaf(code: number, reason: string): void {
+    this.close(code, reason);
+    this.pause();
+    this.stream?.end();
+  }
+}
+
+const behavior = {
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  maxPayload: mediaMessageBytesMax,
+  maxFragments: mediaFragmentsMax,
+  maxBufferedChunks: mediaPiecesMax,
+  // No bound of their own: pings are in that on messages, and pongs in that on all that waits to be sent to a leg.
+  maxPendingAutoPongs: 0,
+  // By the system's clock, as the library's.
+  closeTimeout: legLingerMsMax,
+  WebSocket: LegSocket,
+};
+const upgrades = new WebSocketServer(behavior);
+
+/**
+ * Answers 101 and calls `own` before it returns, or closes the connection whose peer has gone and does not call it.
+ * `head`: what came behind the request.
+ */
+export function openWebSocket(
+  request: IncomingMessage,
+  head: Buffer,
+  own: (socket: FrameSocket) => SocketOwner,
+): void {
+  // Else the library picks the first of those that are offered.
+  delete request.headers['sec-websocket-protocol'];
+  upgrades.handleUpgrade(request, request.socket, head, (socket) => {
+    socket.stream = request.socket;
+    const owner = own(socket);
+    // One Buffer for each message, as long as nobody asks for another kind.
+    socket.on('message', (message, isBinary) => owner.received(message as Buffer, isBinary));
+    socket.on('ping', () => owner.pinged());
+    socket.on('pong', () => owner.ponged());
+    socket.on('error', () => owner.failed());
+    socket.on('close', () => owner.gone());
+  });
+}

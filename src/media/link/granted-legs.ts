@@ -1,0 +1,143 @@
+/**
+ * Who was let in over the link, and who has come: admissions that wait to be opened, and open legs, by the numbers that
+ * were given out with the answers. What is said of a number that is not there is ignored: it was given up, or closed,
+ * while it was on its way.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../../model/call.ts';
+import { linkGrantMsMax, linkGrantsMax, linkLegsMax } from '../../model/limits.ts';
+import type { AdmittedLeg, ServerMessage } from '../../protocol/media-link/link-message.ts';
+import type { CallDesk, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../core/ports/call-desk.ts';
+import type { CallLeg } from '../../core/ports/call-leg.ts';
+
+type OpenLeg =
+  | { readonly kind: 'device'; readonly open: OpenDeviceLeg }
+  | { readonly kind: 'bridge'; readonly open: OpenBridgeLeg }
+  | { readonly kind: 'viewer'; readonly open: OpenViewer };
+
+export interface GrantedLegsHouse {
+  readonly clock: Clock;
+  readonly desk: CallDesk;
+  send(message: ServerMessage): void;
+}
+
+/** What is said of an open leg. */
+export type LegWord =
+  | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null }
+  | { readonly kind: 'answer'; readonly accepted: boolean }
+  | { readonly kind: 'alive'; readonly by: AliveSign };
+
+/** As the desk has it. */
+class LinkedLeg implements CallLeg {
+  readonly #house: GrantedLegsHouse;
+  readonly #number: number;
+  readonly #legs: Map<number, OpenLeg>;
+  /** By the desk, which may do it before it is told that the leg is open. */
+  isClosed = false;
+
+  constructor(house: GrantedLegsHouse, number: number, legs: Map<number, OpenLeg>) {
+    this.#house = house;
+    this.#number = number;
+    this.#legs = legs;
+  }
+
+  tell(message: LegMessage): void {
+    this.#house.send({ kind: 'tell', leg: this.#number, message });
+  }
+
+  close(reason: LegCloseReason): void {
+    this.isClosed = true;
+    this.#legs.delete(this.#number);
+    this.#house.send({ kind: 'close', leg: this.#number, reason });
+  }
+}
+
+export class GrantedLegs {
+  readonly #house: GrantedLegsHouse;
+  /** In the order of their numbers, which is that of their deadlines, monotonic. */
+  readonly #grants = new Map<number, { readonly granted: AdmittedLeg; readonly deadlineMs: number }>();
+  readonly #legs = new Map<number, OpenLeg>();
+  #numbers = 0;
+
+  constructor(house: GrantedLegsHouse) {
+    this.#house = house;
+  }
+
+  /** The number by which it can be opened, once. */
+  grant(granted: AdmittedLeg): number {
+    this.#numbers += 1;
+    const deadlineMs = this.#house.clock.monotonicMs() + linkGrantMsMax;
+    this.#grants.set(this.#numbers, { granted, deadlineMs });
+    this.#sweep();
+    return this.#numbers;
+  }
+
+  /** What is wrong with it, as the end of a sentence; null: nothing. */
+  open(number: number): string | null {
+    if (this.#legs.has(number)) return 'opened a leg twice';
+    this.#sweep();
+    const granted = this.#grants.get(number)?.granted ?? null;
+    this.#grants.delete(number);
+    const leg = new LinkedLeg(this.#house, number, this.#legs);
+    const hasRoom = this.#legs.size < linkLegsMax;
+    const opened = granted === null || !hasRoom ? null : openAt(this.#house.desk, granted, leg);
+    if (leg.isClosed) return null;
+    if (opened === null) leg.close('ended');
+    else this.#legs.set(number, opened);
+    return null;
+  }
+
+  /** The same. */
+  hear(number: number, word: LegWord): string | null {
+    const leg = this.#legs.get(number);
+    if (leg === undefined) return null;
+    if (leg.kind === 'viewer') return 'let one who only watches speak';
+    if (word.kind === 'alive') leg.open.alive(word.by);
+    else if (leg.kind === 'bridge') hearBridge(leg.open, word);
+    else if (word.kind === 'report') leg.open.report(word.report);
+    else return 'answered an assignment for a device';
+    return null;
+  }
+
+  gone(number: number): void {
+    const leg = this.#legs.get(number);
+    this.#legs.delete(number);
+    leg?.open.gone();
+  }
+
+  /** Every leg is gone. What the desk makes of one may close others. */
+  end(): void {
+    this.#grants.clear();
+    for (const number of this.#legs.keys()) this.gone(number);
+  }
+
+  #sweep(): void {
+    const nowMs = this.#house.clock.monotonicMs();
+    for (const [number, { deadlineMs }] of this.#grants) {
+      if (nowMs < deadlineMs && this.#grants.size <= linkGrantsMax) return;
+      this.#grants.delete(number);
+    }
+  }
+}
+
+function openAt(desk: CallDesk, granted: AdmittedLeg, leg: CallLeg): OpenLeg | null {
+  switch (granted.kind) {
+    case 'device': {
+      const open = desk.openDeviceLeg(granted.admission, leg);
+      return open === null ? null : { kind: 'device', open };
+    }
+    case 'bridge': {
+      const open = desk.openBridgeLeg(granted.admission, leg);
+      return open === null ? null : { kind: 'bridge', open };
+    }
+    case 'viewer': {
+      const open = desk.openViewer(granted.admission, leg);
+      return open === null ? null : { kind: 'viewer', open };
+    }
+  }
+}
+
+function hearBridge(open: OpenBridgeLeg, word: Exclude<LegWord, { readonly kind: 'alive' }>): void {
+  if (word.kind === 'report') open.report(word.report, word.about);
+  else open.answerAssignment(word.accepted);
+}

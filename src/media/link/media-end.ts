@@ -1,0 +1,154 @@
+/**
+ * The media process's end of the link: what its rooms ask of the server, and what the server asks of it. When the link
+ * ends, every leg is closed, and the process has nothing more to do. Source: calls-and-media.md, The media process.
+ */
+import type { Duplex } from 'node:stream';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { TokenKeys } from '../../protocol/call-token/token-keys.ts';
+import type { SessionId } from '../../model/ids.ts';
+import { linkTallyMs } from '../../model/limits.ts';
+import type { MediaView } from '../../model/picture.ts';
+import {
+  linkVersion,
+  readServerMessage,
+  type MediaMessage,
+  type ServerMessage,
+} from '../../protocol/media-link/link-message.ts';
+import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
+import type { CallDesk } from '../../core/ports/call-desk.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
+import { Link } from './link.ts';
+import { LinkLog } from './link-log.ts';
+import { RemoteDesk } from './remote-desk.ts';
+import { TelemetryBatch } from './telemetry-batch.ts';
+
+/** What the media process does when its server asks. Nothing of it throws. */
+export interface MediaProcess {
+  reloadTls(): void;
+  /** Takes no more connections; resolves when every leg is gone. Never rejects. */
+  drain(): Promise<void>;
+  /** Null: there is no such session. */
+  view(sessionId: SessionId): MediaView | null;
+  counts(): MediaProcessCounts;
+}
+
+export interface MediaEndHouse {
+  readonly clock: Clock;
+  /** The server may let it wait for its settings, as long as the link is there. */
+  readonly isSpare?: boolean;
+  /** Once, whoever ended it; the legs are closed by then. `fault`: a sentence; null: one of the two hung up in order. */
+  onEnd(fault: string | null): void;
+}
+
+export class MediaEnd {
+  readonly desk: CallDesk;
+  readonly telemetry: MediaTelemetry;
+  /** Written by the server, which says of its lines that they are of the media process. */
+  readonly log: Log;
+  readonly #house: MediaEndHouse;
+  readonly #link: Link<MediaMessage, ServerMessage>;
+  readonly #desk: RemoteDesk;
+  readonly #batch: TelemetryBatch;
+  readonly #log: LinkLog;
+  readonly #stopTallies: Cancel;
+  readonly #started: Promise<MediaProcessSettings | null>;
+  #start: (settings: MediaProcessSettings | null) => void = () => undefined;
+  #failStart: (error: Error) => void = () => undefined;
+  #keys: TokenKeys | null = null;
+  /** Null: it does not listen yet. */
+  #process: MediaProcess | null = null;
+
+  constructor(stream: Duplex, house: MediaEndHouse) {
+    this.#house = house;
+    const { clock } = house;
+    this.#started = new Promise((resolve, reject) => {
+      this.#start = resolve;
+      this.#failStart = reject;
+    });
+    this.#started.catch(() => undefined);
+    const send = (message: MediaMessage): void => this.#link.send(message);
+    const isCongested = (): boolean => this.#link.isCongested;
+    this.desk = this.#desk = new RemoteDesk({ clock, send, isCongested, keys: () => this.#keys });
+    this.telemetry = this.#batch = new TelemetryBatch((tally) => send({ kind: 'tally', tally }));
+    this.log = this.#log = new LinkLog(send, isCongested);
+    this.#link = new Link(stream, {
+      clock,
+      peer: 'the server',
+      isSpare: house.isSpare,
+      read: readServerMessage,
+      received: (message) => this.#hear(message),
+      beat: () => this.#beat(),
+      drained: () => this.#desk.linkDrained(),
+      ended: (fault) => this.#ended(fault),
+    });
+    this.#stopTallies = clock.every(linkTallyMs, () => this.#batch.flush());
+    send({ kind: 'hello', version: linkVersion });
+  }
+
+  /** What the server says first; null: the media process has settings of its own. Rejects when the link ends before. */
+  started(): Promise<MediaProcessSettings | null> {
+    return this.#started;
+  }
+
+  /** It listens; from now on it can be asked. */
+  ready(address: MediaAddress, process: MediaProcess): void {
+    this.#process = process;
+    this.#link.send({ kind: 'listening', address });
+  }
+
+  /** It cannot listen, and why. To be followed by `end`. */
+  failed(sentence: string): void {
+    this.#link.send({ kind: 'failed', sentence: sentence.slice(0, sentenceCharactersMax) });
+  }
+
+  /** What was said before still goes. Resolves when the link has ended. */
+  end(): Promise<void> {
+    this.#batch.flush();
+    return this.#link.end();
+  }
+
+  #hear(message: ServerMessage): string | null {
+    switch (message.kind) {
+      case 'hello':
+        this.#keys = new TokenKeys(message.tokenKeys);
+        this.#start(message.settings);
+        break;
+      case 'beat':
+        break;
+      case 'declined':
+        return `sent this media process away: ${message.sentence}`;
+      case 'keys':
+        this.#keys?.replace(message.tokenKeys);
+        break;
+      case 'reload-tls':
+        this.#process?.reloadTls();
+        break;
+      case 'drain':
+        void this.#process?.drain().then(() => this.#link.send({ kind: 'drained' }));
+        break;
+      case 'view': {
+        const { question, sessionId } = message;
+        this.#link.send({ kind: 'viewed', question, view: this.#process?.view(sessionId) ?? null });
+        break;
+      }
+      default:
+        this.#desk.hear(message);
+    }
+    return null;
+  }
+
+  #beat(): void {
+    this.#log.beat();
+    if (this.#process !== null) this.#link.send({ kind: 'counts', counts: this.#process.counts() });
+  }
+
+  #ended(fault: string | null): void {
+    this.#stopTallies();
+    this.#failStart(new Error(fault ?? 'the server hung up'));
+    this.#desk.linkEnded();
+    this.#house.onEnd(fault);
+  }
+}
+
+const sentenceCharactersMax = 4096;

@@ -1,0 +1,140 @@
+/**
+ * The link over a network: TLS 1.2 by a key that both ends share, so that each knows the other by it and nobody needs a
+ * certificate. Only a cipher with a key of its own for each link will do: who finds the shared one later reads nothing
+ * of what was said before. Source: calls-and-media.md, The media process.
+ */
+import { createHash } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect, createServer, type TLSSocket } from 'node:tls';
+import { assert } from '../../lib/assert.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { PendingConnections } from '../../lib/pending-connections.ts';
+import { linkConnectionsMax, linkHandshakeMsMax, linkHandshakesPerAddressMax } from '../../model/limits.ts';
+
+export interface PskAddress {
+  readonly host: string;
+  /** To listen: 0 is a free one. */
+  readonly port: number;
+  /** At least `linkKeyBytesMin` bytes, the same at both ends. */
+  readonly key: Buffer;
+}
+
+export interface PskListener {
+  readonly port: number;
+  /** Nobody is let in any more; links that are there stay. */
+  close(): void;
+}
+
+export const linkKeyBytesMin = 32;
+
+const identity = 'reveille-media';
+const cipher = {
+  ciphers: 'ECDHE-PSK-CHACHA20-POLY1305',
+  minVersion: 'TLSv1.2',
+  maxVersion: 'TLSv1.2',
+} as const;
+
+/**
+ * `onLink`: a link that has shown the key; `onRefused`: somebody came who has not, in a sentence. Rejects as Node does
+ * when it cannot listen.
+ */
+export function listenPsk(
+  { host, port, key }: PskAddress,
+  clock: Clock,
+  onLink: (link: Duplex) => void,
+  onRefused: (sentence: string) => void,
+): Promise<PskListener> {
+  const psk = pskOf(key);
+  const server = createServer({
+    ...cipher,
+    pskIdentityHint: identity,
+    pskCallback: (_socket, shown) => (shown === identity ? psk : null),
+  });
+  server.maxConnections = linkConnectionsMax;
+  const pending = new PendingConnections(clock, {
+    waitMs: linkHandshakeMsMax,
+    perAddressMax: linkHandshakesPerAddressMax,
+  });
+  server.on('connection', (socket) => pending.begin(socket));
+  server.on('secureConnection', (socket) => {
+    pending.met(socket);
+    if (!server.listening) socket.destroy();
+    else onLink(made(socket));
+  });
+  server.on('tlsClientError', (error, { remoteAddress }) => {
+    onRefused(`somebody at ${remoteAddress ?? 'an unknown address'} ${strangerFault(error)}`);
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      resolve({ port: (server.address() as AddressInfo).port, close: () => void server.close() });
+    });
+  });
+}
+
+/** Rejects with a sentence when there is no link. */
+export function connectPsk({ host, port, key }: PskAddress, clock: Clock): Promise<Duplex> {
+  const psk = pskOf(key);
+  const socket = connect({
+    ...cipher,
+    host,
+    port,
+    pskCallback: () => ({ psk, identity }),
+    // There is no certificate: the key is what it is known by.
+    checkServerIdentity: () => undefined,
+  });
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => {
+      reject(new Error(`no link to ${host}:${port}: ${serverFault(error)}`, { cause: error }));
+      socket.destroy();
+    };
+    const giveUp = clock.after(linkHandshakeMsMax, () =>
+      fail(new Error(`no answer within ${linkHandshakeMsMax} ms`)),
+    );
+    socket.on('error', fail);
+    socket.once('close', giveUp);
+    socket.once('secureConnect', () => {
+      giveUp();
+      socket.off('error', fail);
+      resolve(made(socket));
+    });
+  });
+}
+
+/** One length for keys of every length. */
+function pskOf(key: Buffer): Buffer {
+  assert(key.length >= linkKeyBytesMin, `the key of the link has ${linkKeyBytesMin} bytes at least`);
+  return createHash('sha256').update(key).digest();
+}
+
+function made(socket: TLSSocket): Duplex {
+  socket.setNoDelay(true);
+  // Until its owner listens to it; an end that comes so early is still told by the stream itself.
+  socket.on('error', () => undefined);
+  return socket;
+}
+
+function strangerFault(error: SslError): string {
+  return isWrongKey(error)
+    ? `has another key for the link: ${sameKey}`
+    : `came to the port of the link and is no media process: ${wordsOf(error)}`;
+}
+
+function serverFault(error: SslError): string {
+  return isWrongKey(error) ? `it has another key: ${sameKey}` : wordsOf(error);
+}
+
+const sameKey = 'give both ends the same media.link_key_file';
+
+/** `reason`: OpenSSL's own, without the place in its source. */
+type SslError = Error & { readonly code?: unknown; readonly reason?: unknown };
+
+function wordsOf({ message, reason }: SslError): string {
+  return typeof reason === 'string' ? reason : message;
+}
+
+/** By either end: the first message under the key cannot be read. */
+function isWrongKey({ code }: SslError): boolean {
+  return typeof code === 'string' && code.endsWith('BAD_RECORD_MAC');
+}

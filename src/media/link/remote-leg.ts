@@ -1,0 +1,102 @@
+/**
+ * An open leg in the media process: what its socket says crosses the link, at most once a second that it is alive. While
+ * the server does not read, its words wait here and not in the link, which carries those of all legs.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { AliveSign, CallReport } from '../../model/call.ts';
+import { legAliveMsMin, legReportsWaitingMax } from '../../model/limits.ts';
+import type { MediaMessage } from '../../protocol/media-link/link-message.ts';
+import type { OpenBridgeLeg } from '../../core/ports/call-desk.ts';
+import type { CallLeg } from '../../core/ports/call-leg.ts';
+
+export interface RemoteLegHouse {
+  readonly clock: Clock;
+  /** Those that are open. */
+  readonly legs: Map<number, RemoteLeg>;
+  /** Those that have to say something when the link has drained. */
+  readonly waiting: Set<RemoteLeg>;
+  send(message: MediaMessage): void;
+  isCongested(): boolean;
+}
+
+type LegReport = Extract<MediaMessage, { readonly kind: 'report' | 'answer' }>;
+
+/** Of a bridge, and so of a device and of a viewer, who say less. */
+export class RemoteLeg implements OpenBridgeLeg {
+  readonly leg: CallLeg;
+  readonly #house: RemoteLegHouse;
+  readonly #number: number;
+  /** Monotonic: before it such a sign does not cross again. */
+  #mediaDueMs = -Infinity;
+  #pingDueMs = -Infinity;
+  /** Reports for a link that is congested, oldest first. */
+  #unsaid: LegReport[] = [];
+  #isGoneUnsaid = false;
+
+  constructor(house: RemoteLegHouse, number: number, leg: CallLeg) {
+    this.#house = house;
+    this.#number = number;
+    this.leg = leg;
+    house.legs.set(number, this);
+    house.send({ kind: 'open', leg: number });
+  }
+
+  report(report: CallReport, about: string | null = null): void {
+    // A longer one names no session, cut or whole.
+    const named = about?.slice(0, sessionCharactersMax) ?? null;
+    this.#say({ kind: 'report', leg: this.#number, report, about: named });
+  }
+
+  answerAssignment(accepted: boolean): void {
+    this.#say({ kind: 'answer', leg: this.#number, accepted });
+  }
+
+  /** One that does not cross is followed by others. */
+  alive(by: AliveSign): void {
+    const nowMs = this.#house.clock.monotonicMs();
+    if (nowMs < (by === 'media' ? this.#mediaDueMs : this.#pingDueMs) || !this.#isOpen) return;
+    if (this.#mustWait) return;
+    if (by === 'media') this.#mediaDueMs = nowMs + legAliveMsMin;
+    else this.#pingDueMs = nowMs + legAliveMsMin;
+    this.#house.send({ kind: 'alive', leg: this.#number, by });
+  }
+
+  gone(): void {
+    if (!this.#house.legs.delete(this.#number)) return;
+    this.#isGoneUnsaid = true;
+    if (this.#mustWait) this.#house.waiting.add(this);
+    else this.catchUp();
+  }
+
+  /** Says what it kept. False: the link is congested again. */
+  catchUp(): boolean {
+    for (const report of this.#unsaid.splice(0)) {
+      if (this.#house.isCongested()) this.#unsaid.push(report);
+      else this.#house.send(report);
+    }
+    if (this.#mustWait) return false;
+    if (this.#isGoneUnsaid) this.#house.send({ kind: 'gone', leg: this.#number });
+    this.#isGoneUnsaid = false;
+    return true;
+  }
+
+  #say(report: LegReport): void {
+    if (!this.#isOpen) return;
+    if (!this.#mustWait) return this.#house.send(report);
+    if (this.#unsaid.length >= legReportsWaitingMax) this.#unsaid.shift();
+    this.#unsaid.push(report);
+    this.#house.waiting.add(this);
+  }
+
+  /** Nothing of it overtakes what waits already. */
+  get #mustWait(): boolean {
+    return this.#unsaid.length > 0 || this.#house.isCongested();
+  }
+
+  get #isOpen(): boolean {
+    return this.#house.legs.has(this.#number);
+  }
+}
+
+/** More than a session's id has, and far less than a bridge could write. */
+const sessionCharactersMax = 64;

@@ -1,0 +1,169 @@
+/**
+ * The server's end of the link: who is let in, what open legs say, what the media process counts and logs, and what the
+ * server asks of it. When the link ends, every leg of it is gone. What comes is read as a stranger's: the process that
+ * decodes what phones send may be in one's hand. Source: calls-and-media.md, The media process.
+ */
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../lib/clock.ts';
+import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
+import type { SessionId } from '../../model/ids.ts';
+import { linkViewMsMax, linkViewsMax } from '../../model/limits.ts';
+import type { MediaView } from '../../model/picture.ts';
+import {
+  linkVersion,
+  readMediaMessage,
+  type MediaMessage,
+  type ServerMessage,
+} from '../../protocol/media-link/link-message.ts';
+import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
+import type { CallDesk } from '../../core/ports/call-desk.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
+import { Admissions } from './admissions.ts';
+import { GrantedLegs } from './granted-legs.ts';
+import { Link } from './link.ts';
+import { writeLine } from './link-log.ts';
+import { OpenQuestions } from './open-questions.ts';
+import { applyTally } from './telemetry-batch.ts';
+
+export interface ServerEndHouse {
+  readonly clock: Clock;
+  readonly desk: CallDesk;
+  readonly telemetry: MediaTelemetry;
+  readonly log: Log;
+  /** The media process checks tokens by those that are live. */
+  readonly keys: TokenKeys;
+  /** Null: it has its own. */
+  readonly settings: MediaProcessSettings | null;
+  /** Once, whoever ended it; every leg is gone by then. `fault`: a sentence; null: one of the two hung up in order. */
+  onEnd(fault: string | null): void;
+}
+
+export class ServerEnd {
+  /** Where it listens. Rejects with what the media process says of why it cannot, or with how the link ended. */
+  readonly listening: Promise<MediaAddress>;
+  readonly #house: ServerEndHouse;
+  readonly #link: Link<ServerMessage, MediaMessage>;
+  readonly #legs: GrantedLegs;
+  readonly #admissions: Admissions;
+  readonly #views: OpenQuestions<MediaView | null>;
+  #stage: 'starting' | 'listening' | 'ended' = 'starting';
+  #listen: (address: MediaAddress) => void = () => undefined;
+  #fail: (error: Error) => void = () => undefined;
+  readonly #whenDrained: Promise<void>;
+  #drained: () => void = () => undefined;
+  #counts: MediaProcessCounts | null = null;
+
+  constructor(stream: Duplex, house: ServerEndHouse) {
+    const { clock, desk, settings } = house;
+    this.#house = house;
+    this.listening = new Promise((resolve, reject) => {
+      this.#listen = resolve;
+      this.#fail = reject;
+    });
+    this.listening.catch(() => undefined);
+    this.#whenDrained = new Promise((resolve) => (this.#drained = resolve));
+    const send = (message: ServerMessage): void => this.#link.send(message);
+    this.#legs = new GrantedLegs({ clock, desk, send });
+    this.#admissions = new Admissions({ desk, legs: this.#legs, send });
+    this.#views = new OpenQuestions(clock, { max: linkViewsMax, waitMs: linkViewMsMax });
+    this.#link = new Link(stream, {
+      clock,
+      peer: 'the media process',
+      read: readMediaMessage,
+      received: (message) => this.#hear(message),
+      beat: () => undefined,
+      ended: (fault) => this.#ended(fault),
+    });
+    send({ kind: 'hello', version: linkVersion, settings, tokenKeys: house.keys.export() });
+  }
+
+  /** After every change of the keys, and before a token of a new one is handed out. */
+  updateKeys(): void {
+    this.#link.send({ kind: 'keys', tokenKeys: this.#house.keys.export() });
+  }
+
+  reloadTls(): void {
+    this.#link.send({ kind: 'reload-tls' });
+  }
+
+  /** It takes no more connections. Resolves when its legs are gone, or the link has ended, which one that does not listen yet does. */
+  drain(): Promise<void> {
+    if (this.#stage !== 'listening') return this.end();
+    this.#link.send({ kind: 'drain' });
+    return this.#whenDrained;
+  }
+
+  /** Null: there is no such session, or no answer in time. */
+  view(sessionId: SessionId): Promise<MediaView | null> {
+    if (this.#stage !== 'listening') return Promise.resolve(null);
+    return this.#views.ask((question) => this.#link.send({ kind: 'view', question, sessionId }));
+  }
+
+  /** As of a second ago; null: it has said nothing yet, or the link has ended. */
+  counts(): MediaProcessCounts | null {
+    return this.#counts;
+  }
+
+  /** What was said before still goes. Resolves when the link has ended. */
+  end(): Promise<void> {
+    return this.#link.end();
+  }
+
+  #hear(message: MediaMessage): string | null {
+    switch (message.kind) {
+      case 'hello':
+      case 'beat':
+        break;
+      case 'listening':
+        this.#stage = 'listening';
+        this.#listen(message.address);
+        break;
+      case 'failed':
+        this.#fail(new Error(message.sentence));
+        break;
+      case 'drained':
+        this.#drained();
+        break;
+      case 'counts':
+        this.#counts = message.counts;
+        break;
+      case 'tally':
+        applyTally(this.#house.telemetry, message.tally);
+        break;
+      case 'log':
+        writeLine(this.#house.log, message);
+        break;
+      case 'viewed':
+        this.#views.answer(message.question, message.view);
+        break;
+      case 'admit-device':
+      case 'admit-bridge':
+      case 'admit-viewer':
+        this.#admissions.ask(message);
+        break;
+      case 'ask-heard':
+        this.#link.send({ kind: 'heard', question: message.question });
+        break;
+      case 'open':
+        return this.#legs.open(message.leg);
+      case 'gone':
+        this.#legs.gone(message.leg);
+        break;
+      default:
+        return this.#legs.hear(message.leg, message);
+    }
+    return null;
+  }
+
+  #ended(fault: string | null): void {
+    this.#stage = 'ended';
+    this.#counts = null;
+    this.#fail(new Error(fault ?? 'the media process hung up'));
+    this.#admissions.end();
+    this.#views.giveUp();
+    this.#legs.end();
+    this.#drained();
+    this.#house.onEnd(fault);
+  }
+}

@@ -1,0 +1,74 @@
+/** What the media process counts, added up until it crosses the link. */
+import type { LegRefusal } from '../../model/call.ts';
+import { linkTallyItemsMax } from '../../model/limits.ts';
+import type { MediaFrameResult } from '../../model/picture.ts';
+import type { Tally } from '../../protocol/media-link/link-message.ts';
+import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
+
+export class TelemetryBatch implements MediaTelemetry {
+  readonly #send: (tally: Tally) => void;
+  readonly #logins = new Map<'accepted' | LegRefusal, number>();
+  readonly #frames = new Map<MediaFrameResult, number>();
+  #frameSeconds: number[] = [];
+  #loginCount = 0;
+  #rebuilds = 0;
+
+  constructor(send: (tally: Tally) => void) {
+    this.#send = send;
+  }
+
+  mediaLogin(result: 'accepted' | LegRefusal): void {
+    this.#logins.set(result, (this.#logins.get(result) ?? 0) + 1);
+    this.#loginCount += 1;
+    this.#flushIfFull();
+  }
+
+  mediaFrames(result: MediaFrameResult, count: number): void {
+    this.#frames.set(result, (this.#frames.get(result) ?? 0) + count);
+  }
+
+  mediaRebuilds(count: number): void {
+    this.#rebuilds += count;
+  }
+
+  mediaFrameTime(seconds: number): void {
+    this.#frameSeconds.push(seconds);
+    this.#flushIfFull();
+  }
+
+  /** What there is goes; nothing where there is nothing. */
+  flush(): void {
+    if (this.#isEmpty) return;
+    this.#send({
+      logins: [...this.#logins],
+      frames: [...this.#frames],
+      rebuilds: this.#rebuilds,
+      frameSeconds: this.#frameSeconds,
+    });
+    this.#logins.clear();
+    this.#frames.clear();
+    this.#frameSeconds = [];
+    this.#loginCount = 0;
+    this.#rebuilds = 0;
+  }
+
+  get #isEmpty(): boolean {
+    const counted = this.#loginCount + this.#frames.size + this.#rebuilds + this.#frameSeconds.length;
+    return counted === 0;
+  }
+
+  #flushIfFull(): void {
+    if (this.#loginCount >= linkTallyItemsMax || this.#frameSeconds.length >= linkTallyItemsMax) this.flush();
+  }
+}
+
+/** The server's side of it. */
+export function applyTally(
+  telemetry: MediaTelemetry,
+  { logins, frames, rebuilds, frameSeconds }: Tally,
+): void {
+  for (const [result, count] of logins) for (let n = 0; n < count; n += 1) telemetry.mediaLogin(result);
+  for (const [result, count] of frames) telemetry.mediaFrames(result, count);
+  if (rebuilds > 0) telemetry.mediaRebuilds(rebuilds);
+  for (const seconds of frameSeconds) telemetry.mediaFrameTime(seconds);
+}

@@ -1,0 +1,97 @@
+/**
+ * The media process put together: workers, the relay between legs, and the listener, behind the desk that the link
+ * brings. It lives as long as its link. Source: calls-and-media.md, The media process.
+ */
+import { availableParallelism } from 'node:os';
+import type { Clock } from '../../lib/clock.ts';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import { mediaDrainMsMax } from '../../model/limits.ts';
+import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
+import { MediaListener } from '../legs/listener.ts';
+import type { MediaEnd } from '../link/media-end.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Transcoders } from '../../core/ports/transcoders.ts';
+import { Relay } from '../relay/relay.ts';
+
+export interface MediaServerHouse {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly end: MediaEnd;
+  /** Starts the workers; a test has none. */
+  readonly openTranscoders: (settings: TranscoderWorkersSettings) => Promise<Transcoders>;
+}
+
+export interface TranscoderWorkersSettings extends Pick<
+  MediaProcessSettings,
+  'loadMax' | 'quality' | 'sourceMax'
+> {
+  readonly threads: number;
+}
+
+export interface RunningMediaServer {
+  /** Real, also when port 0 was asked for. */
+  readonly address: MediaAddress;
+  /** The certificate from its files anew. What is wrong with them is logged, and the one in force stays. */
+  reloadTls(): void;
+  /** Takes no more connections. Resolves when the legs that were told to go are gone, or are waited for no longer. */
+  drain(): Promise<void>;
+  /** Ends the workers between two frames, and closes what is left. */
+  close(): Promise<void>;
+}
+
+/** Rejects, with everything closed again, when it cannot listen; the error is a sentence for the operator. */
+export async function startMediaServer(
+  settings: MediaProcessSettings,
+  { clock, log, end, openTranscoders }: MediaServerHouse,
+): Promise<RunningMediaServer> {
+  const { desk, telemetry } = end;
+  const { workers, loadMax, quality, sourceMax } = settings;
+  const threads = workers > 0 ? workers : Math.max(1, availableParallelism() - 1);
+  const transcoders = await openTranscoders({ threads, loadMax, quality, sourceMax });
+  const relay = new Relay({ clock, transcoders, telemetry, maxFps: settings.maxFps });
+  try {
+    const house = { clock, desk, telemetry, log, relay, otherSockets: () => 0 };
+    const listener = new MediaListener(settings.legs, house);
+    await listener.listen();
+    const server = serving(listener, transcoders, { clock, log });
+    end.ready(server.address, {
+      ...server,
+      view: (sessionId) => relay.view(sessionId),
+      counts: () => ({
+        legs: listener.legCount,
+        sockets: listener.socketCount,
+        sessions: relay.sessionCount,
+        loads: transcoders.loads(),
+        engine: transcoders.engine,
+      }),
+    });
+    return server;
+  } catch (error) {
+    await transcoders.close();
+    throw error;
+  }
+}
+
+function serving(
+  listener: MediaListener,
+  transcoders: Transcoders,
+  { clock, log }: Pick<MediaServerHouse, 'clock' | 'log'>,
+): RunningMediaServer {
+  return {
+    address: listener.address,
+    reloadTls() {
+      try {
+        listener.reloadTls();
+      } catch (error) {
+        log.error({ err: error, listener: 'media' }, 'certificate not reloaded; the one in force stays');
+      }
+    },
+    async drain() {
+      await settlesWithin(clock, mediaDrainMsMax, listener.drain());
+    },
+    async close() {
+      listener.close();
+      await transcoders.close();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * A media process on a machine of its own: `reveille serve --only media`. It comes to its server's gate, serves as long
+ * as the link lasts, and comes again. Its settings and its log are its own. Source: calls-and-media.md, The media process.
+ */
+import type { Duplex } from 'node:stream';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/error-message.ts';
+import { mediaRestartMsMax, mediaRestartMsMin } from '../../model/limits.ts';
+import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
+import { MediaEnd } from '../link/media-end.ts';
+import { connectPsk } from '../link/psk-transport.ts';
+import type { Log } from '../../core/ports/log.ts';
+import { startMediaServer, type MediaServerHouse, type RunningMediaServer } from './media-server.ts';
+
+export interface RemoteMediaHouse extends Pick<MediaServerHouse, 'openTranscoders'> {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly server: { readonly host: string; readonly port: number };
+  /** Shared with the server. */
+  readonly key: Buffer;
+  /** Each time it serves. */
+  readonly onListening: (address: MediaAddress) => void;
+}
+
+export class RemoteMedia {
+  readonly #settings: MediaProcessSettings;
+  readonly #house: RemoteMediaHouse;
+  readonly #whenStopped: Promise<null>;
+  #isStopping = false;
+  #stopped: (nothing: null) => void = () => undefined;
+  #end: MediaEnd | null = null;
+  #server: RunningMediaServer | null = null;
+  #waitMs = mediaRestartMsMin;
+
+  constructor(settings: MediaProcessSettings, house: RemoteMediaHouse) {
+    this.#settings = settings;
+    this.#house = house;
+    this.#whenStopped = new Promise((resolve) => (this.#stopped = resolve));
+  }
+
+  /** Resolves when it was stopped. Rejects when it cannot listen, which trying again would not change. */
+  async run(): Promise<void> {
+    const { log } = this.#house;
+    while (!this.#isStopping) {
+      try {
+        const link = await this.#connect();
+        if (link !== null) await this.#serve(link);
+      } catch (error) {
+        if (error instanceof CannotServe) throw error.cause;
+        const fault = messageOf(error);
+        if (!this.#isStopping)
+          log.warn({ fault, retry_ms: this.#waitMs }, 'not linked to the server; it is tried again');
+      }
+      await this.#pause();
+    }
+  }
+
+  reloadTls(): void {
+    this.#server?.reloadTls();
+  }
+
+  /** Sends its legs away, and ends. */
+  stop(): void {
+    this.#isStopping = true;
+    this.#stopped(null);
+    void this.#end?.end();
+  }
+
+  /** Null: it was stopped meanwhile. */
+  async #connect(): Promise<Duplex | null> {
+    const { clock, server, key } = this.#house;
+    const connecting = connectPsk({ ...server, key }, clock);
+    const link = await Promise.race([connecting, this.#whenStopped]);
+    if (link === null)
+      connecting.then(
+        (late) => late.destroy(),
+        () => undefined,
+      );
+    return link;
+  }
+
+  /** Until the link ends. */
+  async #serve(link: Duplex): Promise<void> {
+    const { clock, log, onListening } = this.#house;
+    let ended: (fault: string | null) => void = () => undefined;
+    const whenEnded = new Promise<string | null>((resolve) => (ended = resolve));
+    const end = new MediaEnd(link, { clock, onEnd: ended });
+    this.#end = end;
+    if (this.#isStopping) void end.end();
+    await end.started();
+    const server = await this.#listen(end);
+    this.#server = server;
+    this.#waitMs = mediaRestartMsMin;
+    onListening(server.address);
+    const fault = await whenEnded;
+    if (!this.#isStopping) log.warn({ fault }, 'the link to the server has ended');
+    await server.drain();
+    this.#server = null;
+    await server.close();
+  }
+
+  async #listen(end: MediaEnd): Promise<RunningMediaServer> {
+    const { clock, log, openTranscoders } = this.#house;
+    try {
+      return await startMediaServer(this.#settings, { clock, log, end, openTranscoders });
+    } catch (cause) {
+      end.failed(messageOf(cause));
+      await end.end();
+      throw new CannotServe(cause);
+    }
+  }
+
+  async #pause(): Promise<void> {
+    let cancel: Cancel = () => undefined;
+    const due = new Promise<void>((resolve) => {
+      cancel = this.#house.clock.after(this.#waitMs, resolve);
+    });
+    await Promise.race([due, this.#whenStopped]);
+    cancel();
+    this.#waitMs = Math.min(2 * this.#waitMs, mediaRestartMsMax);
+  }
+}
+
+class CannotServe extends Error {
+  constructor(cause: unknown) {
+    super('the media process cannot serve', { cause });
+  }
+}

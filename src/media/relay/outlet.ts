@@ -1,0 +1,101 @@
+/**
+ * What one leg or viewer is sent: a message at a time, audio before video, and the rest waits in queues that drop. Who
+ * sends never waits for it. Source: calls-and-media.md, Legs.
+ */
+import type { Size } from '../../model/call.ts';
+import type { MediaFrameResult } from '../../model/picture.ts';
+import { AudioQueue, type WaitingAudio } from './audio-queue.ts';
+import { VideoQueue, type WaitingVideo } from './video-queue.ts';
+
+interface Outgoing {
+  /** 12 bytes. */
+  readonly header: Uint8Array;
+  readonly payload: Uint8Array;
+  /** What becomes of it here is what becomes of its frame. */
+  readonly isCounted: boolean;
+}
+
+interface OutgoingAudio extends WaitingAudio, Outgoing {
+  readonly kind: 'audio';
+}
+
+export interface OutgoingVideo extends WaitingVideo, Outgoing {
+  readonly kind: 'video';
+  /** Of its frame among those of the session, ascending. */
+  readonly place: number;
+  /** Null: not known. */
+  readonly size: Size | null;
+  readonly done: 'passed' | 'encoded';
+}
+
+export type OutgoingMessage = OutgoingAudio | OutgoingVideo;
+
+export interface OutletOwner {
+  /** Hands it to the leg, which calls `sent` when it takes the next. */
+  transmit(message: OutgoingMessage, sent: () => void): void;
+  /** Of every message, once. */
+  settled(message: OutgoingMessage, result: MediaFrameResult): void;
+}
+
+export class Outlet {
+  readonly #owner: OutletOwner;
+  readonly #audio: AudioQueue<OutgoingAudio>;
+  readonly #video: VideoQueue<OutgoingVideo>;
+  #stage: 'free' | 'sending' | 'closed' = 'free';
+  #lastPlace = -1;
+
+  constructor(owner: OutletOwner) {
+    this.#owner = owner;
+    this.#audio = new AudioQueue((audio) => owner.settled(audio, 'slow_leg'));
+    this.#video = new VideoQueue((video, why) => owner.settled(video, why));
+  }
+
+  /** A picture made now would push another one out. */
+  get hasPicturesEnough(): boolean {
+    return this.#video.hasPicturesEnough;
+  }
+
+  /** Coded video is of no use to it before a key frame. */
+  get lacksKey(): boolean {
+    return this.#video.lacksKey;
+  }
+
+  offerAudio(timestampMs: number, payload: Uint8Array, header: Uint8Array): void {
+    this.#audio.push({ kind: 'audio', timestampMs, payload, header, isCounted: true });
+    this.#sendNext();
+  }
+
+  /** A picture that took its time comes too late behind a newer frame: nothing goes back. */
+  offerVideo(video: OutgoingVideo): void {
+    if (video.place < this.#lastPlace) return this.#owner.settled(video, 'slow_leg');
+    this.#lastPlace = video.place;
+    this.#video.push(video);
+    this.#sendNext();
+  }
+
+  /** Nothing is transmitted any more. */
+  close(): void {
+    this.#stage = 'closed';
+    for (let next = this.#shift(); next !== undefined; next = this.#shift())
+      this.#owner.settled(next, 'no_receiver');
+  }
+
+  readonly #sent = (): void => {
+    if (this.#stage !== 'sending') return;
+    this.#stage = 'free';
+    this.#sendNext();
+  };
+
+  #sendNext(): void {
+    if (this.#stage !== 'free') return;
+    const message = this.#shift();
+    if (message === undefined) return;
+    this.#stage = 'sending';
+    this.#owner.settled(message, message.kind === 'audio' ? 'audio' : message.done);
+    this.#owner.transmit(message, this.#sent);
+  }
+
+  #shift(): OutgoingMessage | undefined {
+    return this.#audio.shift() ?? this.#video.shift();
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The way of a session's frames through its transcoder: one at a time, in their order, those that wait bounded. Which
+ * pictures are made of a frame is asked when its turn comes, so that none is made for a receiver that could not take it.
+ * Source: calls-and-media.md, Legs and Resolution.
+ */
+import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../../model/picture.ts';
+import type { Transcoder } from '../../core/ports/transcoders.ts';
+import { FramePace } from '../geometry/frame-pace.ts';
+import type { SourceVideo } from './source-video.ts';
+import { standsAlone, VideoQueue, type VideoQueueDrop, type WaitingVideo } from './video-queue.ts';
+
+/** A frame that pictures are to be made of. */
+export interface PictureSource extends WaitingVideo {
+  readonly source: SourceVideo;
+  /** Moved to the transcoder. */
+  readonly payload: Uint8Array<ArrayBuffer>;
+  /** Above the frame rate: it is decoded only, for the sake of those behind it. */
+  readonly isPaced: boolean;
+  /** What becomes of it here is what becomes of the frame. */
+  readonly isCounted: boolean;
+}
+
+/** `slow_leg`: also where its turn had come and nobody had room for a picture. */
+export type UnpicturedReason = VideoQueueDrop | 'paced' | 'no_receiver';
+
+export interface PictureAudience {
+  /** The pictures that somebody has room for now, each once. */
+  shapesWanted(format: VideoFrameFormat): readonly PictureShape[];
+  /** `result.pictures` are in the order of `shapes`. */
+  pictured(frame: PictureSource, shapes: readonly PictureShape[], result: FrameResult): void;
+  /** It was not decoded. Of every frame either this is said or the other, once. */
+  unpictured(frame: PictureSource, why: UnpicturedReason): void;
+  /** Nothing coded is decoded before a key frame. */
+  wantKeyFrame(): void;
+}
+
+const noShapes: readonly PictureShape[] = [];
+
+export class PicturePipeline {
+  readonly #transcoder: Transcoder;
+  readonly #audience: PictureAudience;
+  readonly #pace: FramePace;
+  readonly #waiting: VideoQueue<PictureSource>;
+  #stage: 'free' | 'working' | 'closed' = 'free';
+
+  /** The transcoder is the pipeline's from now on, and closed with it. `maxFps`: of the pictures. */
+  constructor(transcoder: Transcoder, audience: PictureAudience, maxFps: number) {
+    this.#transcoder = transcoder;
+    this.#audience = audience;
+    this.#pace = new FramePace(maxFps);
+    this.#waiting = new VideoQueue((frame, why) => audience.unpictured(frame, why));
+    this.#waiting.requireKey();
+  }
+
+  /** `isPassedOn`: others have its payload as well. */
+  take(source: SourceVideo, isPassedOn: boolean, isCounted: boolean): void {
+    const { format, isKey, isPicture } = source;
+    const payload = isPassedOn ? new Uint8Array(source.payload) : source.payload;
+    const isPaced = isPicture && !this.#pace.admits(source.header.timestampMs);
+    const frame: PictureSource = { format, isKey, isPicture, payload, source, isPaced, isCounted };
+    if (isPaced && standsAlone(format)) return this.#audience.unpictured(frame, 'paced');
+    this.#waiting.push(frame);
+    if (this.#waiting.lacksKey) this.#audience.wantKeyFrame();
+    this.#takeNext();
+  }
+
+  /** A coded frame goes by undecoded, or another stream begins. */
+  requireKey(): void {
+    this.#waiting.requireKey();
+  }
+
+  close(): void {
+    this.#stage = 'closed';
+    for (let frame = this.#waiting.shift(); frame !== undefined; frame = this.#waiting.shift())
+      this.#audience.unpictured(frame, 'no_receiver');
+    this.#transcoder.close();
+  }
+
+  #takeNext(): void {
+    while (this.#stage === 'free') {
+      const frame = this.#waiting.shift();
+      if (frame === undefined) return;
+      const shapes = frame.isPaced ? noShapes : this.#audience.shapesWanted(frame.format);
+      if (shapes.length === 0 && standsAlone(frame.format)) this.#audience.unpictured(frame, 'slow_leg');
+      else void this.#transcode(frame, shapes);
+    }
+  }
+
+  async #transcode(frame: PictureSource, shapes: readonly PictureShape[]): Promise<void> {
+    this.#stage = 'working';
+    const result = await this.#transcoder.take(sourceFrame(frame), shapes);
+    if (this.#isClosed) return this.#audience.unpictured(frame, 'no_receiver');
+    this.#stage = 'free';
+    if (result.keyFrameWanted && !this.#waiting.hasKey) this.#audience.wantKeyFrame();
+    this.#audience.pictured(frame, shapes, result);
+    this.#takeNext();
+  }
+
+  get #isClosed(): boolean {
+    return this.#stage === 'closed';
+  }
+}
+
+function sourceFrame({ source: { header }, payload }: PictureSource): SourceFrame {
+  const { format, isKeyFrame, width, height } = header;
+  return { format, isKeyFrame, width, height, payload };
+}

@@ -1,0 +1,61 @@
+/**
+ * Who carries the frames of calls between their legs: a room for each session, there while a leg or a viewer is in it.
+ * Whether somebody may come in is settled before. Source: calls-and-media.md, Legs and Resolution.
+ */
+import type { Outcome } from '../../lib/outcome.ts';
+import type { CallMedia } from '../../model/call.ts';
+import type { SessionId } from '../../model/ids.ts';
+import type { CarriageRefusal, MediaView } from '../../model/picture.ts';
+import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from './output.ts';
+import { Room, type RelayHouse } from './room.ts';
+
+type Joining = Outcome<JoinedLeg, CarriageRefusal>;
+
+export class Relay {
+  readonly #house: RelayHouse;
+  readonly #rooms = new Map<SessionId, Room>();
+
+  constructor(house: RelayHouse) {
+    this.#house = house;
+  }
+
+  /** Those that somebody is in. */
+  get sessionCount(): number {
+    return this.#rooms.size;
+  }
+
+  /** Why nobody could carry this call for a leg that takes these; null: somebody can. Nothing is reserved. */
+  refusalOf(sessionId: SessionId, media: CallMedia, takes: DeviceOutput['takes']): CarriageRefusal | null {
+    return (this.#rooms.get(sessionId) ?? this.#newRoom(sessionId)).refusalOf(media, takes);
+  }
+
+  /** Takes the place of the device that is there. A call whose downlink is pictures is refused where none can be made. */
+  joinDevice(sessionId: SessionId, media: CallMedia, out: DeviceOutput): Joining {
+    return this.#enter(sessionId).joinDevice(media, out);
+  }
+
+  /** Takes the place of the bridge that is there. Refused as above. */
+  joinBridge(sessionId: SessionId, media: CallMedia, out: LegOutput): Joining {
+    return this.#enter(sessionId).joinBridge(media, out);
+  }
+
+  /** `output`: what the device is shown, or would be; `source`: what the bridge sends, at its own size. */
+  watch(sessionId: SessionId, what: 'output' | 'source', out: PictureOutput): Joining {
+    return this.#enter(sessionId).watch(what, out);
+  }
+
+  /** Null: no leg is in it. */
+  view(sessionId: SessionId): MediaView | null {
+    return this.#rooms.get(sessionId)?.view() ?? null;
+  }
+
+  #enter(sessionId: SessionId): Room {
+    const room = this.#rooms.get(sessionId) ?? this.#newRoom(sessionId);
+    this.#rooms.set(sessionId, room);
+    return room;
+  }
+
+  #newRoom(sessionId: SessionId): Room {
+    return new Room(this.#house, () => this.#rooms.delete(sessionId));
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * A session in the relay: its device, its bridge, and who watches, as they come and go. A second device or bridge takes
+ * the place of the first. What they send is the downlink's and the uplink's. Source: calls-and-media.md, Legs.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import type { CallMedia } from '../../model/call.ts';
+import type { CarriageRefusal, MediaFrameResult, MediaView } from '../../model/picture.ts';
+import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
+import type { Transcoders } from '../../core/ports/transcoders.ts';
+import { Carriage, isPictureCall } from './carriage.ts';
+import { Downlink } from './downlink.ts';
+import { FrameTally } from './frame-tally.ts';
+import { KeyFrameRequest } from './key-frame-request.ts';
+import { outletOf } from './leg-outlet.ts';
+import type { OutgoingMessage } from './outlet.ts';
+import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from './output.ts';
+import { Receiver } from './receiver.ts';
+import { StreamMeter } from './stream-meter.ts';
+import { Uplink } from './uplink.ts';
+import { nothingTaken, takingsOf } from './video-taking.ts';
+
+export interface RelayHouse {
+  readonly clock: Clock;
+  readonly transcoders: Transcoders;
+  readonly telemetry: MediaTelemetry;
+  /** Of the pictures that are made. */
+  readonly maxFps: number;
+}
+
+interface Device {
+  readonly receiver: Receiver;
+  readonly keyFrames: KeyFrameRequest;
+}
+
+export class Room {
+  readonly #clock: Clock;
+  readonly #tally: FrameTally;
+  readonly #downlink: Downlink;
+  readonly #uplink: Uplink;
+  readonly #carriage: Carriage;
+  readonly #output: StreamMeter;
+  readonly #emptied: () => void;
+  /** Null: no leg has been there yet. */
+  #media: CallMedia | null = null;
+  #takings = nothingTaken;
+  #device: Device | null = null;
+  /** By which the bridge is asked; null: it is not there. */
+  #bridge: KeyFrameRequest | null = null;
+  readonly #viewers = new Set<Receiver>();
+
+  /** `emptied`: the last who was there has left, or the first was not let in. */
+  constructor({ clock, telemetry, transcoders, maxFps }: RelayHouse, emptied: () => void) {
+    this.#clock = clock;
+    this.#emptied = emptied;
+    this.#tally = new FrameTally(telemetry);
+    this.#output = new StreamMeter(clock);
+    this.#downlink = new Downlink(clock, this.#tally, () => this.#bridge?.want());
+    this.#uplink = new Uplink(clock, this.#tally);
+    this.#carriage = new Carriage(transcoders, maxFps, this.#downlink);
+  }
+
+  /** Null: no leg has said yet what the call is about. */
+  view(): MediaView | null {
+    if (this.#media === null) return null;
+    return {
+      mode: this.#media.resolution,
+      hasDevice: this.#device !== null,
+      hasBridge: this.#bridge !== null,
+      viewers: this.#viewers.size,
+      source: this.#downlink.source.view(),
+      output: this.#output.view(),
+      ...this.#tally.view(),
+    };
+  }
+
+  refusalOf(media: CallMedia, takes: DeviceOutput['takes']): CarriageRefusal | null {
+    return needsPictures(media, takes) ? this.#carriage.refusalOf(media) : null;
+  }
+
+  joinDevice(media: CallMedia, out: DeviceOutput): Outcome<JoinedLeg, CarriageRefusal> {
+    const refusal = this.#admit(media, out.takes);
+    if (refusal !== null) return fail(refusal);
+    const outlet = outletOf(out, this.#settledForDevice);
+    const receiver = new Receiver(out.takes, true, outlet, this.#takings[out.takes]);
+    const ask = out.takes === 'frames' ? () => out.askKeyFrame() : () => undefined;
+    const device = { receiver, keyFrames: this.#keyFramesBy(ask) };
+    this.#device?.receiver.outlet.close();
+    this.#device = device;
+    this.#changed();
+    this.#bridge?.want();
+    return succeed({
+      frame: (header, payload, headerBytes) => {
+        if (this.#device === device) this.#uplink.take(device.keyFrames, header, payload, headerBytes);
+      },
+      leave: () => {
+        if (this.#device !== device) return;
+        this.#device = null;
+        outlet.close();
+        this.#changed();
+      },
+    });
+  }
+
+  joinBridge(media: CallMedia, out: LegOutput): Outcome<JoinedLeg, CarriageRefusal> {
+    const refusal = this.#admit(media, 'frames');
+    if (refusal !== null) return fail(refusal);
+    const outlet = outletOf(out, this.#settled);
+    const bridge = this.#keyFramesBy(() => out.askKeyFrame());
+    this.#uplink.outlet?.close();
+    this.#uplink.outlet = outlet;
+    this.#bridge = bridge;
+    this.#changed();
+    this.#downlink.pipeline?.requireKey();
+    if (this.#downlink.receivers.length > 0) bridge.want();
+    this.#device?.keyFrames.want();
+    return succeed({
+      frame: (header, payload, headerBytes) => {
+        if (this.#bridge === bridge) this.#downlink.take(bridge, header, payload, headerBytes);
+      },
+      leave: () => {
+        if (this.#bridge !== bridge) return;
+        this.#bridge = null;
+        this.#uplink.outlet = null;
+        outlet.close();
+        this.#changed();
+      },
+    });
+  }
+
+  watch(what: 'output' | 'source', out: PictureOutput): Outcome<JoinedLeg, CarriageRefusal> {
+    const refusal = this.#media === null ? null : this.#carriage.reserve(this.#media);
+    if (refusal !== null) return fail(refusal);
+    const kind = what === 'output' ? 'pictures' : 'source';
+    const viewer = new Receiver(kind, false, outletOf(out, this.#settled), this.#takings[kind]);
+    this.#viewers.add(viewer);
+    this.#changed();
+    this.#bridge?.want();
+    return succeed({
+      frame: () => undefined,
+      leave: () => {
+        if (!this.#viewers.delete(viewer)) return;
+        viewer.outlet.close();
+        this.#changed();
+      },
+    });
+  }
+
+  /** Makes room for a leg of a call of this media, as all in the session know it from then on. */
+  #admit(media: CallMedia, takes: DeviceOutput['takes']): CarriageRefusal | null {
+    const isNeeded = needsPictures(media, takes);
+    const refusal = isNeeded || this.#viewers.size > 0 ? this.#carriage.reserve(media) : null;
+    if (isNeeded && refusal !== null) {
+      this.#changed();
+      return refusal;
+    }
+    if (!isDeepStrictEqual(this.#media, media)) this.#agree(media);
+    return null;
+  }
+
+  #agree(media: CallMedia): void {
+    this.#media = media;
+    this.#takings = takingsOf(media);
+    for (const receiver of this.#downlink.receivers) receiver.taking = this.#takings[receiver.kind];
+  }
+
+  #changed(): void {
+    const device = this.#device?.receiver;
+    this.#downlink.receivers = device === undefined ? [...this.#viewers] : [device, ...this.#viewers];
+    if (!this.#needsPictures()) this.#carriage.release();
+    if (this.#downlink.receivers.length === 0 && this.#bridge === null) this.#emptied();
+  }
+
+  #needsPictures(): boolean {
+    if (this.#viewers.size > 0 || this.#device?.receiver.kind === 'pictures') return true;
+    const hasLeg = this.#device !== null || this.#bridge !== null;
+    return hasLeg && this.#media !== null && isPictureCall(this.#media);
+  }
+
+  #keyFramesBy(ask: () => void): KeyFrameRequest {
+    return new KeyFrameRequest(this.#clock, () => {
+      this.#tally.keyFrameAsked();
+      ask();
+    });
+  }
+
+  readonly #settled = (message: OutgoingMessage, result: MediaFrameResult): void => {
+    if (message.isCounted) this.#tally.frame(result);
+  };
+
+  readonly #settledForDevice = (message: OutgoingMessage, result: MediaFrameResult): void => {
+    this.#settled(message, result);
+    if (message.kind === 'video' && result === message.done)
+      this.#output.add(message.format, message.size, message.payload.length);
+  };
+}
+
+/** Of a leg that takes these. */
+function needsPictures(media: CallMedia, takes: DeviceOutput['takes']): boolean {
+  return takes === 'pictures' || isPictureCall(media);
+}

@@ -1,0 +1,60 @@
+/** A frame of video as it came from a leg, with what the relay has to know of it. */
+import type { Clock } from '../../lib/clock.ts';
+import type { Size } from '../../model/call.ts';
+import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
+import { describeFrame } from '../geometry/source-frame.ts';
+import type { OutgoingVideo } from './outlet.ts';
+import type { WaitingVideo } from './video-queue.ts';
+
+export interface SourceVideo extends WaitingVideo {
+  readonly header: VideoFrameHeader;
+  readonly headerBytes: Uint8Array;
+  readonly payload: Uint8Array<ArrayBuffer>;
+  /** Null: as of the frames before it, as far as can be told. */
+  readonly size: Size | null;
+  /** Among the frames of its direction, ascending. */
+  readonly place: number;
+  /** Monotonic. */
+  readonly cameAtMs: number;
+}
+
+/** Reads the video of one direction. */
+export class SourceReader {
+  readonly #clock: Clock;
+  #frames = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * A key frame is one that its header calls so, or whose payload is one: what is passed on need not be readable here,
+   * and a sender that sets no flags is understood.
+   */
+  read(header: VideoFrameHeader, payload: Uint8Array<ArrayBuffer>, headerBytes: Uint8Array): SourceVideo {
+    const { format, isKeyFrame, width, height } = header;
+    const described = describeFrame({ format, isKeyFrame, width, height, payload });
+    const isKey = isKeyFrame || described.isKey;
+    const isPicture = described.content !== 'parameters';
+    const size = described.size ?? (isKey && width > 0 && height > 0 ? { width, height } : null);
+    const [place, cameAtMs] = [this.#frames++, this.#clock.monotonicMs()];
+    return { header, headerBytes, payload, format, isKey, isPicture, size, place, cameAtMs };
+  }
+}
+
+/** To be sent on as it is. */
+export function passedOn(source: SourceVideo, isCounted: boolean): OutgoingVideo {
+  const { format, isKey, isPicture, payload, headerBytes, size, place } = source;
+  return {
+    kind: 'video',
+    format,
+    isKey,
+    isPicture,
+    payload,
+    header: headerBytes,
+    size,
+    place,
+    done: 'passed',
+    isCounted,
+  };
+}

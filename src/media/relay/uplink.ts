@@ -1,0 +1,39 @@
+/** From the device to the bridge: everything, untouched. Source: calls-and-media.md, Legs. */
+import type { Clock } from '../../lib/clock.ts';
+import type { FrameHeader } from '../../protocol/media/frame-header.ts';
+import type { FrameTally } from './frame-tally.ts';
+import type { KeyFrameRequest } from './key-frame-request.ts';
+import type { Outlet } from './outlet.ts';
+import { passedOn, SourceReader, type SourceVideo } from './source-video.ts';
+
+export class Uplink {
+  /** The bridge's; null: it is not there. */
+  outlet: Outlet | null = null;
+  readonly #tally: FrameTally;
+  readonly #reader: SourceReader;
+
+  constructor(clock: Clock, tally: FrameTally) {
+    this.#tally = tally;
+    this.#reader = new SourceReader(clock);
+  }
+
+  /** `keyFrames`: by which the device is asked for some. */
+  take(
+    keyFrames: KeyFrameRequest,
+    header: FrameHeader,
+    payload: Uint8Array<ArrayBuffer>,
+    headerBytes: Uint8Array,
+  ): void {
+    if (header.kind === 'video') this.#takeVideo(keyFrames, this.#reader.read(header, payload, headerBytes));
+    else if (this.outlet === null) this.#tally.frame('no_receiver');
+    else this.outlet.offerAudio(header.timestampMs, payload, headerBytes);
+  }
+
+  #takeVideo(keyFrames: KeyFrameRequest, source: SourceVideo): void {
+    const { outlet } = this;
+    keyFrames.cameBy(source);
+    if (outlet === null) return this.#tally.frame('no_receiver');
+    outlet.offerVideo(passedOn(source, true));
+    if (outlet.lacksKey) keyFrames.want();
+  }
+}

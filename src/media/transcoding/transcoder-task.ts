@@ -1,0 +1,36 @@
+/**
+ * All that crosses between the main loop and a transcoding worker. The worker's file exports one function for each task,
+ * by its name; tasks are done one after the other, in the order in which they were posted. Payloads and JPEGs are moved.
+ * A worker is started with the settings of its transcoders.
+ */
+import type { NativeCensus } from '../codec/native-census.ts';
+import type { Outcome } from '../../lib/outcome.ts';
+import type { FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
+
+export interface FrameTask {
+  /** A number of its own in this process. A worker that does not know it makes it a transcoder. */
+  readonly session: number;
+  readonly frame: SourceFrame;
+  readonly shapes: readonly PictureShape[];
+}
+
+export interface TranscoderTasks {
+  /** The engine's version, or why there is none. */
+  startEngine(): Promise<Outcome<string, string>>;
+  takeFrame(task: FrameTask): Promise<FrameResult>;
+  /** Frees what the session has; one that has nothing is no mistake. */
+  closeSession(session: number): Promise<void>;
+  /** Frees what all of them have. */
+  closeAll(): Promise<void>;
+  countNatives(): Promise<NativeCensus>;
+}
+
+/** What is said of a frame whose worker is gone. */
+export const lostFrame: FrameResult = {
+  source: null,
+  pictures: [],
+  drop: 'engine',
+  keyFrameWanted: true,
+  rebuilds: 0,
+  workMs: 0,
+};

@@ -1,0 +1,146 @@
+/**
+ * One transcoding thread, seen from the main loop: it does what it is given in order, and its answers come as each is
+ * ready. A thread that dies is replaced; what it had is answered as lost, and the next frame of each session makes it known
+ * to the new one. Who is on it, and how many, is its lane's affair.
+ */
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import type { Clock } from '../../lib/clock.ts';
+import { fail, type Outcome } from '../../lib/outcome.ts';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
+import type { NativeCensus } from '../codec/native-census.ts';
+import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../model/limits.ts';
+import type { FrameResult } from '../../model/picture.ts';
+import type { Log } from '../../core/ports/log.ts';
+import { BusyWindow } from './busy-window.ts';
+import { lostFrame, type FrameTask, type TranscoderTasks } from './transcoder-task.ts';
+
+export interface ThreadHouse {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: TranscoderSettings;
+  readonly workerFile: URL;
+}
+
+/** How often `look` is to be called: it counts its calls, so that a pause of the whole process is no silence. */
+export const threadLookMs = 1000;
+/** A frame and the end of each session, then what concerns all of them. */
+const tasksMax = transcodersPerWorkerMax * 2 + 8;
+/** One line in so long says that frames are lost, however many are. */
+const faultLogMs = 1000;
+
+export class TranscoderThread {
+  readonly #house: ThreadHouse;
+  readonly #pool: Piscina;
+  readonly #busy: BusyWindow;
+  #state: 'open' | 'gone' | 'closed' = 'open';
+  #tasks = 0;
+  #silentLooks = 0;
+  #faultLoggedMs = -faultLogMs;
+
+  constructor(house: ThreadHouse) {
+    this.#house = house;
+    this.#busy = new BusyWindow(house.clock);
+    this.#pool = new Piscina({
+      filename: fileURLToPath(house.workerFile),
+      name: 'takeFrame',
+      workerData: house.settings,
+      minThreads: 1,
+      maxThreads: 1,
+      // All tasks go to the thread's own port: in order, and the next is there when one ends.
+      concurrentTasksPerWorker: tasksMax,
+      maxQueue: tasksMax,
+      stricterFIFO: true,
+      // A thread that waits by Atomics.wait never returns to its event loop, and there the memory of collected native objects
+      // is freed.
+      atomics: 'disabled',
+      recordTiming: false,
+    });
+    this.#pool.on('error', this.#onPoolError);
+  }
+
+  /** The engine's version, or why there is none. */
+  async start(): Promise<Outcome<string, string>> {
+    const notStarted = fail(`a transcoding thread did not start from ${this.#house.workerFile.href}`);
+    return this.#run<Outcome<string, string>>('startEngine', undefined, notStarted);
+  }
+
+  /** Never rejects; the payload's buffer is detached. */
+  async take(task: FrameTask): Promise<FrameResult> {
+    const result = await this.#run('takeFrame', task, lostFrame, [task.frame.payload.buffer]);
+    this.#busy.add(result.workMs);
+    return result;
+  }
+
+  /** Resolves when nothing of it is left. */
+  closeSession(session: number): Promise<void> {
+    return this.#run('closeSession', session, undefined);
+  }
+
+  /** Native objects of its sessions; null: it is gone. */
+  countNatives(): Promise<NativeCensus | null> {
+    return this.#run<NativeCensus | null>('countNatives', undefined, null);
+  }
+
+  /** False: it hangs in native code or cannot be replaced, or was closed. */
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  get busyShare(): number {
+    return this.#busy.share();
+  }
+
+  /** Every `threadLookMs`: one that has tasks and answers none for `workerSilenceMsMax` is gone. */
+  look(): void {
+    this.#silentLooks = this.#tasks === 0 ? 0 : this.#silentLooks + 1;
+    if (this.#state === 'open' && this.#silentLooks * threadLookMs > workerSilenceMsMax) this.#state = 'gone';
+  }
+
+  /** Behind what it still does. A thread that does not come to its end is left to that of the process. */
+  async close(): Promise<void> {
+    if (this.#state === 'closed') return;
+    const freed = this.#run('closeAll', undefined, undefined);
+    const hangs = this.#state === 'gone' && this.#tasks > 0;
+    this.#state = 'closed';
+    if (!hangs && (await settlesWithin(this.#house.clock, workersStopMsMax, freed)))
+      await this.#pool.destroy();
+    else this.#house.log.error({}, 'a transcoding thread does not end; it goes with its process');
+  }
+
+  async #run<Answer>(
+    name: keyof TranscoderTasks,
+    task: unknown,
+    otherwise: Answer,
+    transferList: ArrayBuffer[] = [],
+  ): Promise<Answer> {
+    if (this.#state !== 'open') return otherwise;
+    this.#tasks += 1;
+    try {
+      const answer: Answer = await this.#pool.run(task, { name, transferList });
+      return answer;
+    } catch (error) {
+      this.#tellFault(error);
+      return otherwise;
+    } finally {
+      this.#tasks -= 1;
+      this.#silentLooks = 0;
+    }
+  }
+
+  /** Without a thread, and with none that starts, what waits for one would wait forever: `destroy` answers it. */
+  readonly #onPoolError = (error: unknown): void => {
+    this.#tellFault(error);
+    if (this.#pool.threads.length > 0) return;
+    if (this.#state === 'open') this.#state = 'gone';
+    void this.#pool.destroy();
+  };
+
+  #tellFault(error: unknown): void {
+    const nowMs = this.#house.clock.monotonicMs();
+    if (nowMs - this.#faultLoggedMs < faultLogMs) return;
+    this.#faultLoggedMs = nowMs;
+    this.#house.log.error({ err: error }, 'a transcoding thread failed; what it had is lost');
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The tasks of a transcoding thread: it has the decoders, scalers and encoders of its sessions. It never ends itself, and
+ * is ended between tasks only: a thread that is stopped within native code may take the process with it.
+ */
+import { workerData } from 'node:worker_threads';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { assert } from '../../lib/assert.ts';
+import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { openEngine, type Engine } from '../codec/engine.ts';
+import { FrameTranscoder, type TranscoderSettings } from '../codec/frame-transcoder.ts';
+import { liveNatives, type NativeCensus } from '../codec/native-census.ts';
+import type { FrameResult } from '../../model/picture.ts';
+import type { FrameTask } from './transcoder-task.ts';
+
+const settings: TranscoderSettings = workerData;
+/** Every task waits for it, so that they keep their order while it loads. */
+const opening = openEngine();
+const transcoders = new Map<number, FrameTranscoder>();
+
+export async function startEngine(): Promise<Outcome<string, string>> {
+  const engine = await opening;
+  return engine.ok ? succeed(engine.value.version) : fail(engine.error);
+}
+
+/** A transcoder that throws is not used again: the session's next frame makes a new one. */
+export async function takeFrame({ session, frame, shapes }: FrameTask): Promise<unknown> {
+  const engine = await opening;
+  if (!engine.ok) throw new Error(engine.error);
+  try {
+    return moved(transcoderOf(session, engine.value).take(frame, shapes));
+  } catch (error) {
+    dropSession(session);
+    throw error;
+  }
+}
+
+export async function closeSession(session: number): Promise<void> {
+  await opening;
+  dropSession(session);
+}
+
+export async function closeAll(): Promise<void> {
+  await opening;
+  for (const session of transcoders.keys()) dropSession(session);
+}
+
+export async function countNatives(): Promise<NativeCensus> {
+  await opening;
+  return liveNatives();
+}
+
+function transcoderOf(session: number, engine: Engine): FrameTranscoder {
+  const known = transcoders.get(session);
+  if (known !== undefined) return known;
+  const transcoder = new FrameTranscoder(engine, settings);
+  transcoders.set(session, transcoder);
+  return transcoder;
+}
+
+function dropSession(session: number): void {
+  const transcoder = transcoders.get(session);
+  transcoders.delete(session);
+  transcoder?.close();
+}
+
+/** Buffers are moved as wholes, so no JPEG may lie beside something else. */
+function moved(result: FrameResult): unknown {
+  const buffers: ArrayBuffer[] = [];
+  for (const picture of result.pictures) {
+    if (typeof picture === 'string') continue;
+    assert(picture.jpeg.byteLength === picture.jpeg.buffer.byteLength, 'a JPEG has its buffer for itself');
+    buffers.push(picture.jpeg.buffer);
+  }
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: result });
+}

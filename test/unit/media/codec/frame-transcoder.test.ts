@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { FrameTranscoder } from '../../../../src/media/codec/frame-transcoder.ts';
+import { liveNatives } from '../../../../src/media/codec/native-census.ts';
+import { decodeJpeg } from '../../../../src/media/codec/picture-file.ts';
+import { pictureShapesKeptMax } from '../../../../src/model/limits.ts';
+import type { FrameResult, PictureShape } from '../../../../src/model/picture.ts';
+import { jpegSize } from '../../../../src/media/geometry/jpeg-header.ts';
+import {
+  fillScreen,
+  fitScreen,
+  h264Film,
+  jpegFilm,
+  makeTranscoder,
+  onlyPicture,
+  ownSize,
+  planarFrame,
+  sourceFrame,
+} from '../../../support/coded-frames.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { engineTest } from '../../../support/engine-test.ts';
+import { jpegStructure } from '../../../support/jpeg-structure.ts';
+
+const portrait = { width: 240, height: 320 };
+
+function sizesOf({ pictures }: FrameResult): (string | null)[] {
+  return pictures.map((picture) => {
+    if (typeof picture === 'string') return picture;
+    assert.deepEqual(jpegSize(picture.jpeg), picture.size);
+    return `${picture.size.width}x${picture.size.height}`;
+  });
+}
+
+engineTest('240x320 for a screen of 160x100 is 74x100 fitted and 160x100 filled', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const result = transcoder.take(planarFrame(portrait), [fitScreen, fillScreen, ownSize]);
+  assert.deepEqual(sizesOf(result), ['74x100', '160x100', '240x320']);
+  assert.deepEqual(result.source, portrait);
+  assert.equal(result.drop, null);
+  transcoder.close();
+});
+
+engineTest('the format may change at any key frame', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const [planar, jpeg] = [planarFrame(portrait), ...jpegFilm(engine, portrait, 1)];
+  const film = h264Film(engine, portrait, 2);
+  assert(planar !== undefined && jpeg !== undefined);
+  for (const frame of [planar, jpeg, ...film, jpeg, planar, ...film, planar])
+    assert.deepEqual(sizesOf(transcoder.take(frame, [fitScreen])), ['74x100']);
+  transcoder.close();
+});
+
+engineTest('a JPEG has a buffer of its own, of its size, that can be moved', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const { jpeg } = onlyPicture(transcoder, planarFrame(portrait), fitScreen);
+  assert.equal(jpeg.byteOffset, 0);
+  assert.equal(jpeg.buffer.byteLength, jpeg.length);
+  const moved = structuredClone(jpeg, { transfer: [jpeg.buffer] });
+  assert.equal(jpeg.length, 0);
+  assert.deepEqual(decodeJpeg(engine, moved).size, { width: 74, height: 100 });
+  transcoder.close();
+});
+
+engineTest('a JPEG is baseline, 4:2:0 and JFIF, and says nothing else', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  assert.deepEqual(jpegStructure(onlyPicture(transcoder, planarFrame(portrait), fitScreen).jpeg), {
+    width: 74,
+    height: 100,
+    frameMarker: 0xc0,
+    bitsPerSample: 8,
+    sampling: ['2x2', '1x1', '1x1'],
+    isJfif: true,
+    comments: [],
+    isEnded: true,
+  });
+  transcoder.close();
+});
+
+engineTest('a payload within a larger buffer is decoded as it is', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const [whole] = jpegFilm(engine, portrait, 1);
+  assert(whole !== undefined);
+  const padded = new Uint8Array(whole.payload.length + 24);
+  padded.set(whole.payload, 12);
+  const frame = { ...whole, payload: padded.subarray(12, -12) };
+  assert.deepEqual(
+    onlyPicture(transcoder, frame, fitScreen).jpeg,
+    onlyPicture(transcoder, whole, fitScreen).jpeg,
+  );
+  transcoder.close();
+});
+
+engineTest('a frame without shapes is decoded for the sake of those behind it', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const [key, next] = h264Film(engine, portrait, 2);
+  assert(key !== undefined && next !== undefined);
+  const { source, pictures, drop, rebuilds } = transcoder.take(key, []);
+  assert.deepEqual(
+    { source, pictures, drop, rebuilds },
+    { source: portrait, pictures: [], drop: null, rebuilds: 0 },
+  );
+  assert.deepEqual(sizesOf(transcoder.take(next, [ownSize])), ['240x320']);
+  transcoder.close();
+});
+
+engineTest('scaler and encoder are made once for a source and anew when its size changes', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const rebuilds = [portrait, portrait, { width: 320, height: 240 }, { width: 320, height: 240 }].map(
+    (size, index) => transcoder.take(planarFrame(size, index), [fitScreen]).rebuilds,
+  );
+  assert.deepEqual(rebuilds, [2, 0, 2, 0]);
+  transcoder.close();
+});
+
+engineTest('a picture whose side would be 0 is dropped as too small, the others are made', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const result = transcoder.take(planarFrame({ width: 400, height: 2 }), [fitScreen, fillScreen]);
+  assert.deepEqual(sizesOf(result), ['too_small', '160x100']);
+  assert.equal(result.drop, null);
+  transcoder.close();
+});
+
+engineTest('odd and tiny sources have their pictures', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  for (const width of [1, 2, 3, 5, 16, 17, 241])
+    for (const height of [1, 2, 3, 7, 18, 321]) {
+      const result = transcoder.take(planarFrame({ width, height }), [ownSize, fillScreen]);
+      assert.deepEqual(sizesOf(result), [`${width}x${height}`, '160x100']);
+    }
+  transcoder.close();
+});
+
+engineTest('a source beyond the largest size is dropped before it is decoded, whichever way up', (engine) => {
+  const transcoder = new FrameTranscoder(engine, { quality: 80, sourceMax: { width: 320, height: 240 } });
+  const tooLarge = { width: 322, height: 240 };
+  const frames = [
+    planarFrame(tooLarge),
+    ...jpegFilm(engine, { width: 240, height: 322 }, 1),
+    ...h264Film(engine, tooLarge, 2),
+  ];
+  for (const frame of frames) {
+    const { source, drop, pictures, keyFrameWanted } = transcoder.take(frame, [fitScreen]);
+    assert.deepEqual(
+      { source, drop, pictures, keyFrameWanted },
+      {
+        source: null,
+        drop: 'too_large',
+        pictures: [],
+        keyFrameWanted: false,
+      },
+    );
+  }
+  assert.deepEqual(sizesOf(transcoder.take(planarFrame(portrait), [fitScreen])), ['74x100']);
+  transcoder.close();
+});
+
+engineTest('planes that do not fill their size are undecodable', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const { payload } = planarFrame(portrait);
+  for (const size of [
+    { width: 0, height: 0 },
+    { width: 240, height: 319 },
+    { width: 242, height: 320 },
+  ])
+    assert.equal(transcoder.take(sourceFrame('i420', payload, size), [fitScreen]).drop, 'undecodable');
+  transcoder.close();
+});
+
+engineTest('more shapes than are kept are made all the same, and bounded', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const shapes = Array.from({ length: pictureShapesKeptMax + 3 }, (_, index): PictureShape => {
+    return { mode: 'fill_screen', screen: { width: 64 + 2 * index, height: 48 } };
+  });
+  const expected = shapes.map(({ screen }) => `${screen?.width}x48`);
+  for (let i = 0; i < 3; i += 1)
+    assert.deepEqual(sizesOf(transcoder.take(planarFrame(portrait, i), shapes)), expected);
+  assert(liveNatives().graphs <= pictureShapesKeptMax);
+  transcoder.close();
+});
+
+engineTest(
+  'the size changes at every frame for 1 000 frames: each picture is right, natives stay as many',
+  (engine) => {
+    const before = liveNatives();
+    const transcoder = makeTranscoder(engine);
+    const sizes = Array.from({ length: 40 }, (_, i) => ({
+      width: 32 + 2 * ((i * 7) % 40),
+      height: 96 - 2 * i,
+    }));
+    const frames = sizes.map((size) => planarFrame(size));
+    let working = null;
+    for (let i = 0; i < 1000; i += 1) {
+      const frame = frames[i % frames.length];
+      assert(frame !== undefined);
+      const result = transcoder.take(frame, [fillScreen, ownSize]);
+      assert.deepEqual(sizesOf(result), ['160x100', `${frame.width}x${frame.height}`]);
+      assert.equal(result.rebuilds, 4);
+      working ??= liveNatives();
+      assert.deepEqual(liveNatives(), working);
+    }
+    transcoder.close();
+    assert.deepEqual(liveNatives(), before);
+  },
+);
+
+engineTest('closing frees everything, in whatever state', (engine) => {
+  const before = liveNatives();
+  const film = h264Film(engine, portrait, 3);
+  for (const frames of [[], film, film.slice(1), jpegFilm(engine, portrait, 1), [planarFrame(portrait)]]) {
+    const transcoder = makeTranscoder(engine);
+    for (const frame of frames) transcoder.take(frame, [fitScreen, ownSize]);
+    transcoder.close();
+    assert.deepEqual(liveNatives(), before);
+  }
+});
+
+/** Goes on by 3 ms whenever it is read. */
+class TickingClock extends DrivenClock {
+  override monotonicMs(): number {
+    this.advance(3);
+    return super.monotonicMs();
+  }
+}
+
+engineTest('the time that a frame took is told', (engine) => {
+  const settings = { quality: 80, sourceMax: portrait };
+  const transcoder = new FrameTranscoder(engine, settings, new TickingClock());
+  assert.equal(transcoder.take(planarFrame(portrait), []).workMs, 3);
+  transcoder.close();
+});

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import sharp from 'sharp';
+import type { PictureShape } from '../../../../src/model/picture.ts';
+import type { Engine } from '../../../../src/media/codec/engine.ts';
+import { decodeJpeg } from '../../../../src/media/codec/picture-file.ts';
+import { jpegStructure } from '../../../support/jpeg-structure.ts';
+import {
+  fitScreen,
+  jpegFilm,
+  makeTranscoder,
+  onlyPicture,
+  ownSize,
+  sourceFrame,
+} from '../../../support/coded-frames.ts';
+import { engineTest } from '../../../support/engine-test.ts';
+
+const size = { width: 90, height: 70 };
+
+type JpegOptions = NonNullable<Parameters<sharp.Sharp['jpeg']>[0]>;
+
+/** The moving picture as another encoder writes it. */
+async function foreignJpeg(
+  engine: Engine,
+  options: JpegOptions,
+  change = (image: sharp.Sharp) => image,
+  sides = size,
+) {
+  const [frame] = jpegFilm(engine, sides, 1);
+  assert(frame !== undefined);
+  const { rgb } = decodeJpeg(engine, frame.payload);
+  const image = sharp(rgb, { raw: { ...sides, channels: 3 } });
+  return new Uint8Array(await change(image).jpeg(options).toBuffer());
+}
+
+const kinds: readonly (readonly [string, JpegOptions, ((image: sharp.Sharp) => sharp.Sharp)?])[] = [
+  ['baseline 4:2:0', { chromaSubsampling: '4:2:0' }],
+  ['4:4:4', { chromaSubsampling: '4:4:4' }],
+  ['progressive', { progressive: true }],
+  ['progressive 4:4:4', { progressive: true, chromaSubsampling: '4:4:4' }],
+  ['grey', {}, (image) => image.grayscale()],
+  ['CMYK', {}, (image) => image.toColourspace('cmyk')],
+];
+
+for (const [name, options, change] of kinds)
+  engineTest(`a ${name} JPEG becomes a baseline one of 4:2:0`, async (engine) => {
+    const transcoder = makeTranscoder(engine);
+    const frame = sourceFrame('mjpeg', await foreignJpeg(engine, options, change));
+    const { jpeg } = onlyPicture(transcoder, frame, fitScreen);
+    const { width, height, frameMarker, sampling } = jpegStructure(jpeg);
+    assert.deepEqual(
+      { width, height, frameMarker, sampling },
+      {
+        ...size,
+        frameMarker: 0xc0,
+        sampling: ['2x2', '1x1', '1x1'],
+      },
+    );
+    transcoder.close();
+  });
+
+const large = { width: 160, height: 128 };
+const quarter: PictureShape = { mode: 'fit_screen', screen: { width: 40, height: 32 } };
+
+for (const [name, options, change] of kinds)
+  engineTest(`a ${name} JPEG is seen as well where only a quarter of its sides is wanted`, async (engine) => {
+    const transcoder = makeTranscoder(engine);
+    const payload = await foreignJpeg(engine, options, change, large);
+    const { source, pictures } = transcoder.take(sourceFrame('mjpeg', payload), [quarter]);
+    const [picture] = pictures;
+    assert(typeof picture === 'object');
+    assert.deepEqual([source, picture.size], [large, quarter.screen]);
+    const seen = Buffer.from(decodeJpeg(engine, picture.jpeg).rgb);
+    const whole = onlyPicture(transcoder, sourceFrame('mjpeg', payload), ownSize);
+    const wanted = await sharp(whole.jpeg).resize(40, 32).removeAlpha().raw().toBuffer();
+    const mean = seen.reduce((sum, value, i) => sum + Math.abs(value - (wanted[i] ?? NaN)), 0) / seen.length;
+    assert.ok(mean < 5, `${mean} of 255 away`);
+    transcoder.close();
+  });
+
+engineTest('a 4:2:2 JPEG of odd sides is decoded', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const frame = sourceFrame('mjpeg', jpegOf422(engine, { width: 91, height: 71 }));
+  // Twice the columns of chroma, as many rows.
+  assert.deepEqual(jpegStructure(frame.payload).sampling, ['2x2', '1x2', '1x2']);
+  assert.deepEqual(onlyPicture(transcoder, frame, ownSize).size, { width: 91, height: 71 });
+  transcoder.close();
+});
+
+engineTest('what a camera writes beside the pixels is not sent on, and nothing is turned', async (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const withMetadata = await foreignJpeg(engine, {}, (image) =>
+    image.withMetadata({
+      orientation: 6,
+      icc: 'p3',
+      exif: { IFD0: { Copyright: 'a name' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } },
+    }),
+  );
+  assert(Buffer.from(withMetadata).includes('Exif'));
+  const { jpeg } = onlyPicture(transcoder, sourceFrame('mjpeg', withMetadata), ownSize);
+  assert.deepEqual(decodeJpeg(engine, jpeg).size, size);
+  for (const mark of ['Exif', 'a name', 'ICC_PROFILE']) assert(!Buffer.from(jpeg).includes(mark), mark);
+  transcoder.close();
+});
+
+for (const [name, options] of kinds.slice(0, 4))
+  engineTest(`a ${name} JPEG cut anywhere is undecodable, or the whole picture`, async (engine) => {
+    const transcoder = makeTranscoder(engine);
+    const payload = await foreignJpeg(engine, options);
+    const whole = onlyPicture(transcoder, sourceFrame('mjpeg', payload), ownSize);
+    let undecodable = 0;
+    for (let length = 0; length < payload.length; length += 1) {
+      const { drop, pictures, keyFrameWanted } = transcoder.take(
+        sourceFrame('mjpeg', payload.subarray(0, length)),
+        [ownSize],
+      );
+      assert.equal(keyFrameWanted, false);
+      if (drop === null) assert.deepEqual(pictures, [whole]);
+      else undecodable += Number(drop === 'undecodable');
+    }
+    assert(undecodable > payload.length / 2);
+    transcoder.close();
+  });
+
+engineTest('a cut JPEG that is given an end is undecodable', async (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const payload = await foreignJpeg(engine, {});
+  const half = payload.slice(0, payload.length / 2);
+  half.set([0xff, 0xd9], half.length - 2);
+  assert.equal(transcoder.take(sourceFrame('mjpeg', half), [ownSize]).drop, 'undecodable');
+  transcoder.close();
+});
+
+engineTest('bytes behind the end of a JPEG do not matter', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const [frame] = jpegFilm(engine, size, 1);
+  assert(frame !== undefined);
+  const padded = new Uint8Array(frame.payload.length + 100);
+  padded.set(frame.payload);
+  assert.deepEqual(
+    onlyPicture(transcoder, sourceFrame('mjpeg', padded), ownSize),
+    onlyPicture(transcoder, frame, ownSize),
+  );
+  transcoder.close();
+});
+
+/** By FFmpeg's encoder, since the other one makes none. */
+function jpegOf422(
+  { av, constants }: Engine,
+  { width, height }: { width: number; height: number },
+): Uint8Array {
+  const codec = av.Codec.findEncoder(constants.AV_CODEC_ID_MJPEG);
+  assert(codec !== null);
+  const context = new av.CodecContext();
+  const frame = new av.Frame();
+  const packet = new av.Packet();
+  context.allocContext3(codec);
+  frame.alloc();
+  packet.alloc();
+  try {
+    for (const target of [context, frame]) Object.assign(target, { width, height });
+    context.pixelFormat = constants.AV_PIX_FMT_YUVJ422P;
+    context.timeBase = new av.Rational(1, 15);
+    frame.format = constants.AV_PIX_FMT_YUVJ422P;
+    assert.equal(context.open2Sync(codec, null), 0);
+    assert.equal(frame.getBuffer(0), 0);
+    for (const plane of frame.data ?? []) plane.fill(128);
+    assert.equal(context.sendFrameSync(frame), 0);
+    assert.equal(context.receivePacketSync(packet), 0);
+    assert(packet.data !== null);
+    return new Uint8Array(packet.data);
+  } finally {
+    context.freeContext();
+    frame.free();
+    packet.free();
+  }
+}

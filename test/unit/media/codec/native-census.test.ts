@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import {
+  freeCodecContext,
+  freeFrame,
+  freeGraph,
+  freePacket,
+  liveNatives,
+  makeCodecContext,
+  makeFrame,
+  makeGraph,
+  makePacket,
+} from '../../../../src/media/codec/native-census.ts';
+import { engineTest } from '../../../support/engine-test.ts';
+
+engineTest('native objects are counted by kind from their making to their freeing', (engine) => {
+  const before = liveNatives();
+  const codec = engine.av.Codec.findDecoder(engine.constants.AV_CODEC_ID_MJPEG);
+  assert(codec !== null);
+  const packet = makePacket(engine);
+  const frames = [makeFrame(engine), makeFrame(engine)];
+  const context = makeCodecContext(engine, codec);
+  const graph = makeGraph(engine);
+  const { packets, frames: liveFrames, codecContexts, graphs } = before;
+  assert.deepEqual(liveNatives(), {
+    ...before,
+    packets: packets + 1,
+    frames: liveFrames + 2,
+    codecContexts: codecContexts + 1,
+    graphs: graphs + 1,
+  });
+  freePacket(packet);
+  for (const frame of frames) freeFrame(frame);
+  freeCodecContext(context);
+  freeGraph(graph);
+  assert.deepEqual(liveNatives(), before);
+});
+
+engineTest('freeing a native object twice is a mistake that does not reach it', (engine) => {
+  const frame = makeFrame(engine);
+  freeFrame(frame);
+  assert.throws(() => freeFrame(frame), /a frame is freed once/);
+});

@@ -1,0 +1,74 @@
+/** What happens where the engine fails: the Nth of the steps that make a decoder, a scaler or an encoder, for every N. */
+import assert from 'node:assert/strict';
+import type { Engine } from '../../../../src/media/codec/engine.ts';
+import { liveNatives } from '../../../../src/media/codec/native-census.ts';
+import { fillScreen, fitScreen, jpegFilm, makeTranscoder } from '../../../support/coded-frames.ts';
+import { engineTest } from '../../../support/engine-test.ts';
+
+const noMemory = -12;
+const size = { width: 64, height: 48 };
+
+/** The Nth step of making fails, once; before it and after it all is well. */
+function failingEngine(engine: Engine, failsAt: number): { engine: Engine; steps: () => number } {
+  let steps = 0;
+  const fails = (): boolean => {
+    steps += 1;
+    return steps === failsAt;
+  };
+  class CodecContext extends engine.av.CodecContext {
+    override open2Sync(...input: Parameters<Engine['av']['CodecContext']['prototype']['open2Sync']>): number {
+      return fails() ? noMemory : super.open2Sync(...input);
+    }
+  }
+  class FilterGraph extends engine.av.FilterGraph {
+    override createFilter(
+      ...input: Parameters<Engine['av']['FilterGraph']['prototype']['createFilter']>
+    ): ReturnType<Engine['av']['FilterGraph']['prototype']['createFilter']> {
+      if (fails()) throw new Error('Failed to create filter: Cannot allocate memory');
+      return super.createFilter(...input);
+    }
+
+    override configSync(): number {
+      return fails() ? noMemory : super.configSync();
+    }
+  }
+  return { engine: { ...engine, av: { ...engine.av, CodecContext, FilterGraph } }, steps: () => steps };
+}
+
+engineTest(
+  'whichever step of making fails, its frame is dropped and the next one has its pictures',
+  (engine) => {
+    const [frame] = jpegFilm(engine, size, 1);
+    assert(frame !== undefined);
+    const before = liveNatives();
+    const healthy = makeTranscoder(engine);
+    const { pictures: good } = healthy.take(frame, [fitScreen, fillScreen]);
+    healthy.close();
+    let failures = 0;
+    for (let failsAt = 1; ; failsAt += 1) {
+      const failing = failingEngine(engine, failsAt);
+      const transcoder = makeTranscoder(failing.engine);
+      const { drop, pictures } = transcoder.take(frame, [fitScreen, fillScreen]);
+      const isBroken = failing.steps() >= failsAt;
+      if (isBroken) assert([drop, ...pictures].includes('rebuild_failed'));
+      assert.deepEqual(transcoder.take(frame, [fitScreen, fillScreen]).pictures, good);
+      transcoder.close();
+      assert.deepEqual(liveNatives(), before);
+      if (!isBroken) break;
+      failures += 1;
+    }
+    assert(failures > 10, `${failures} steps were seen to fail`);
+  },
+);
+
+engineTest('where one shape cannot be made the other one is', (engine) => {
+  const [frame] = jpegFilm(engine, size, 1);
+  assert(frame !== undefined);
+  const transcoder = makeTranscoder(failingEngine(engine, 2).engine);
+  const { pictures, drop, rebuilds } = transcoder.take(frame, [fitScreen, fillScreen]);
+  assert.equal(drop, null);
+  assert.equal(pictures[0], 'rebuild_failed');
+  assert.equal(typeof pictures[1], 'object');
+  assert.equal(rebuilds, 2);
+  transcoder.close();
+});

@@ -1,0 +1,87 @@
+/** The server does not read for a while, and a leg says as much as it can meanwhile. */
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { legReportsWaitingMax, linkBacklogBytesMax } from '../../../../src/model/limits.ts';
+import type { SessionId } from '../../../../src/model/ids.ts';
+import type { OpenBridgeLeg } from '../../../../src/core/ports/call-desk.ts';
+import { progress } from '../../../support/call-scene.ts';
+import { admitted, bridgeKey, DeskScene, refusal } from '../../../support/desk-scene.ts';
+import { FakeCallLeg } from '../../../support/fakes.ts';
+import { LinkedDesk } from '../../../support/linked-desk.ts';
+
+/** More reports than the link may keep. */
+const flood = linkBacklogBytesMax / 50;
+
+let scene: DeskScene;
+let link: LinkedDesk;
+let call: SessionId;
+let bridge: OpenBridgeLeg;
+beforeEach(async () => {
+  scene = new DeskScene();
+  link = await new LinkedDesk(scene).ready();
+  ({ call } = await scene.newCall());
+  const opened = link.media.desk.openBridgeLeg(
+    admitted(await link.media.desk.admitBridge(bridgeKey, call)),
+    new FakeCallLeg(),
+  );
+  assert(opened !== null);
+  bridge = opened;
+  await link.settle();
+});
+
+/** From now on the server reads nothing, and the link is full of what a leg said. */
+function congest(): void {
+  link.pair.here.pause();
+  for (let n = 0; n < flood; n += 1) bridge.report(progress('ringing'));
+}
+
+async function readAgain(): Promise<void> {
+  link.pair.here.resume();
+  for (let turns = 0; turns < 10; turns += 1) await link.settle();
+}
+
+test('a leg that never stops saying something does not end the link', async () => {
+  congest();
+  await link.settle();
+  assert.deepEqual([link.mediaEnds, link.serverEnds], [[], []]);
+  await readAgain();
+  assert.deepEqual([link.mediaEnds, link.serverEnds], [[], []]);
+  assert.equal(scene.state(call), 'ringing');
+});
+
+test('what a leg says last, and that it is gone, is told when the server reads again', async () => {
+  congest();
+  bridge.report({ kind: 'end', reason: 'busy' });
+  bridge.gone();
+  assert.deepEqual([scene.state(call), scene.directory.hasBridge(call)], ['establishing', true]);
+  await readAgain();
+  assert.equal(scene.told(call).at(-1), 'ended busy');
+});
+
+test('of more reports than wait for one leg the oldest go', async () => {
+  congest();
+  bridge.report({ kind: 'end', reason: 'busy' }, 'another-session');
+  for (let n = 0; n < legReportsWaitingMax - 1; n += 1) bridge.report(progress('attempting'));
+  bridge.report(progress('connected'));
+  await readAgain();
+  assert.equal(scene.state(call), 'connected');
+});
+
+test('while the server does not read, nobody is let in and no line of the log crosses', async () => {
+  congest();
+  const { writableLength } = link.pair.there;
+  assert.equal(await refusal(link.media.desk.admitBridge(bridgeKey, null)), 'busy');
+  bridge.alive('media');
+  link.media.log.info({}, 'a line');
+  assert.equal(link.pair.there.writableLength, writableLength);
+  await readAgain();
+  assert.equal(await refusal(link.media.desk.admitBridge(bridgeKey, null)), null);
+  await link.pass(1000);
+  assert.deepEqual(link.log.lines, [
+    {
+      level: 'warn',
+      fields: { media: { lost: 1 } },
+      message: 'lines of this log are lost: there were too many at once',
+    },
+  ]);
+});

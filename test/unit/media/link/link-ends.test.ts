@@ -1,0 +1,452 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { test } from 'node:test';
+import {
+  linkBacklogBytesMax,
+  linkBeatMs,
+  linkLogLinesMax,
+  linkSilenceMsMax,
+  mediaStartMsMax,
+} from '../../../../src/model/limits.ts';
+import type { SessionId } from '../../../../src/model/ids.ts';
+import { mediaFrameResults, type MediaView } from '../../../../src/model/picture.ts';
+import { encodeLinkFrame } from '../../../../src/protocol/media-link/link-frame.ts';
+import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
+import { declineLink } from '../../../../src/media/link/decline-link.ts';
+import { MediaEnd } from '../../../../src/media/link/media-end.ts';
+import { ServerEnd } from '../../../../src/media/link/server-end.ts';
+import type { MediaProcessSettings } from '../../../../src/protocol/media-link/media-facts.ts';
+import { formerKey, newKey } from '../../../support/call-tokens.ts';
+import { progress } from '../../../support/call-scene.ts';
+import { admitted, bridgeKey, DeskScene, refusal } from '../../../support/desk-scene.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { DuplexPair } from '../../../support/duplex-pair.ts';
+import { FakeCallLeg, FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
+import { FakeMediaProcess, LinkedDesk, mediaCounts } from '../../../support/linked-desk.ts';
+
+const call = 'session-1' as SessionId;
+const settings: MediaProcessSettings = {
+  legs: {
+    host: '127.0.0.1',
+    port: 0,
+    legsMax: 10,
+    handshakesMax: 5,
+    handshakesPerAddressMax: 3,
+    tls: { certFile: '/cert.pem', keyFile: '/key.pem' },
+  },
+  workers: 0,
+  loadMax: 0.85,
+  quality: 80,
+  sourceMax: { width: 1920, height: 1080 },
+  maxFps: 15,
+};
+
+const view: MediaView = {
+  mode: 'fit_screen',
+  hasDevice: true,
+  hasBridge: false,
+  viewers: 1,
+  source: {
+    format: 'h264',
+    size: { width: 640, height: 480 },
+    framesPerSecond: 15.1,
+    bytesPerSecond: 40_000,
+  },
+  output: { format: 'mjpeg', size: null, framesPerSecond: 0, bytesPerSecond: 0 },
+  frames: Object.fromEntries(mediaFrameResults.map((result, n) => [result, n])) as MediaView['frames'],
+  rebuilds: 2,
+  keyFramesAsked: 1,
+  frameMs: { p50: 4.5, p99: 12 },
+  workMs: null,
+};
+
+function ends({ serverEnds, mediaEnds }: LinkedDesk): unknown[] {
+  return [serverEnds, mediaEnds];
+}
+
+test('a media process is told its settings, and the server where it listens', async () => {
+  const link = new LinkedDesk(new DeskScene(), {}, settings);
+  assert.deepEqual(await link.media.started(), settings);
+  link.media.ready({ host: '127.0.0.1', port: 8083 }, link.process);
+  assert.deepEqual(await link.server.listening, { host: '127.0.0.1', port: 8083 });
+});
+
+test('one that has settings of its own is told none', async () => {
+  assert.equal(await new LinkedDesk(new DeskScene()).media.started(), null);
+});
+
+test('what keeps a media process from listening is said by the server in its words', async () => {
+  const link = new LinkedDesk(new DeskScene());
+  await link.media.started();
+  link.media.failed('media.listen: port 8083 is taken');
+  await link.media.end();
+  await assert.rejects(link.server.listening, { message: 'media.listen: port 8083 is taken' });
+  await link.settle();
+  assert.deepEqual(ends(link), [[null], [null]]);
+});
+
+test('a media process whose server hangs up before hello does not start', async () => {
+  const link = new LinkedDesk(new DeskScene(), { breaksAt: 1 });
+  await assert.rejects(link.media.started());
+  await assert.rejects(link.server.listening);
+});
+
+test('a server of another version is given up with a sentence', async () => {
+  const pair = new DuplexPair();
+  const ended = new Promise((resolve) => {
+    const media = new MediaEnd(pair.there, { clock: new DrivenClock(), onEnd: resolve });
+    void media.started().catch(() => undefined);
+  });
+  pair.here.write(encodeLinkFrame({ kind: 'hello', version: linkVersion + 1, more: true }));
+  assert.equal(
+    await ended,
+    `the server speaks version ${linkVersion + 1} of the link, and this end version ${linkVersion}: run the same release on both`,
+  );
+});
+
+test('a bad token is refused by the media process itself, and the server is not asked', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  const { token } = await scene.newCall();
+  const { writes } = link.pair;
+  assert.equal(await refusal(link.media.desk.admitDevice(`${token}x`)), 'signature');
+  await link.settle();
+  assert.equal(link.pair.writes, writes);
+});
+
+test('a token of a new key is good as soon as the server says so, and of a retired one no more', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  const { token } = await scene.newCall();
+  try {
+    scene.keys.replace([formerKey]);
+    link.server.updateKeys();
+    await link.settle();
+    assert.equal(await refusal(link.media.desk.admitDevice(token)), 'unknown_key');
+  } finally {
+    scene.keys.replace([newKey]);
+  }
+  link.server.updateKeys();
+  await link.settle();
+  assert.equal(await refusal(link.media.desk.admitDevice(token)), null);
+});
+
+test('signs of life cross once a second of each kind, and others at once', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  const { token } = await scene.newCall();
+  const open = link.media.desk.openDeviceLeg(
+    admitted(await link.media.desk.admitDevice(token)),
+    new FakeCallLeg(),
+  );
+  await link.settle();
+  const { writes } = link.pair;
+  for (let frame = 0; frame < 15; frame += 1) open?.alive('media');
+  await link.settle();
+  assert.equal(link.pair.writes, writes + 1);
+  for (let ping = 0; ping < 15; ping += 1) open?.alive('ping');
+  await link.settle();
+  assert.equal(link.pair.writes, writes + 2);
+  scene.clock.advance(999);
+  open?.alive('media');
+  await link.settle();
+  const before = link.pair.writes;
+  scene.clock.advance(1);
+  await link.settle();
+  const beats = link.pair.writes - before;
+  open?.alive('media');
+  await link.settle();
+  assert.equal(link.pair.writes, before + beats + 1);
+});
+
+test('nothing is said of a leg after it is gone', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  const open = link.media.desk.openBridgeLeg(
+    admitted(await link.media.desk.admitBridge(bridgeKey, null)),
+    new FakeCallLeg(),
+  );
+  open?.gone();
+  await link.settle();
+  const { writes } = link.pair;
+  open?.report(progress('ringing'));
+  open?.answerAssignment(true);
+  open?.alive('ping');
+  open?.gone();
+  await link.settle();
+  assert.equal(link.pair.writes, writes);
+});
+
+test('an admission opens one leg', async () => {
+  const scene = new DeskScene();
+  const { media } = await new LinkedDesk(scene).ready();
+  const admission = admitted(await media.desk.admitBridge(bridgeKey, null));
+  assert.notEqual(media.desk.openBridgeLeg(admission, new FakeCallLeg()), null);
+  assert.equal(media.desk.openBridgeLeg(admission, new FakeCallLeg()), null);
+  assert.equal(media.desk.openBridgeLeg({ ...admission }, new FakeCallLeg()), null, 'nor does a copy');
+});
+
+test('who was let in and comes later than ten seconds is closed', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  const legs = [new FakeCallLeg(), new FakeCallLeg()] as const;
+  const late = admitted(await link.media.desk.admitBridge(bridgeKey, null));
+  await link.pass(1000);
+  const punctual = admitted(await link.media.desk.admitBridge(bridgeKey, null));
+  await link.pass(9000);
+  link.media.desk.openBridgeLeg(late, legs[0]);
+  link.media.desk.openBridgeLeg(punctual, legs[1]);
+  await link.settle();
+  assert.deepEqual([legs[0].closes, legs[1].closes], [['ended'], []]);
+});
+
+test('what is counted is added up, and crosses four times a second', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  const { telemetry } = link.media;
+  for (const result of ['accepted', 'accepted', 'load'] as const) telemetry.mediaLogin(result);
+  for (let frame = 0; frame < 20; frame += 1) telemetry.mediaFrames('encoded', 2);
+  telemetry.mediaRebuilds(3);
+  telemetry.mediaFrameTime(0.004);
+  await link.settle();
+  assert.deepEqual([...link.telemetry.counts], []);
+  const { writes } = link.pair;
+  scene.clock.advance(250);
+  await link.settle();
+  assert.equal(link.pair.writes, writes + 1);
+  assert.deepEqual(Object.fromEntries(link.telemetry.counts), {
+    'media login accepted': 2,
+    'media login load': 1,
+    'media frame encoded': 40,
+    'media rebuild': 3,
+    'media frame time': 1,
+  });
+  scene.clock.advance(250);
+  await link.settle();
+  assert.equal(link.pair.writes, writes + 1, 'nothing new, nothing said');
+});
+
+test('very many times and logins at once lose nothing', async () => {
+  const link = await new LinkedDesk(new DeskScene()).ready();
+  for (let n = 0; n < 3000; n += 1) {
+    link.media.telemetry.mediaFrameTime(n);
+    link.media.telemetry.mediaLogin('busy');
+  }
+  await link.media.end();
+  await link.settle();
+  assert.equal(link.telemetry.count('media frame time'), 3000);
+  assert.equal(link.telemetry.count('media login busy'), 3000);
+});
+
+test('what the media process has is known once a second, and nothing of one that is gone', async () => {
+  const link = await new LinkedDesk(new DeskScene()).ready();
+  assert.equal(link.server.counts(), null);
+  await link.pass(1000);
+  assert.deepEqual(link.server.counts(), mediaCounts);
+  await link.server.end();
+  assert.equal(link.server.counts(), null);
+});
+
+test('a line of the media process is written by the server, under a name of its own', async () => {
+  const link = await new LinkedDesk(new DeskScene()).ready();
+  link.media.log.warn({ level: 'x', err: new RangeError('too far'), big: 1n }, 'a frame was odd');
+  await link.settle();
+  const [line] = link.log.lines;
+  assert(line !== undefined);
+  const { media } = line.fields as { media: { err: { stack?: string } } };
+  assert.match(media.err.stack ?? '', /RangeError: too far/);
+  delete media.err.stack;
+  assert.deepEqual(line, {
+    level: 'warn',
+    fields: { media: { level: 'x', err: { type: 'RangeError', message: 'too far' }, big: '1' } },
+    message: 'a frame was odd',
+  });
+});
+
+test('lines that cannot be written out, or are too long, are said to be so', async () => {
+  const link = await new LinkedDesk(new DeskScene()).ready();
+  const circle: { self?: object } = {};
+  circle.self = circle;
+  const deep = '['.repeat(300) + ']'.repeat(300);
+  link.media.log.info(circle, 'a circle');
+  link.media.log.info({ text: '"\n'.repeat(50_000) }, 'x'.repeat(5000));
+  link.media.log.info({ deep: JSON.parse(deep) as object }, 'deep');
+  await link.settle();
+  const fields = link.log.lines.map((line) => (line.fields as { media: object }).media);
+  assert.deepEqual(
+    fields.map((media) => (typeof media === 'string' ? 'text' : Object.keys(media))),
+    [['unreadable'], ['cut'], 'text'],
+  );
+  assert.equal(link.log.lines[1]?.message.length, 1024);
+});
+
+test('of very many lines the first are written, and how many are lost', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  for (let n = 0; n < linkLogLinesMax + 7; n += 1) link.media.log.debug({}, 'again');
+  await link.settle();
+  assert.equal(link.log.lines.length, linkLogLinesMax);
+  await link.pass(1000);
+  assert.deepEqual(link.log.lines.at(-1)?.fields, { media: { lost: 7 } });
+  link.media.log.debug({}, 'and again');
+  await link.settle();
+  assert.equal(link.log.lines.length, linkLogLinesMax + 2);
+});
+
+test('a session is seen as the media process has it', async () => {
+  const link = await new LinkedDesk(new DeskScene()).ready();
+  link.process.view = (sessionId) => (sessionId === call ? view : null);
+  assert.deepEqual(await link.server.view(call), view);
+  assert.equal(await link.server.view('another' as SessionId), null);
+});
+
+test('a session that is asked for and not answered within a second is not seen', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  link.pair.there.pause();
+  const seen = link.server.view(call);
+  scene.clock.advance(1000);
+  assert.equal(await seen, null);
+});
+
+test('the certificate is read again when the server says so', async () => {
+  const link = await new LinkedDesk(new DeskScene()).ready();
+  link.server.reloadTls();
+  await link.settle();
+  assert.deepEqual(link.process.asked, ['reload TLS']);
+});
+
+test('a drain lasts until the media process says that its legs are gone', async () => {
+  const link = await new LinkedDesk(new DeskScene()).ready();
+  let isDrained = false;
+  const drained = link.server.drain().then(() => (isDrained = true));
+  await link.settle();
+  assert.deepEqual([link.process.asked, isDrained], [['drain'], false]);
+  link.process.drained();
+  await drained;
+  assert.deepEqual(ends(link), [[], []]);
+});
+
+test('a drain is over when the link is, and of a media process that does not listen yet the link ends', async () => {
+  const link = await new LinkedDesk(new DeskScene()).ready();
+  const drained = link.server.drain();
+  link.pair.there.destroy();
+  await drained;
+  const starting = new LinkedDesk(new DeskScene());
+  await starting.settle();
+  await starting.server.drain();
+  await starting.settle();
+  assert.deepEqual(ends(starting), [[null], [null]]);
+  await assert.rejects(starting.server.listening, { message: 'the media process hung up' });
+});
+
+for (const side of ['here', 'there'] as const)
+  test(`when the ${side === 'here' ? 'server' : 'media process'} is gone, so are the legs, at both ends`, async () => {
+    const scene = new DeskScene();
+    const link = await new LinkedDesk(scene).ready();
+    const { desk } = link.media;
+    const { token } = await scene.newCall();
+    const [device, bridge] = [new FakeCallLeg(), new FakeCallLeg()];
+    desk.openDeviceLeg(admitted(await desk.admitDevice(token)), device);
+    desk.openBridgeLeg(admitted(await desk.admitBridge(bridgeKey, null)), bridge);
+    const early = admitted(await desk.admitBridge(bridgeKey, null));
+    await link.settle();
+    assert.deepEqual(scene.desk.counts(), { device: 1, bridge: 0, idle_bridge: 1, viewer: 0 });
+    link.pair[side].destroy();
+    await link.settle();
+    assert.deepEqual([device.closes, bridge.closes], [['drain'], ['drain']]);
+    assert.deepEqual(scene.desk.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
+    assert.equal(desk.openBridgeLeg(early, new FakeCallLeg()), null);
+    assert.equal(await refusal(desk.admitBridge(bridgeKey, null)), 'unavailable');
+    assert.deepEqual([link.serverEnds.length, link.mediaEnds.length], [1, 1]);
+    assert.equal(scene.clock.pendingTimers, 1, 'only the wheel turns');
+  });
+
+test('a peer that says nothing is given up', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  await link.pass(3 * linkSilenceMsMax);
+  assert.deepEqual(ends(link), [[], []], 'beats are enough');
+  link.pair.here.pause();
+  link.pair.there.pause();
+  // An end whose beat comes behind the other's counts it as the first silent one.
+  await link.pass(linkSilenceMsMax - linkBeatMs - 1);
+  assert.deepEqual(ends(link), [[], []]);
+  await link.pass(linkBeatMs + 1);
+  assert.deepEqual(link.serverEnds, [`the media process was silent for ${linkSilenceMsMax} ms`]);
+  assert.deepEqual(link.mediaEnds, [`the server was silent for ${linkSilenceMsMax} ms`]);
+});
+
+test('a peer whose beats waited while this process stood still is not given up', async () => {
+  const scene = new DeskScene();
+  const link = await new LinkedDesk(scene).ready();
+  scene.clock.advance(10 * linkSilenceMsMax);
+  await link.settle();
+  assert.deepEqual(ends(link), [[], []]);
+});
+
+test('a spare media process waits for its server as long as it takes, and does not beat', async () => {
+  const { clock, desk, keys } = new DeskScene();
+  const pair = new DuplexPair();
+  const media = new MediaEnd(pair.there, {
+    clock,
+    isSpare: true,
+    onEnd: () => assert.fail('the link ended'),
+  });
+  for (let second = 0; second < 60; second += 1) {
+    clock.advance(1000);
+    await setImmediate();
+  }
+  assert.equal(pair.writes, 1, 'its hello');
+  const [log, telemetry] = [new FakeLog(), new FakeTelemetry()];
+  const onEnd = (): void => assert.fail('the link ended');
+  const server = new ServerEnd(pair.here, { clock, desk, telemetry, log, keys, settings, onEnd });
+  assert.deepEqual(await media.started(), settings);
+  media.ready({ host: '127.0.0.1', port: 8083 }, new FakeMediaProcess());
+  assert.deepEqual(await server.listening, { host: '127.0.0.1', port: 8083 });
+});
+
+test('a media process that is declined is told why, and nothing more', async () => {
+  const clock = new DrivenClock();
+  const pair = new DuplexPair();
+  const ended = new Promise((resolve) => {
+    const media = new MediaEnd(pair.there, { clock, onEnd: resolve });
+    assert.rejects(media.started(), /another one is there/).catch(resolve);
+  });
+  declineLink(pair.here, clock, 'another one is there');
+  assert.equal(await ended, 'the server sent this media process away: another one is there');
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test('a media process that does not take that it is declined is cut', async () => {
+  const clock = new DrivenClock();
+  const pair = new DuplexPair();
+  pair.there.pause();
+  declineLink(pair.here, clock, 'another one is there');
+  clock.advance(linkSilenceMsMax);
+  await once(pair.here, 'close');
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test('a peer that has not said hello has as long as a start may take', async () => {
+  const scene = new DeskScene();
+  const link = new LinkedDesk(scene);
+  link.pair.here.pause();
+  await link.pass(mediaStartMsMax - 1);
+  assert.deepEqual(link.serverEnds, []);
+  await link.pass(1);
+  assert.deepEqual(link.serverEnds, [`the media process was silent for ${mediaStartMsMax} ms`]);
+});
+
+test('a peer that does not read is cut before what waits for it grows beyond its bound', async () => {
+  const link = await new LinkedDesk(new DeskScene()).ready();
+  link.pair.there.pause();
+  for (let n = 0; n < 130_000; n += 1) link.server.updateKeys();
+  await link.settle();
+  const [fault] = link.serverEnds;
+  const bytes = Number(
+    /^the media process reads too slowly: (\d+) bytes wait for it$/.exec(String(fault))?.[1],
+  );
+  assert.ok(bytes > linkBacklogBytesMax && bytes < linkBacklogBytesMax + 1000, `cut by: ${fault}`);
+});

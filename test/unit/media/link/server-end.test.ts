@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { SessionId } from '../../../../src/model/ids.ts';
+import { linkGrantsMax } from '../../../../src/model/limits.ts';
+import { encodeLinkFrame } from '../../../../src/protocol/media-link/link-frame.ts';
+import {
+  linkVersion,
+  readServerMessage,
+  type MediaMessage,
+  type ServerMessage,
+} from '../../../../src/protocol/media-link/link-message.ts';
+import { LinkReader } from '../../../../src/protocol/media-link/link-reader.ts';
+import { ServerEnd } from '../../../../src/media/link/server-end.ts';
+import type { CallDesk } from '../../../../src/core/ports/call-desk.ts';
+import { progress } from '../../../support/call-scene.ts';
+import { bridgeKey, DeskScene } from '../../../support/desk-scene.ts';
+import { FakeCallDesk } from '../../../support/fake-call-desk.ts';
+import { DuplexPair } from '../../../support/duplex-pair.ts';
+
+/** A media process that says what a test wants, and a server that hears it. */
+class Stranger {
+  readonly scene = new DeskScene();
+  readonly heard: ServerMessage[] = [];
+  readonly ends: (string | null)[] = [];
+  readonly server: ServerEnd;
+  readonly #pair = new DuplexPair();
+
+  constructor(desk?: CallDesk) {
+    const { clock, telemetry, log, keys } = this.scene;
+    const onEnd = (fault: string | null): number => this.ends.push(fault);
+    this.server = new ServerEnd(this.#pair.here, {
+      clock,
+      telemetry,
+      log,
+      keys,
+      desk: desk ?? this.scene.desk,
+      settings: null,
+      onEnd,
+    });
+    const reader = new LinkReader(readServerMessage);
+    this.#pair.there.on('data', (chunk: Buffer) => {
+      for (const read of reader.feed(chunk)) if (read.ok) this.heard.push(read.value);
+    });
+    this.#pair.there.write(encodeLinkFrame({ kind: 'hello', version: linkVersion }));
+  }
+
+  async says(...messages: MediaMessage[]): Promise<void> {
+    for (const message of messages) this.#pair.there.write(encodeLinkFrame(message));
+    for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+  }
+
+  /** Whose admissions are answered in the order in which they were asked. */
+  get granted(): number[] {
+    return this.heard.flatMap((message) => (message.kind === 'admitted' ? [message.leg] : []));
+  }
+
+  get closed(): number[] {
+    return this.heard.flatMap((message) => (message.kind === 'close' ? [message.leg] : []));
+  }
+
+  get counts(): ReturnType<DeskScene['desk']['counts']> {
+    return this.scene.desk.counts();
+  }
+}
+
+const askBridge: MediaMessage = { kind: 'admit-bridge', question: 1, key: bridgeKey, sessionId: null };
+
+test('nothing is opened that was not granted', async () => {
+  const stranger = new Stranger();
+  await stranger.says({ kind: 'open', leg: 1 }, { kind: 'open', leg: 0 });
+  assert.deepEqual([stranger.closed, stranger.ends], [[1, 0], []]);
+  assert.equal(stranger.counts.idle_bridge, 0);
+});
+
+test('a leg that is opened twice ends the link, and the leg with it', async () => {
+  const stranger = new Stranger();
+  await stranger.says(askBridge);
+  const [leg = 0] = stranger.granted;
+  await stranger.says({ kind: 'open', leg });
+  assert.equal(stranger.counts.idle_bridge, 1);
+  await stranger.says({ kind: 'open', leg });
+  assert.deepEqual(stranger.ends, ['the media process opened a leg twice']);
+  assert.equal(stranger.counts.idle_bridge, 0);
+});
+
+test('of more admissions than may wait the first is forgotten', async () => {
+  const stranger = new Stranger();
+  await stranger.says(askBridge);
+  for (let n = 0; n < linkGrantsMax; n += 1000)
+    await stranger.says(...Array.from({ length: 1000 }, () => askBridge));
+  const [first = 0, second = 0] = stranger.granted;
+  assert.equal(stranger.granted.length, linkGrantsMax + 1);
+  await stranger.says({ kind: 'open', leg: first }, { kind: 'open', leg: second });
+  assert.deepEqual([stranger.closed, stranger.counts.idle_bridge], [[first], 1]);
+});
+
+test('what is said of a leg that is not there changes nothing', async () => {
+  const stranger = new Stranger();
+  await stranger.says(
+    { kind: 'report', leg: 5, report: progress('ringing'), about: null },
+    { kind: 'answer', leg: 5, accepted: true },
+    { kind: 'alive', leg: 5, by: 'media' },
+    { kind: 'gone', leg: 5 },
+  );
+  assert.deepEqual(stranger.ends, []);
+});
+
+test('who only watches says nothing, and a device is offered no call', async () => {
+  for (const word of ['viewer', 'device'] as const) {
+    const stranger = new Stranger();
+    const { call, token } = await stranger.scene.newCall();
+    const ticket = stranger.scene.ticket(call);
+    await stranger.says(
+      word === 'viewer'
+        ? { kind: 'admit-viewer', question: 1, ticket }
+        : { kind: 'admit-device', question: 1, token },
+    );
+    while (stranger.granted.length === 0) await setImmediate();
+    const [leg = 0] = stranger.granted;
+    await stranger.says({ kind: 'open', leg }, { kind: 'answer', leg, accepted: true });
+    const fault =
+      word === 'viewer' ? 'let one who only watches speak' : 'answered an assignment for a device';
+    assert.deepEqual(stranger.ends, [`the media process ${fault}`]);
+  }
+});
+
+test('an answer that comes when the link has ended grants nothing', async () => {
+  const desk = new FakeCallDesk();
+  const answer = desk.hold();
+  const stranger = new Stranger(desk);
+  await stranger.says({ kind: 'admit-device', question: 1, token: 'good-token' });
+  await stranger.server.end();
+  answer();
+  await stranger.says();
+  assert.deepEqual(desk.asked, ['good-token']);
+  assert.deepEqual([stranger.granted, stranger.ends], [[], [null]]);
+  assert.equal(await stranger.server.view('s' as SessionId), null);
+});

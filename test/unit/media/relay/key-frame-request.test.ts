@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KeyFrameRequest } from '../../../../src/media/relay/key-frame-request.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+const payload = new Uint8Array(4);
+const coded = { format: 'h264', isKey: false, payload } as const;
+const key = { format: 'h264', isKey: true, payload } as const;
+const picture = { format: 'mjpeg', isKey: true, payload } as const;
+
+function request() {
+  const clock = new DrivenClock();
+  const asked: number[] = [];
+  return { clock, asked, keyFrames: new KeyFrameRequest(clock, () => asked.push(clock.monotonicMs())) };
+}
+
+test('a key frame is asked for once in 500 ms, and again while none has come', () => {
+  const { clock, asked, keyFrames } = request();
+  keyFrames.cameBy(coded);
+  keyFrames.want();
+  keyFrames.want();
+  clock.advance(499);
+  keyFrames.want();
+  keyFrames.cameBy(coded);
+  assert.deepEqual(asked, [0]);
+  clock.advance(1);
+  keyFrames.cameBy(coded);
+  assert.deepEqual(asked, [0, 500]);
+});
+
+test('a key frame that came is not asked for any more', () => {
+  const { clock, asked, keyFrames } = request();
+  keyFrames.cameBy(coded);
+  keyFrames.want();
+  keyFrames.cameBy(key);
+  clock.advance(600);
+  keyFrames.cameBy(coded);
+  assert.deepEqual(asked, [0]);
+  keyFrames.want();
+  assert.deepEqual(asked, [0, 600]);
+});
+
+test('nobody is asked for a key frame before the first frame, nor where frames stand alone', () => {
+  const { asked, keyFrames } = request();
+  keyFrames.want();
+  keyFrames.cameBy(picture);
+  keyFrames.want();
+  assert.deepEqual(asked, []);
+  keyFrames.cameBy(coded);
+  assert.deepEqual(asked, [0], 'the first frame shows what it is');
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { afterThat } from '../../../support/fake-transcoders.ts';
+import { RelayScene } from '../../../support/relay-scene.ts';
+
+/** A call whose transcoder has its first frame, a key frame, and keeps it. */
+function busyScene() {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'key', true, 0);
+  return { scene, bridge, device };
+}
+
+function textsTaken(scene: RelayScene): string[] {
+  return scene.transcoder.taken.map(({ frame }) => Buffer.from(frame.payload).toString());
+}
+
+test('frames are taken one at a time, in their order', async () => {
+  const { scene, bridge, device } = busyScene();
+  for (let n = 1; n < 4; n++) bridge.video('h264', `${n}`, false, n * 100);
+  assert.deepEqual(textsTaken(scene), ['key']);
+  for (let n = 0; n < 4; n++) {
+    await scene.transcoder.answer();
+    device.read();
+  }
+  assert.deepEqual(textsTaken(scene), ['key', '1', '2', '3']);
+  assert.deepEqual(
+    device.texts,
+    ['key', '1', '2', '3'].map((name) => `fit_screen of ${name}`),
+  );
+});
+
+test('behind a busy transcoder two frames that stand alone wait, the newest', async () => {
+  const { scene, bridge } = busyScene();
+  for (let n = 1; n <= 4; n++) bridge.video('mjpeg', `${n}`, true, n * 100);
+  assert.deepEqual(scene.counts, { slow_leg: 2 });
+  await scene.transcoder.answer();
+  await scene.transcoder.answer();
+  assert.deepEqual(textsTaken(scene), ['key', '3', '4']);
+});
+
+test('behind a busy transcoder thirty coded frames wait; then all go, up to a key frame that is asked for', async () => {
+  const { scene, bridge } = busyScene();
+  for (let n = 1; n <= 32; n++) bridge.video('h264', `${n}`, false, n * 100);
+  assert.equal(bridge.keyFramesAsked, 1);
+  bridge.video('h264', 'key 2', true, 3300);
+  await scene.transcoder.answer();
+  assert.deepEqual(textsTaken(scene), ['key', 'key 2']);
+  assert.deepEqual(scene.counts, { slow_leg: 31, no_key_frame: 1, encoded: 1 });
+});
+
+test('above the frame rate frames that stand alone are not decoded, coded ones without a picture', async () => {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  for (let n = 0; n < 30; n++) {
+    bridge.video(n < 15 ? 'mjpeg' : 'h264', `${n}`, n <= 15, Math.round((n * 1000) / 30));
+    if (scene.transcoder.isWorking) await scene.transcoder.answer();
+    device.read();
+  }
+  const [decoded, pictured] = [scene.transcoder.taken.length, device.messages.length];
+  assert.equal(pictured, 15);
+  assert.equal(decoded, 8 + 15);
+  assert.deepEqual(scene.counts, { encoded: 15, paced: 15 });
+});
+
+test('what a closed pipeline still had goes to nobody', async () => {
+  const { scene, bridge, device } = busyScene();
+  const { transcoder } = scene;
+  bridge.video('h264', '1', false, 100);
+  device.leave();
+  bridge.leave();
+  assert.ok(transcoder.isClosed);
+  await transcoder.answer();
+  assert.deepEqual(device.texts, []);
+  assert.deepEqual(scene.counts, { no_receiver: 2 });
+});
+
+test('a frame that passes, too, is copied for the decoder, which moves its memory away', async () => {
+  const { scene, bridge } = busyScene();
+  const payload = new Uint8Array(Buffer.from('moved'));
+  const header = {
+    kind: 'video',
+    format: 'mjpeg',
+    isKeyFrame: true,
+    width: 4,
+    height: 4,
+    timestampMs: 500,
+  } as const;
+  bridge.leg.frame(header, payload, new Uint8Array(12));
+  await scene.transcoder.answer();
+  assert.equal(payload.length, 0);
+  await afterThat();
+  assert.equal(textsTaken(scene).at(-1), 'moved');
+});
+
+test('a key frame that is wanted is not asked for when one waits already', async () => {
+  const { scene, bridge } = busyScene();
+  bridge.video('h264', '1', false, 100);
+  bridge.video('h264', 'key 2', true, 200);
+  const broken = { source: null, drop: 'undecodable', keyFrameWanted: true } as const;
+  await scene.transcoder.answer(broken);
+  await scene.transcoder.answer(broken);
+  assert.equal(bridge.keyFramesAsked, 0);
+  await scene.transcoder.answer(broken);
+  assert.equal(bridge.keyFramesAsked, 1);
+});
+
+test('parameter sets in a message of their own do not count for the frame rate, and are no drop of a slow leg', async () => {
+  const scene = new RelayScene();
+  const [bridge] = [scene.bridge(), scene.device()];
+  bridge.video('h264', '\0\0\x01\x67', false, 0);
+  bridge.video('h264', 'key', true, 0);
+  await scene.transcoder.answer({ source: null, pictures: [] });
+  assert.deepEqual(scene.counts, { unsupported: 1 });
+  await scene.transcoder.answer();
+  assert.deepEqual(scene.counts, { unsupported: 1, encoded: 1 });
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { codedFramesWaitingMax } from '../../../../src/model/limits.ts';
+import type { VideoFrameFormat } from '../../../../src/model/picture.ts';
+import { VideoQueue, type WaitingVideo } from '../../../../src/media/relay/video-queue.ts';
+
+interface Named extends WaitingVideo {
+  readonly name: string;
+}
+
+function frame(name: string, format: VideoFrameFormat, isKey = false, bytes = 10): Named {
+  return { name, format, isKey, isPicture: true, payload: new Uint8Array(bytes) };
+}
+
+const picture = (name: string): Named => frame(name, 'mjpeg', true);
+const coded = (name: string, bytes?: number): Named => frame(name, 'h264', false, bytes);
+const key = (name: string, bytes?: number): Named => frame(name, 'h264', true, bytes);
+
+function queue() {
+  const dropped: string[] = [];
+  const waiting = new VideoQueue<Named>(({ name }, why) => dropped.push(`${name} ${why}`));
+  const names = (): string[] => {
+    const all: string[] = [];
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) all.push(next.name);
+    return all;
+  };
+  return { waiting, dropped, names };
+}
+
+test('of three frames that stand alone the oldest goes', () => {
+  const { waiting, dropped, names } = queue();
+  for (const name of ['a', 'b', 'c', 'd']) waiting.push(picture(name));
+  assert.deepEqual(dropped, ['a slow_leg', 'b slow_leg']);
+  assert.deepEqual(names(), ['c', 'd']);
+});
+
+test('two frames that stand alone are enough, and one is not', () => {
+  const { waiting } = queue();
+  waiting.push(picture('a'));
+  assert.equal(waiting.hasPicturesEnough, false);
+  waiting.push(frame('b', 'i420', true));
+  assert.equal(waiting.hasPicturesEnough, true);
+  waiting.shift();
+  assert.equal(waiting.hasPicturesEnough, false);
+});
+
+test('thirty coded frames wait; with the next all go, and those behind it up to a key frame', () => {
+  const { waiting, dropped, names } = queue();
+  waiting.push(key('key'));
+  for (let n = 1; n < 30; n++) waiting.push(coded(`${n}`));
+  assert.equal(dropped.length, 0);
+  waiting.push(coded('30'));
+  assert.equal(dropped.filter((drop) => drop.endsWith(' slow_leg')).length, 31);
+  assert.equal(waiting.lacksKey, true);
+  waiting.push(coded('31'));
+  assert.equal(dropped.at(-1), '31 no_key_frame');
+  waiting.push(key('key 2'));
+  waiting.push(coded('33'));
+  assert.equal(waiting.lacksKey, false);
+  assert.deepEqual(names(), ['key 2', '33']);
+});
+
+test('a key frame that comes when thirty wait takes their place', () => {
+  const { waiting, dropped, names } = queue();
+  for (let n = 0; n < 30; n++) waiting.push(coded(`${n}`));
+  waiting.push(key('key'));
+  assert.equal(dropped.length, 30);
+  assert.equal(waiting.lacksKey, false);
+  assert.deepEqual(names(), ['key']);
+});
+
+test('coded frames of 1 MiB wait; with the next byte all go', () => {
+  const { waiting, dropped, names } = queue();
+  waiting.push(key('key', 1024 * 1024 - 10));
+  waiting.push(coded('fits', 10));
+  assert.deepEqual(dropped, []);
+  waiting.push(coded('beyond', 1));
+  assert.deepEqual(dropped, ['key slow_leg', 'fits slow_leg', 'beyond slow_leg']);
+  assert.deepEqual(names(), []);
+});
+
+test('frames and bytes that were taken out make room', () => {
+  const { waiting, dropped } = queue();
+  for (let n = 0; n < 100; n++) {
+    waiting.push(coded(`${n}`, 600 * 1024));
+    waiting.shift();
+  }
+  for (let n = 0; n < 30; n++) waiting.push(coded(`${n}`));
+  assert.deepEqual(dropped, []);
+});
+
+test('pictures that go leave the coded frames beside them, and the other way round', () => {
+  const { waiting, dropped, names } = queue();
+  waiting.push(coded('1'));
+  waiting.push(picture('a'));
+  for (let n = 2; n <= 30; n++) waiting.push(coded(`${n}`));
+  waiting.push(picture('b'));
+  waiting.push(picture('c'));
+  assert.deepEqual(dropped, ['a slow_leg']);
+  waiting.push(key('key'));
+  assert.equal(dropped.length, 31);
+  assert.deepEqual(names(), ['b', 'c', 'key']);
+});
+
+test('a key frame that is required is waited for, while what waits stays', () => {
+  const { waiting, dropped, names } = queue();
+  waiting.push(coded('1'));
+  waiting.requireKey();
+  waiting.push(coded('2'));
+  waiting.push(key('key'));
+  assert.deepEqual(dropped, ['2 no_key_frame']);
+  assert.deepEqual(names(), ['1', 'key']);
+});
+
+test('parameter sets in a frame of their own are kept for the key frame behind them, and are none themselves', () => {
+  const { waiting, dropped, names } = queue();
+  const parameters = (name: string): Named => ({ ...coded(name), isPicture: false });
+  waiting.requireKey();
+  for (const each of [coded('a'), parameters('b'), coded('c'), key('d'), coded('e')]) waiting.push(each);
+  assert.deepEqual(dropped, ['a no_key_frame', 'c no_key_frame']);
+  assert.deepEqual(names(), ['b', 'd', 'e']);
+});
+
+test('parameter sets that come when too much waits push it out, and stay', () => {
+  const { waiting, names } = queue();
+  for (let i = 0; i < codedFramesWaitingMax; i += 1) waiting.push(coded(`${i}`));
+  waiting.push({ ...coded('parameters'), isPicture: false });
+  waiting.push(coded('lost'));
+  waiting.push(key('key'));
+  assert.deepEqual(names(), ['parameters', 'key']);
+});

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { threadLookMs } from '../../../../src/media/transcoding/transcoder-thread.ts';
+import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../../../src/model/limits.ts';
+import { lostFrame } from '../../../../src/media/transcoding/transcoder-task.ts';
+import { gateFailsVariable } from '../../../support/gate.ts';
+import { noEngineVariable, scriptedFrame } from '../../../support/frame-script.ts';
+import { hold, take, tenth, told, TranscoderScene } from '../../../support/transcoder-scene.ts';
+
+const tiny = { request: { width: 1, height: 1 }, maxFps: 1 };
+
+let scene: TranscoderScene;
+
+beforeEach(() => {
+  scene = new TranscoderScene();
+});
+
+afterEach(async () => {
+  delete process.env[gateFailsVariable];
+  delete process.env[noEngineVariable];
+  await scene.close();
+});
+
+function refusal(need = tenth): string | null {
+  const opened = scene.lanes.open(need);
+  if (opened.ok) opened.value.close();
+  return opened.ok ? null : opened.error;
+}
+
+async function sessionsByLane(): Promise<(number | undefined)[]> {
+  return (await scene.lanes.countNatives()).map((natives) => natives?.packets);
+}
+
+test('a frame is moved to its worker and its pictures come back', async () => {
+  await scene.open();
+  const session = scene.session();
+  const frame = scriptedFrame({ workMs: 3 });
+
+  const result = await session.take(frame, [{ mode: 'auto', screen: null }]);
+
+  assert.equal(scene.lanes.engine, 'scripted');
+  assert.equal(told(result), '1.1');
+  assert.equal(result.workMs, 3);
+  assert.deepEqual(result.source, { width: 640, height: 480 });
+  assert.equal(frame.payload.buffer.byteLength, 0);
+});
+
+test('a session keeps to one worker, and each next one goes where the load is least', async () => {
+  await scene.open({ threads: 2 });
+  const sessions = scene.sessions(5);
+  for (const session of sessions) await take(session);
+  const [first = assert.fail()] = sessions;
+
+  assert.equal(told(await take(first)), '1.2');
+  assert.deepEqual(await sessionsByLane(), [3, 2]);
+});
+
+test('the frames of the sessions of a worker are done in the order in which they came', async () => {
+  await scene.open();
+  const [one = assert.fail(), ...others] = scene.sessions(4);
+  const done: (string | null)[] = [];
+  const held = hold(one).then((result) => done.push(told(result)));
+  await scene.gate.untilHeld(1);
+  const rounds = others.map(async (session) => {
+    done.push(told(await take(session)));
+    done.push(told(await take(session)));
+  });
+  scene.gate.order('go');
+
+  await Promise.all([held, ...rounds]);
+
+  assert.deepEqual(done, ['1.1', '2.1', '3.1', '4.1', '2.2', '3.2', '4.2']);
+});
+
+test('a worker comes to its event loop between frames, where collected native objects are freed', async () => {
+  await scene.open();
+  const session = scene.session();
+  for (let frame = 0; frame < 50; frame++) await take(session);
+
+  assert.ok((await take(session)).rebuilds > 0);
+});
+
+test('a second frame of a session that still has one is a mistake, and so is one after its end', async () => {
+  await scene.open();
+  const session = scene.session();
+  const held = hold(session);
+  await scene.gate.untilHeld(1);
+  await assert.rejects(take(session), /one frame under way/);
+  scene.gate.order('go');
+  assert.equal(told(await held), '1.1');
+
+  session.close();
+
+  await assert.rejects(take(session), /none after its end/);
+});
+
+test('sessions that have sent nothing hold what was reserved for them: the one beyond the load is refused', async () => {
+  await scene.open();
+  const [first = assert.fail()] = scene.sessions(8);
+  scene.clock.advance(60_000);
+
+  assert.equal(scene.lanes.refusalOf(tenth), 'load');
+  assert.equal(refusal(), 'load');
+  first.close();
+  assert.equal(scene.lanes.refusalOf(tenth), null);
+  assert.equal(scene.lanes.refusalOf(tenth), null);
+  assert.equal(refusal(), null);
+});
+
+test('whether a session would be taken is told without taking it', async () => {
+  await scene.open();
+  for (let asked = 0; asked < 20; asked++) assert.equal(scene.lanes.refusalOf(tenth), null);
+
+  scene.sessions(8);
+});
+
+test('sessions that were measured to take less than reserved make room, and those that take more do not', async () => {
+  await scene.open();
+  const sessions = scene.sessions(8);
+  await scene.send(sessions, 3, 25);
+  assert.equal(scene.lanes.refusalOf(tiny), null);
+  assert.equal(refusal(), 'load');
+
+  await scene.send(sessions, 4, 25);
+  assert.equal(refusal(), null);
+  await scene.send(sessions, 6, 60);
+
+  assert.equal(refusal(tiny), 'load');
+});
+
+test('a session is judged by what frames have cost lately', async () => {
+  await scene.open();
+  const session = scene.session();
+  const half = { request: tenth.request, maxFps: tenth.maxFps * 5 };
+  assert.equal(scene.lanes.refusalOf(half), null);
+  for (let frame = 0; frame < 2000; frame++) await take(session, { workMs: 4 });
+  session.close();
+
+  assert.equal(scene.lanes.refusalOf(half), 'load');
+});
+
+test('a worker without sessions takes one that it can do alone, though above the load, and none that it cannot', async () => {
+  await scene.open({ loadMax: 0.05 });
+
+  assert.equal(scene.lanes.refusalOf({ request: tenth.request, maxFps: tenth.maxFps * 11 }), 'load');
+  scene.session();
+  assert.equal(refusal(), 'load');
+});
+
+test('a worker has no more sessions than the limit, and one that ends makes room when its worker has freed it', async () => {
+  await scene.open();
+  const [first = assert.fail()] = Array.from({ length: transcodersPerWorkerMax }, () => scene.session(tiny));
+  assert.equal(scene.lanes.refusalOf(tiny), 'load');
+
+  first.close();
+  assert.equal(scene.lanes.refusalOf(tiny), 'load');
+  await scene.lanes.countNatives();
+
+  assert.equal(scene.lanes.refusalOf(tiny), null);
+});
+
+test('the load of each worker is what it measured over the last seconds', async () => {
+  await scene.open({ threads: 2 });
+  const [first = assert.fail()] = scene.sessions(2);
+  await scene.send([first], 10, 125);
+
+  const [one = assert.fail(), two] = scene.lanes.loads();
+  assert.ok(Math.abs(one - 0.25) < 0.01, `${one}`);
+  assert.equal(two, 0);
+  scene.clock.advance(6000);
+  assert.deepEqual(scene.lanes.loads(), [0, 0]);
+});
+
+for (const order of ['die', 'throw'] as const) {
+  test(`a worker that is told to ${order} over a frame loses it, and the session goes on with the next`, async () => {
+    await scene.open();
+    const session = scene.session();
+    const held = hold(session);
+    await scene.gate.untilHeld(1);
+    scene.gate.order(order);
+
+    assert.deepEqual(await held, lostFrame);
+    assert.match(told(await take(session)) ?? '', order === 'die' ? /^1\.1$/ : /^1\.2$/);
+    assert.deepEqual(scene.errors(), ['a transcoding thread failed; what it had is lost']);
+    assert.deepEqual(scene.wedged, []);
+  });
+}
+
+test('a worker that dies loses the frames of its sessions only, is said to have failed once, and counts them still', async () => {
+  await scene.open({ threads: 2, loadMax: 0.2 });
+  const [one = assert.fail(), two = assert.fail(), three = assert.fail(), four = assert.fail()] =
+    scene.sessions(4);
+  await take(two);
+  const lost = [hold(one), take(three)];
+  await scene.gate.untilHeld(1);
+  scene.gate.order('die');
+
+  assert.deepEqual(await Promise.all(lost), [lostFrame, lostFrame]);
+  assert.deepEqual(
+    await Promise.all([one, two, three, four].map(async (session) => told(await take(session)))),
+    ['1.1', '2.2', '3.1', '4.1'],
+  );
+  assert.equal(scene.errors().length, 1);
+  assert.equal(refusal(), 'load');
+});
+
+test('when a worker cannot be replaced its frames are lost, nobody is taken, and the owner is told', async () => {
+  await scene.open();
+  const session = scene.session();
+  const held = hold(session);
+  await scene.gate.untilHeld(1);
+  process.env[gateFailsVariable] = '1';
+  scene.gate.order('die');
+
+  assert.deepEqual(await held, lostFrame);
+  assert.deepEqual(await take(session), lostFrame);
+  assert.deepEqual(await take(session), lostFrame);
+  assert.equal(refusal(), 'engine');
+  scene.clock.advance(3 * threadLookMs);
+  assert.deepEqual(scene.wedged, ['1 of 1 transcoding threads hang or cannot be replaced']);
+});
+
+test('a worker that hangs takes nobody any more, and the owner is told once; its end is not waited for', async () => {
+  await scene.open({ threads: 2 });
+  const [session = assert.fail()] = scene.sessions(2);
+  const held = hold(session);
+  await scene.gate.untilHeld(1);
+  for (let look = 0; look < workerSilenceMsMax / threadLookMs; look++) scene.clock.advance(threadLookMs);
+  assert.deepEqual(scene.wedged, []);
+
+  scene.clock.advance(threadLookMs);
+  scene.clock.advance(60_000);
+
+  assert.deepEqual(scene.wedged, ['1 of 2 transcoding threads hang or cannot be replaced']);
+  assert.equal(refusal(), null);
+  await scene.lanes.close();
+  assert.deepEqual(scene.errors(), ['a transcoding thread does not end; it goes with its process']);
+  scene.gate.order('go');
+  assert.equal(told(await held), '1.1');
+});
+
+test('a worker that answers now and then does not hang', async () => {
+  await scene.open();
+  const sessions = scene.sessions(4);
+  const held = sessions.map(hold);
+  for (let frame = 1; frame <= sessions.length; frame++) {
+    await scene.gate.untilHeld(frame);
+    scene.clock.advance(workerSilenceMsMax);
+    scene.gate.order('go');
+    await held[frame - 1];
+  }
+
+  assert.deepEqual(scene.wedged, []);
+});
+
+test('closing a session lets its frame end, and then frees what it has', async () => {
+  await scene.open();
+  const session = scene.session();
+  const held = hold(session);
+  await scene.gate.untilHeld(1);
+  session.close();
+  scene.gate.order('go');
+
+  assert.equal(told(await held), '1.1');
+  assert.deepEqual(await sessionsByLane(), [0]);
+});
+
+test('closing waits for what the workers still do, and takes nothing more', async () => {
+  await scene.open();
+  const [one = assert.fail(), two = assert.fail()] = scene.sessions(2);
+  const held = hold(one);
+  await scene.gate.untilHeld(1);
+  const closed = scene.lanes.close();
+
+  assert.equal(refusal(), 'engine');
+  assert.deepEqual(await take(two), lostFrame);
+  scene.gate.order('go');
+  assert.equal(told(await held), '1.1');
+  await closed;
+  assert.deepEqual(scene.errors(), []);
+  assert.equal(scene.clock.pendingTimers, 0);
+  one.close();
+});
+
+test('closing waits no longer than the limit for a worker that does not come to an end', async () => {
+  await scene.open();
+  const held = hold(scene.session());
+  await scene.gate.untilHeld(1);
+  const closed = scene.lanes.close();
+  scene.clock.advance(workersStopMsMax);
+
+  await closed;
+
+  assert.deepEqual(scene.errors(), ['a transcoding thread does not end; it goes with its process']);
+  scene.gate.order('go');
+  assert.equal(told(await held), '1.1');
+});
+
+test('without an engine everybody is refused for it, and the log says once why', async () => {
+  process.env[noEngineVariable] = '1';
+  await scene.open({ threads: 2 });
+
+  assert.equal(refusal(), 'engine');
+  assert.equal(scene.lanes.refusalOf(tenth), 'engine');
+  assert.equal(scene.lanes.engine, null);
+  assert.deepEqual(scene.lanes.loads(), []);
+  assert.deepEqual(
+    scene.log.lines.map(({ message }) => message),
+    ['there is no engine here'],
+  );
+});
+
+test('a worker that cannot be loaded is no engine either', async () => {
+  process.env[gateFailsVariable] = '1';
+  await scene.open();
+
+  assert.equal(refusal(), 'engine');
+  assert.match(scene.log.lines.at(-1)?.message ?? '', /a transcoding thread did not start from file:/);
+  assert.deepEqual(scene.wedged, []);
+});

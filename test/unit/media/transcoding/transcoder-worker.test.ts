@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { SystemClock } from '../../../../src/lib/system-clock.ts';
+import type { FrameResult, PictureShape, SourceFrame } from '../../../../src/model/picture.ts';
+import { jpegSize } from '../../../../src/media/geometry/jpeg-header.ts';
+import { TranscoderLanes } from '../../../../src/media/transcoding/transcoder-lanes.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+
+const need = { request: { width: 640, height: 480 }, maxFps: 15 };
+const shapes: readonly PictureShape[] = [
+  { mode: 'fit_screen', screen: { width: 160, height: 100 } },
+  { mode: 'fill_screen', screen: { width: 160, height: 100 } },
+];
+
+/** A real thread with the real engine; the test is skipped where there is none. */
+async function open(context: TestContext): Promise<TranscoderLanes | null> {
+  const log = new FakeLog();
+  const lanes = await TranscoderLanes.open({
+    threads: 1,
+    loadMax: 0.85,
+    quality: 80,
+    sourceMax: { width: 1920, height: 1080 },
+    clock: new SystemClock(),
+    log,
+    onWedged: assert.fail,
+  });
+  context.after(() => lanes.close());
+  if (lanes.refusalOf(need) !== 'engine') return lanes;
+  context.skip(log.lines.at(-1)?.message);
+  return null;
+}
+
+function frameOf(width: number, height: number): SourceFrame {
+  const payload = new Uint8Array((width * height * 3) / 2).fill(128);
+  return { format: 'i420', isKeyFrame: true, width, height, payload };
+}
+
+function take(lanes: TranscoderLanes, frames: readonly SourceFrame[]): Promise<FrameResult[]> {
+  const opened = lanes.open(need);
+  const transcoder = opened.ok ? opened.value : assert.fail(opened.error);
+  return inTurn(frames, (frame) => transcoder.take(frame, shapes)).finally(() => transcoder.close());
+}
+
+async function inTurn<From, To>(all: readonly From[], act: (one: From) => Promise<To>): Promise<To[]> {
+  const done: To[] = [];
+  for (const one of all) done.push(await act(one));
+  return done;
+}
+
+function sizes({ pictures }: FrameResult): unknown[] {
+  return pictures.map((picture) => (typeof picture === 'string' ? picture : jpegSize(picture.jpeg)));
+}
+
+test('a worker makes the pictures of a frame, also after its size changed, and of two sessions at once', async (context) => {
+  const lanes = await open(context);
+  if (lanes === null) return;
+
+  const [upright, both] = await Promise.all([
+    take(lanes, [frameOf(240, 320)]),
+    take(lanes, [frameOf(640, 480), frameOf(240, 320)]),
+  ]);
+
+  assert.deepEqual([...upright, ...both].map(sizes), [
+    [
+      { width: 74, height: 100 },
+      { width: 160, height: 100 },
+    ],
+    [
+      { width: 132, height: 100 },
+      { width: 160, height: 100 },
+    ],
+    [
+      { width: 74, height: 100 },
+      { width: 160, height: 100 },
+    ],
+  ]);
+});
+
+test('a session that ends leaves nothing native behind', async (context) => {
+  const lanes = await open(context);
+  if (lanes === null) return;
+  const opened = lanes.open(need);
+  const transcoder = opened.ok ? opened.value : assert.fail(opened.error);
+  await transcoder.take(frameOf(640, 480), shapes);
+  const [busy] = await lanes.countNatives();
+  assert.ok((busy?.codecContexts ?? 0) > 0);
+
+  transcoder.close();
+
+  const [idle] = await lanes.countNatives();
+  assert.deepEqual(idle, { packets: 0, frames: 0, codecContexts: 0, graphs: 0, inputs: 0 });
+});
