@@ -6,7 +6,7 @@ import { openStoreReadOnly, type Store } from '../storage/lmdb/open-store.ts';
 import { StoredEvents } from '../storage/events/stored-events.ts';
 import { WebhookBookStore } from '../storage/webhooks/webhook-book-store.ts';
 import { hasWebhookTables, WebhookTables } from '../storage/webhooks/webhook-tables.ts';
-import { describeParked, describeWebhook } from '../webhooks/webhook-status.ts';
+import { describeParked, describeWebhook } from '../webhooks/delivery/webhook-status.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './command-context.ts';
 import { findOpsClient } from './ops-client.ts';

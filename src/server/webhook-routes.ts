@@ -9,7 +9,7 @@ import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
 import type { DeskRefusal, WebhookName } from '../core/ports/webhook-desk.ts';
 import { changeRoute, readRoute } from './checked-route.ts';
 import { encodeParked, encodeWebhook } from './webhook-json.ts';
-import type { WebhookThread } from './webhook-thread.ts';
+import type { WebhookThread } from '../webhooks/worker/webhook-thread.ts';
 
 const parkedShownDefault = 100;
 

@@ -6,9 +6,9 @@ import type { EventLog } from '../core/ports/event-log.ts';
 import type { Log } from '../core/ports/log.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { HookChanges } from '../core/ports/webhook-book.ts';
-import type { WebhookAnswers, WebhookQuestion, WebhookReply } from './webhook-messages.ts';
+import type { WebhookAnswers, WebhookQuestion, WebhookReply } from '../webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from './webhook-routes.ts';
-import { WebhookThread, type WebhookThreadParts } from './webhook-thread.ts';
+import { WebhookThread, type WebhookThreadParts } from '../webhooks/worker/webhook-thread.ts';
 
 export interface WebhooksParts {
   readonly clock: Clock;

@@ -11,9 +11,9 @@ import type { AdminRoute } from '../ops/admin-route.ts';
 import type { EventLog } from '../core/ports/event-log.ts';
 import type { Log } from '../core/ports/log.ts';
 import type { HookChanges } from '../core/ports/webhook-book.ts';
-import type { WebhookAnswers, WebhookQuestion, WebhookReply } from './webhook-messages.ts';
+import type { WebhookAnswers, WebhookQuestion, WebhookReply } from '../webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from './webhook-routes.ts';
-import { seedWebhookBook } from './webhook-seed.ts';
+import { seedWebhookBook } from '../webhooks/worker/webhook-seed.ts';
 import { Webhooks, type WebhookService, type WebhooksParts } from './webhook-service.ts';
 
 export interface WebhookTurns {

@@ -19,7 +19,7 @@ import { ok, receiverSecret, status, WebhookReceiver, type Received } from '../s
 
 const appId = '2818153' as ApplicationId;
 /** Beside it is the thread's module. */
-const workerRoom = new URL('../../src/server/webhook-thread.ts', import.meta.url).href;
+const workerRoom = new URL('../../src/webhooks/worker/webhook-thread.ts', import.meta.url).href;
 
 class House {
   readonly clock = new DrivenClock();

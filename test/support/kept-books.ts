@@ -1,10 +1,10 @@
 /** Books of the webhooks in LMDB: of a node that is alone, and of one whose book is kept where all nodes have it. */
 import type { Shelf } from '../../src/cluster/shelf.ts';
 import { WebhookBookVault } from '../../src/cluster/webhook-book-vault.ts';
-import { seedWebhookBook } from '../../src/server/webhook-seed.ts';
+import { seedWebhookBook } from '../../src/webhooks/worker/webhook-seed.ts';
 import { WebhookBookStore } from '../../src/storage/webhooks/webhook-book-store.ts';
 import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
-import { SharedBook } from '../../src/webhooks/shared-book.ts';
+import { SharedBook } from '../../src/webhooks/delivery/shared-book.ts';
 import type { KeptBook } from '../conformance/webhook-book.ts';
 import { FakeLog } from './fakes.ts';
 import { lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdminReply } from '../../../src/ops/admin-route.ts';
 import type { DeskRefusal, WebhookStatus } from '../../../src/core/ports/webhook-desk.ts';
-import type { WebhookQuestion, WebhookReply } from '../../../src/server/webhook-messages.ts';
+import type { WebhookQuestion, WebhookReply } from '../../../src/webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../../src/server/webhook-routes.ts';
-import type { WebhookThread } from '../../../src/server/webhook-thread.ts';
+import type { WebhookThread } from '../../../src/webhooks/worker/webhook-thread.ts';
 import { loggedEvent } from '../../support/webhook-scene.ts';
 
 const url = 'https://backend.example/hook';

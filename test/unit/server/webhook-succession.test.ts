@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { MemberId } from '../../../src/model/cluster.ts';
 import type { HookChanges } from '../../../src/core/ports/webhook-book.ts';
-import type { FromWebhooks, ToWebhooks } from '../../../src/server/webhook-messages.ts';
+import type { FromWebhooks, ToWebhooks } from '../../../src/webhooks/worker/webhook-messages.ts';
 import { WebhookSuccession, type WebhookTurns } from '../../../src/server/webhook-succession.ts';
 import { WebhookBookStore } from '../../../src/storage/webhooks/webhook-book-store.ts';
 import { WebhookTables } from '../../../src/storage/webhooks/webhook-tables.ts';

@@ -1,0 +1,242 @@
+/**
+ * All webhooks of the node: which hook's turn it is, and how many attempts may be under way. Told how far the log is,
+ * it reads and sends in the same turn of the loop. Slots are given in rotation, and no hook may hold more of them than
+ * are still free: however many endpoints hang, another one finds a slot. Source: events.md, Webhooks.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { WebhookBook } from '../../core/ports/webhook-book.ts';
+import type { WebhookAnswer, WebhookSender } from '../../core/ports/webhook-sender.ts';
+import type { LogPages, WebhookRegistry } from '../../core/ports/webhook-sources.ts';
+import { encodeEvent } from '../../protocol/rest/event-json.ts';
+import { findConcerned } from './concerned-applications.ts';
+import type { Hook } from './hook.ts';
+import type { HookHouse } from './hook-house.ts';
+import { HookRoster } from './hook-roster.ts';
+import { Ledger } from './ledger.ts';
+import { webhookLimits, type WebhookLimits } from './limits.ts';
+import { LogTail } from './log-tail.ts';
+import { RetrySchedule } from './retry-schedule.ts';
+import type { Ticket } from './ticket.ts';
+import { WakeTimers } from './wake-timers.ts';
+
+export interface WebhookEngineParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
+  readonly registry: WebhookRegistry;
+  readonly events: LogPages;
+  readonly book: WebhookBook;
+  readonly sender: WebhookSender;
+  readonly limits?: WebhookLimits;
+  /** Draws from 0 to 1, for jitter. */
+  readonly random?: () => number;
+}
+
+export class WebhookEngine {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #sender: WebhookSender;
+  readonly #book: WebhookBook;
+  readonly #registry: WebhookRegistry;
+  readonly #limits: WebhookLimits;
+  readonly #tail: LogTail;
+  readonly #ledger: Ledger;
+  readonly #roster: HookRoster;
+  readonly #timers: WakeTimers;
+  /** Hooks that may have something to send, in the order of their turns. */
+  readonly #turns = new Set<Hook>();
+  /** Those that were refused a slot because too few are free. */
+  readonly #starved = new Set<Hook>();
+  /** Those that have looked at as much of the log as they may in one turn of the loop. */
+  #reading = new Set<Hook>();
+  #inFlight = 0;
+  #isStopping = false;
+  #isStopped = false;
+  #onIdle = (): void => undefined;
+
+  constructor(parts: WebhookEngineParts) {
+    const { clock, log, telemetry, registry, book, limits = webhookLimits, random = Math.random } = parts;
+    this.#clock = clock;
+    this.#log = log;
+    this.#sender = parts.sender;
+    this.#book = book;
+    this.#registry = registry;
+    this.#limits = limits;
+    this.#tail = new LogTail(parts.events);
+    this.#ledger = new Ledger({ book, clock, log, limits });
+    const schedule = new RetrySchedule(limits, random);
+    const house: HookHouse = {
+      clock,
+      log,
+      telemetry,
+      registry,
+      tail: this.#tail,
+      ledger: this.#ledger,
+      limits,
+      schedule,
+    };
+    this.#roster = new HookRoster(book, house);
+    this.#timers = new WakeTimers(clock, (hook) => this.poke(hook));
+  }
+
+  get roster(): HookRoster {
+    return this.#roster;
+  }
+
+  /** The sequence of the newest event there is. */
+  get head(): number {
+    return this.#tail.head;
+  }
+
+  /** Begins where the book says. Throws when a store cannot be read. */
+  start(head: number): void {
+    this.#tail.advance(head);
+    this.#roster.restore();
+    this.registryChanged();
+  }
+
+  /** The log is committed up to `head`. */
+  advance(head: number): void {
+    const before = this.#tail.head;
+    this.#tail.advance(head);
+    const concerned = findConcerned(this.#tail, before, this.#registry);
+    for (const hook of this.#roster.hooks()) {
+      const isConcerned = concerned === null || concerned.has(hook.webhook.appId);
+      if (isConcerned || !hook.pass(before)) this.#fill(hook);
+    }
+    this.#send();
+  }
+
+  /** Hooks come, go, and change; what a dropped one had under way is of no consequence any more. */
+  registryChanged(): void {
+    try {
+      const gone = this.#roster.reconcile();
+      for (const hook of gone) this.#forget(hook);
+      void this.#ledger.flush().then(() => this.#sweep());
+    } catch (error) {
+      this.#log.error({ err: error }, 'webhooks not read from the registry; those known stay');
+    }
+    for (const hook of this.#roster.hooks()) this.poke(hook);
+  }
+
+  /** Something about this hook has changed: it may have something to do. */
+  poke(hook: Hook): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#fill(hook);
+    this.#turns.add(hook);
+    this.#send();
+    if (!this.#isStopping) this.#timers.set(hook, hook.wakeMs(nowMs));
+  }
+
+  /** Commits what has changed; false: the store does not take it. */
+  flush(): Promise<boolean> {
+    return this.#ledger.flush();
+  }
+
+  /**
+   * Begins nothing more, lets what is under way end for a while, and commits. What is given up then comes again after
+   * the next start.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#timers.clear();
+    if (this.#inFlight > 0) await this.#idle();
+    this.#isStopped = true;
+    this.#sender.close();
+    for (const hook of this.#roster.hooks()) {
+      hook.putAside();
+      this.#ledger.touch(hook);
+    }
+    await this.#ledger.flush();
+    this.#ledger.stop();
+  }
+
+  #idle(): Promise<void> {
+    return new Promise((resolve) => {
+      const giveUp = this.#clock.after(this.#limits.stopMsMax, () => resolve());
+      this.#onIdle = () => {
+        giveUp();
+        resolve();
+      };
+    });
+  }
+
+  #fill(hook: Hook): void {
+    if (this.#isStopping) return;
+    try {
+      if (hook.fill()) this.#readOnLater(hook);
+      this.#turns.add(hook);
+    } catch (error) {
+      this.#log.error(
+        { err: error },
+        'the event log cannot be read for a webhook; tried again with the next event',
+      );
+    }
+  }
+
+  #readOnLater(hook: Hook): void {
+    if (this.#reading.size === 0) setImmediate(() => this.#readOn());
+    this.#reading.add(hook);
+  }
+
+  #readOn(): void {
+    const hooks = this.#reading;
+    this.#reading = new Set();
+    for (const hook of hooks) if (this.#roster.has(hook)) this.#fill(hook);
+    this.#send();
+  }
+
+  #send(): void {
+    if (this.#isStopping) return;
+    for (const hook of this.#turns) {
+      const free = this.#limits.attemptsMax - this.#inFlight;
+      if (free === 0) return;
+      this.#turns.delete(hook);
+      if (hook.inFlight >= free) this.#starved.add(hook);
+      else this.#sendNext(hook);
+    }
+  }
+
+  /** A set is gone through in the order of adding, so the hook's next turn comes after that of all others. */
+  #sendNext(hook: Hook): void {
+    const ticket = hook.take();
+    const event = ticket?.event;
+    if (ticket === null || event === null || event === undefined) return;
+    this.#turns.add(hook);
+    this.#inFlight += 1;
+    const message = { id: event.id, body: encodeEvent(event) };
+    void this.#sender.send(hook.webhook, message).then((answer) => this.#settle(hook, ticket, answer));
+  }
+
+  #settle(hook: Hook, ticket: Ticket, answer: WebhookAnswer): void {
+    this.#inFlight -= 1;
+    if (this.#isStopped) return;
+    if (this.#inFlight === 0) this.#onIdle();
+    for (const starved of this.#starved) this.#turns.add(starved);
+    this.#starved.clear();
+    if (!this.#roster.has(hook)) return this.#send();
+    hook.settle(ticket, answer);
+    this.poke(hook);
+  }
+
+  /** Behind the commit that says who is gone. */
+  async #sweep(): Promise<void> {
+    try {
+      await this.#book.sweep();
+    } catch (error) {
+      this.#log.error(
+        { err: error },
+        'what dropped webhooks have left is not removed; tried again at the next start',
+      );
+    }
+  }
+
+  #forget(hook: Hook): void {
+    this.#timers.set(hook, null);
+    this.#turns.delete(hook);
+    this.#starved.delete(hook);
+    this.#reading.delete(hook);
+  }
+}

@@ -1,0 +1,272 @@
+/**
+ * One application's webhook: which of its events may be tried now, and what becomes of them by the answer. It sends
+ * nothing itself and has no timer: the engine asks `take`, and comes back with `settle`. Source: events.md, Webhooks.
+ */
+import { assert } from '../../lib/assert.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { Webhook } from '../../model/registry.ts';
+import type { DeliveryFailure, HookRecord, ParkedEvent } from '../../core/ports/webhook-book.ts';
+import type { WebhookAnswer } from '../../core/ports/webhook-sender.ts';
+import { Audience } from './audience.ts';
+import { Circuit } from './circuit.ts';
+import { FirstAttempts } from './first-attempts.ts';
+import type { HookHouse } from './hook-house.ts';
+import { HookStanding } from './hook-standing.ts';
+import { HookVoice } from './hook-voice.ts';
+import { KeptEvents } from './kept-events.ts';
+import { ReadAhead, type LogReader } from './read-ahead.ts';
+import { restoreFailed, type KeptBefore } from './restore-failed.ts';
+import { ticketOf, type Ticket } from './ticket.ts';
+
+export class Hook {
+  readonly id: string;
+  readonly number: number;
+  readonly #house: HookHouse;
+  readonly #circuit: Circuit;
+  readonly #ahead: ReadAhead;
+  readonly #first: FirstAttempts;
+  readonly #kept: KeptEvents;
+  readonly #standing: HookStanding;
+  readonly #voice: HookVoice;
+  readonly #reader: LogReader = {
+    take: (ticket) => this.#first.add(ticket),
+    lost: (events) => this.#voice.lost(events),
+  };
+  #webhook: Webhook;
+  #audience: Audience;
+  #inFlight = 0;
+  #retriesInFlight = 0;
+
+  constructor(id: string, webhook: Webhook, record: HookRecord, before: KeptBefore, house: HookHouse) {
+    const { limits, schedule, registry, ledger, tail } = house;
+    this.id = id;
+    this.number = record.number;
+    this.#house = house;
+    this.#webhook = webhook;
+    this.#audience = new Audience(webhook, registry);
+    this.#standing = new HookStanding(record);
+    this.#voice = new HookVoice(webhook, house.log, house.telemetry);
+    const settledBefore = [...before.failed.map(({ event }) => event.sequence), ...before.parkedAhead];
+    this.#circuit = new Circuit(limits.circuitFailures, schedule);
+    this.#ahead = new ReadAhead(record.cursor, settledBefore, tail, limits);
+    this.#first = new FirstAttempts(limits.windowEventsMax + limits.failedPerHookMax);
+    this.#kept = new KeptEvents(this, ledger, record.parked, limits.parkedPerHookMax);
+    restoreFailed(before.failed, this.#kept, this.#first, house);
+  }
+
+  get webhook(): Webhook {
+    return this.#webhook;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get isOff(): boolean {
+    return this.#standing.isOff;
+  }
+
+  get isCircuitOpen(): boolean {
+    return this.#circuit.isOpen;
+  }
+
+  /** Events that wait for a retry, or behind one. */
+  get failed(): number {
+    return this.#kept.failed;
+  }
+
+  /** How many parked ones could be replayed now. */
+  get replayRoom(): number {
+    return Math.max(0, this.#house.limits.failedPerHookMax - this.#kept.failed - this.#ahead.size);
+  }
+
+  /** As it would be committed now. */
+  record(): HookRecord {
+    const { cursor } = this.#ahead;
+    return { number: this.number, cursor, parked: this.#kept.parked, ...this.#standing.record() };
+  }
+
+  /** The registry's entry has changed. */
+  update(webhook: Webhook): void {
+    if (this.#standing.isOffForAnother(webhook.secret)) this.enable();
+    this.#webhook = webhook;
+    this.#audience = new Audience(webhook, this.#house.registry);
+  }
+
+  /** On again, and worth an attempt now. */
+  enable(): void {
+    this.#standing.switchOn();
+    this.#circuit.hasten(this.#house.clock.monotonicMs());
+    this.#house.ledger.touch(this);
+  }
+
+  /** What is unsettled waits among the failed, as if it were never tried: so the cursor passes it, for an orderly stop. */
+  putAside(): void {
+    for (const ticket of this.#ahead.tickets()) this.#hold(ticket);
+  }
+
+  /** Back to where they were before their first attempt, and worth one now. */
+  replay(parked: readonly ParkedEvent[]): void {
+    for (const { event } of parked) {
+      const ticket = ticketOf(event, 0, false);
+      this.#kept.unpark(event);
+      this.#kept.keep(ticket, event, this.#house.clock.wallMs());
+      this.#first.add(ticket);
+    }
+    this.#circuit.hasten(this.#house.clock.monotonicMs());
+  }
+
+  /** Reads on in the log where it is worth it. True: more could be read now. Throws when the store cannot be read. */
+  fill(): boolean {
+    const { ledger, limits } = this.#house;
+    if (this.#ahead.isAtHead || this.isOff || ledger.isFull || !this.#isWorthReading) return false;
+    if (this.#ahead.span > limits.spanEventsMax || (this.#ahead.room === 0 && !this.#first.hasReady))
+      this.#setAside();
+    const hasMore = this.#ahead.read(this.#room(), this.#audience, this.#reader);
+    ledger.touch(this, true);
+    if (hasMore || this.#ahead.isAtHead || this.#ahead.room > 0 || this.#first.hasReady) return hasMore;
+    return this.#setAside();
+  }
+
+  /** None of the events behind `from` is of its application. False: it was not that far. */
+  pass(from: number): boolean {
+    if (!this.#ahead.pass(from)) return false;
+    this.#house.ledger.touch(this, true);
+    return true;
+  }
+
+  /** The next event that may be tried, with its event in it; null: none now. */
+  take(): Ticket | null {
+    if (this.isOff || this.#inFlight >= this.#house.limits.attemptsPerHookMax) return null;
+    const nowMs = this.#house.clock.monotonicMs();
+    const isProbe = this.#circuit.isOpen;
+    if (isProbe && !this.#circuit.mayProbe(nowMs)) return null;
+    const ticket = this.#next(nowMs);
+    if (ticket === null) return null;
+    ticket.isProbe = isProbe;
+    if (isProbe) this.#circuit.beginProbe();
+    if (ticket.attempts > 0) this.#retriesInFlight += 1;
+    this.#inFlight += 1;
+    return ticket;
+  }
+
+  /** Once for each that was taken. */
+  settle(ticket: Ticket, answer: WebhookAnswer): void {
+    this.#inFlight -= 1;
+    if (ticket.attempts > 0) this.#retriesInFlight -= 1;
+    if (answer.kind === 'delivered') this.#deliver(ticket);
+    else this.#fail(ticket, answer);
+  }
+
+  /**
+   * Monotonic milliseconds at which there is more to do than there was at `nowMs`; null: nothing waits for time. By
+   * the present instead, what falls due between the last `take` and this would wait for neither.
+   */
+  wakeMs(nowMs: number): number | null {
+    if (this.isOff) return null;
+    if (this.#circuit.isOpen) {
+      const { probeAtMs } = this.#circuit;
+      if (probeAtMs === null || probeAtMs > nowMs) return probeAtMs;
+    }
+    const dueMs = this.#kept.due.nextDueMs;
+    return dueMs !== null && dueMs > nowMs ? dueMs : null;
+  }
+
+  /** A window that is half full is worth filling up; one with nothing to try in it must be. */
+  get #isWorthReading(): boolean {
+    if (this.#circuit.isOpen) return this.#circuit.mayProbe(this.#house.clock.monotonicMs());
+    return this.#ahead.room * 2 >= this.#house.limits.windowEventsMax || !this.#first.hasReady;
+  }
+
+  /** How many events may be taken from the log: one for a probe, where no failed event is due for it. */
+  #room(): number {
+    const room = Math.min(this.#ahead.room, this.replayRoom);
+    if (!this.#circuit.isOpen) return room;
+    const dueMs = this.#kept.due.nextDueMs ?? Infinity;
+    return this.#first.hasReady || dueMs <= this.#house.clock.monotonicMs() ? 0 : Math.min(1, room);
+  }
+
+  #next(nowMs: number): Ticket | null {
+    for (;;) {
+      const ticket = this.#pick(nowMs);
+      if (ticket === null) return null;
+      ticket.event ??= this.#house.ledger.findEvent(this.number, ticket.sequence);
+      if (ticket.event !== null) return ticket;
+      this.#voice.missing(ticket.sequence);
+      this.#leave(ticket);
+    }
+  }
+
+  /** While there are new events, retries have half of the room: those that hang must not hold up the others. */
+  #pick(nowMs: number): Ticket | null {
+    const { attemptsPerHookMax } = this.#house.limits;
+    const mayRetry = !this.#first.hasReady || this.#retriesInFlight * 2 < attemptsPerHookMax;
+    const retry = mayRetry ? this.#kept.due.take(nowMs) : null;
+    return retry ?? this.#first.take();
+  }
+
+  #deliver(ticket: Ticket): void {
+    const { clock, ledger } = this.#house;
+    this.#voice.delivered();
+    this.#standing.succeed(clock.wallMs());
+    if (this.#circuit.succeed()) this.#voice.circuitClosed();
+    this.#leave(ticket);
+    ledger.touch(this);
+  }
+
+  #fail(ticket: Ticket, { kind, status, reason }: Exclude<WebhookAnswer, { kind: 'delivered' }>): void {
+    const { clock, schedule } = this.#house;
+    const failure = { atMs: clock.wallMs(), status, reason };
+    this.#standing.fail(failure);
+    if (kind === 'gone') this.#switchOff(failure);
+    if (this.#circuit.fail(clock.monotonicMs(), ticket.isProbe)) this.#voice.circuitOpened(failure);
+    ticket.attempts += 1;
+    const delayMs = schedule.delayMs(ticket.attempts);
+    if (delayMs === null) return this.#park(ticket, failure);
+    this.#voice.failed(kind);
+    ticket.dueMs = clock.monotonicMs() + delayMs;
+    this.#ahead.settle(ticket);
+    this.#kept.keep(ticket, eventOf(ticket), clock.wallMs() + delayMs);
+    if (ticket.attempts > 1) this.#first.release(ticket);
+  }
+
+  #switchOff(failure: DeliveryFailure): void {
+    if (this.isOff) return;
+    this.#standing.switchOff(failure.atMs, this.#webhook.secret);
+    this.#voice.switchedOff(failure);
+  }
+
+  #park(ticket: Ticket, failure: DeliveryFailure): void {
+    const event = eventOf(ticket);
+    this.#leave(ticket);
+    this.#voice.parked(event, failure, this.#kept.park(event, failure));
+  }
+
+  /** It is settled for good. */
+  #leave(ticket: Ticket): void {
+    this.#ahead.settle(ticket);
+    this.#kept.remove(ticket);
+    this.#first.release(ticket);
+  }
+
+  /**
+   * Events that wait behind failed ones of their devices wait among the failed instead, so that one device holds up
+   * neither the others nor the cursor. Not while the endpoint itself may be what fails. True: there is more room.
+   */
+  #setAside(): boolean {
+    if (this.#circuit.failures > 0) return false;
+    const held = this.#ahead.tickets().filter((ticket) => this.#first.waitsBehindFailure(ticket));
+    for (const ticket of held) this.#hold(ticket);
+    return held.length > 0;
+  }
+
+  #hold(ticket: Ticket): void {
+    this.#ahead.settle(ticket);
+    this.#kept.keep(ticket, eventOf(ticket), this.#house.clock.wallMs());
+  }
+}
+
+function eventOf({ event }: Ticket): LoggedEvent {
+  assert(event !== null, 'what is tried has its event');
+  return event;
+}

@@ -1,0 +1,72 @@
+/** Everything that crosses between the main thread and the thread of the webhooks. */
+import type { Outcome } from '../../lib/outcome.ts';
+import type { EventId } from '../../model/ids.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { WebhookResultLabel } from '../../telemetry/telemetry.ts';
+import type { HookChanges } from '../../core/ports/webhook-book.ts';
+import type {
+  DeskRefusal,
+  ReplayResult,
+  TestResult,
+  WebhookDetails,
+  WebhookName,
+  WebhookStatus,
+} from '../../core/ports/webhook-desk.ts';
+
+/** To the thread, as its data. */
+export interface WebhookTask {
+  /** Of the store; the main thread has opened it. */
+  readonly directory: string;
+  readonly allowLocal: boolean;
+  readonly userAgent: string;
+  /** The sequence of the newest committed event. */
+  readonly head: number;
+  /** The main thread keeps the book too, and first. */
+  readonly isBookShared: boolean;
+}
+
+export type WebhookQuestion =
+  | { readonly kind: 'list' }
+  | { readonly kind: 'show'; readonly name: WebhookName; readonly after: number; readonly limit: number }
+  | { readonly kind: 'test'; readonly name: WebhookName }
+  /** `eventId` null: the oldest parked ones. */
+  | { readonly kind: 'replay'; readonly name: WebhookName; readonly eventId: EventId | null }
+  | { readonly kind: 'enable'; readonly name: WebhookName };
+
+/** By the kind of the question. */
+export interface WebhookAnswers {
+  readonly list: readonly WebhookStatus[];
+  readonly show: WebhookDetails;
+  readonly test: TestResult;
+  readonly replay: ReplayResult;
+  readonly enable: WebhookStatus;
+}
+
+export type WebhookReply<Kind extends keyof WebhookAnswers = keyof WebhookAnswers> = Outcome<
+  WebhookAnswers[Kind],
+  DeskRefusal
+>;
+
+export type ToWebhooks =
+  /** Everything up to this sequence is committed. */
+  | { readonly kind: 'head'; readonly head: number }
+  | { readonly kind: 'registry-changed' }
+  | { readonly kind: 'question'; readonly id: number; readonly question: WebhookQuestion }
+  /** Of the `book` with this id; null: it is kept. */
+  | { readonly kind: 'kept'; readonly id: number; readonly fault: string | null }
+  /** The last one; the thread ends by itself. */
+  | { readonly kind: 'stop' };
+
+export type FromWebhooks =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'reply'; readonly id: number; readonly reply: WebhookReply }
+  /** To be kept, and answered. */
+  | { readonly kind: 'book'; readonly id: number; readonly changes: readonly HookChanges[] }
+  /** Since the last ones. */
+  | { readonly kind: 'counts'; readonly counts: ReadonlyMap<WebhookResultLabel, number> }
+  | {
+      readonly kind: 'log';
+      readonly level: keyof Log;
+      readonly fields: object;
+      readonly message: string;
+    };

@@ -1,0 +1,180 @@
+/**
+ * The main thread's end of the thread of the webhooks: starts it, starts it again when it dies, hands on what it says,
+ * and asks it. A thread that died has lost nothing: what it had under way stands in its store, or comes again.
+ */
+import type { Worker } from 'node:worker_threads';
+import { messageOf } from '../../lib/error-message.ts';
+import { fail } from '../../lib/outcome.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { startModuleWorker } from '../../lib/module-worker.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { HookChanges } from '../../core/ports/webhook-book.ts';
+import type {
+  FromWebhooks,
+  ToWebhooks,
+  WebhookAnswers,
+  WebhookQuestion,
+  WebhookReply,
+  WebhookTask,
+} from './webhook-messages.ts';
+
+export interface WebhookThreadParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
+  /** As it is at each start. */
+  readonly task: () => WebhookTask;
+  /** Keeps the book where other nodes find it, if the task says so. */
+  readonly keepBook?: ((changes: readonly HookChanges[]) => Promise<void>) | undefined;
+  /** A test has one that it can make die. */
+  readonly startWorker?: (task: WebhookTask) => Worker;
+}
+
+/** Before a thread that died is started again: doubled each time up to the last, until one has lived for that long. */
+const restartMsMin = 1000;
+const restartMsMax = 60_000;
+/** The thread ends its attempts within 5 s; then it commits. After this it is ended where it stands. */
+const stopMsMax = 10_000;
+/** Questions under way; beyond it another is refused. */
+const questionsMax = 64;
+
+const notRunning = fail({
+  kind: 'unavailable',
+  message: 'the thread of the webhooks is not running now',
+} as const);
+
+export class WebhookThread {
+  readonly #parts: WebhookThreadParts;
+  readonly #asked = new Map<number, (reply: WebhookReply) => void>();
+  #worker: Worker | null = null;
+  #isStopping = false;
+  #questions = 0;
+  #restartMs = restartMsMin;
+  #cancelRestart: Cancel = () => undefined;
+
+  constructor(parts: WebhookThreadParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when it serves; rejects when it cannot be started. */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#begin(resolve, reject);
+    });
+  }
+
+  /** Nothing while it is not running: it is told how things are when it starts. */
+  post(message: ToWebhooks): void {
+    this.#worker?.postMessage(message);
+  }
+
+  ask<Kind extends keyof WebhookAnswers>(
+    question: Extract<WebhookQuestion, { readonly kind: Kind }>,
+  ): Promise<WebhookReply<Kind>> {
+    if (this.#worker === null) return Promise.resolve(notRunning);
+    if (this.#asked.size >= questionsMax)
+      return Promise.resolve(fail({ kind: 'busy', message: `${questionsMax} questions are under way` }));
+    const id = (this.#questions += 1);
+    return new Promise((resolve) => {
+      this.#asked.set(id, (reply) => resolve(reply as WebhookReply<Kind>));
+      this.post({ kind: 'question', id, question });
+    });
+  }
+
+  /** Resolves when the thread is gone and its store is closed. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#cancelRestart();
+    const worker = this.#worker;
+    if (worker === null) return;
+    await new Promise<void>((resolve) => {
+      worker.once('exit', () => resolve());
+      const giveUp = this.#parts.clock.after(stopMsMax, () => void worker.terminate());
+      worker.once('exit', giveUp);
+      this.post({ kind: 'stop' });
+    });
+  }
+
+  /** Ends it where it stands: another node may deliver by now. What is under way may come a second time. */
+  async abandon(): Promise<void> {
+    this.#isStopping = true;
+    this.#cancelRestart();
+    await this.#worker?.terminate();
+  }
+
+  /** `onFailure`: it ended before it was ready. */
+  #begin(onReady: () => void, onFailure: (failure: Error) => void): void {
+    const { clock, task, startWorker = startWebhookWorker } = this.#parts;
+    const startedMs = clock.monotonicMs();
+    const worker = startWorker(task());
+    let failure = new Error('the thread of the webhooks ended');
+    let onEnd = onFailure;
+    this.#worker = worker;
+    worker.on('message', (message: FromWebhooks) => {
+      if (message.kind !== 'ready') return this.#hear(message);
+      onEnd = (error) => this.#restart(error);
+      onReady();
+    });
+    worker.on('error', (error: Error) => {
+      failure = error;
+    });
+    worker.on('exit', () => {
+      this.#worker = null;
+      if (clock.monotonicMs() - startedMs >= restartMsMax) this.#restartMs = restartMsMin;
+      this.#refuseAsked();
+      if (!this.#isStopping) onEnd(failure);
+    });
+  }
+
+  #restart(failure: Error): void {
+    const { clock, log } = this.#parts;
+    log.error(
+      { err: failure, restart_ms: this.#restartMs },
+      'the thread of the webhooks died; it is started again',
+    );
+    this.#cancelRestart = clock.after(this.#restartMs, () =>
+      this.#begin(
+        () => log.info({}, 'the thread of the webhooks is back'),
+        (error) => this.#restart(error),
+      ),
+    );
+    this.#restartMs = Math.min(2 * this.#restartMs, restartMsMax);
+  }
+
+  #hear(message: Exclude<FromWebhooks, { readonly kind: 'ready' }>): void {
+    const { log, telemetry } = this.#parts;
+    switch (message.kind) {
+      case 'reply':
+        this.#asked.get(message.id)?.(message.reply);
+        this.#asked.delete(message.id);
+        return;
+      case 'counts':
+        for (const [result, count] of message.counts) telemetry.webhookDelivery(result, count);
+        return;
+      case 'book':
+        return void this.#keep(message.id, message.changes);
+      case 'log':
+        return log[message.level](message.fields, message.message);
+    }
+  }
+
+  async #keep(id: number, changes: readonly HookChanges[]): Promise<void> {
+    let fault: string | null = null;
+    try {
+      await this.#parts.keepBook?.(changes);
+    } catch (error) {
+      fault = messageOf(error);
+    }
+    this.post({ kind: 'kept', id, fault });
+  }
+
+  #refuseAsked(): void {
+    for (const reply of this.#asked.values()) reply(notRunning);
+    this.#asked.clear();
+  }
+}
+
+function startWebhookWorker(task: WebhookTask): Worker {
+  return startModuleWorker('webhook-worker', import.meta.url, task);
+}

@@ -1,0 +1,120 @@
+/**
+ * The thread of the webhooks. It reads registry and log beside the main thread, from the same memory map, and has a
+ * store of its own; what it does for receivers never costs the loop that devices and callers wait for.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '../../lib/assert.ts';
+import { SystemClock } from '../../lib/system-clock.ts';
+import { succeed } from '../../lib/outcome.ts';
+import type { Webhook } from '../../model/registry.ts';
+import { RegistryStore } from '../../storage/registry/registry-store.ts';
+import { RegistryTables } from '../../storage/registry/registry-tables.ts';
+import { StateTables } from '../../storage/lmdb/state-tables.ts';
+import { StoredEvents } from '../../storage/events/stored-events.ts';
+import { WebhookBookStore } from '../../storage/webhooks/webhook-book-store.ts';
+import { WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
+import { WebhookEngine } from '../delivery/engine.ts';
+import { HttpSender } from '../http/http-sender.ts';
+import { webhookLimits } from '../delivery/limits.ts';
+import { SystemNames } from '../http/name-resolver.ts';
+import { SharedBook } from '../delivery/shared-book.ts';
+import { WebhookDesk } from '../delivery/webhook-desk.ts';
+import type {
+  FromWebhooks,
+  ToWebhooks,
+  WebhookQuestion,
+  WebhookReply,
+  WebhookTask,
+} from './webhook-messages.ts';
+import { bookOverPort, countsOverPort, logOverPort } from './webhook-voice.ts';
+
+/** Counts cross so often. */
+const countsMs = 1000;
+
+const port = parentPort;
+assert(port !== null, 'webhooks are served on a thread');
+const task = workerData as WebhookTask;
+const send = (message: FromWebhooks): void => port.postMessage(message);
+
+const clock = new SystemClock();
+const log = logOverPort(send);
+const counts = countsOverPort(send);
+const registryTables = new RegistryTables(task.directory, 'read-only');
+const registry = new RegistryStore(registryTables);
+const state = new StateTables(task.directory, 'read-only');
+const events = new StoredEvents(state);
+const tables = new WebhookTables(task.directory, 'write');
+const stored = new WebhookBookStore(tables);
+const keeping = bookOverPort(send);
+const book = task.isBookShared ? new SharedBook(stored, (changes) => keeping.keep(changes)) : stored;
+const sender = new HttpSender({
+  clock,
+  resolver: new SystemNames(),
+  allowLocal: task.allowLocal,
+  userAgent: task.userAgent,
+  attemptMsMax: webhookLimits.attemptMsMax,
+});
+const engine = new WebhookEngine({
+  clock,
+  log,
+  telemetry: counts,
+  registry: {
+    webhooks: (): Iterable<Webhook> => registryTables.entries('webhook'),
+    findProduct: (productId) => registry.findProduct(productId),
+  },
+  events,
+  book,
+  sender,
+});
+const desk = new WebhookDesk({ clock, engine, book, sender });
+
+engine.start(task.head);
+const stopCounting = clock.every(countsMs, () => counts.flush());
+port.on('message', (message: ToWebhooks) => void take(message));
+// A new hook's cursor is committed before any event: a thread that dies at once would else begin it behind them.
+await engine.flush();
+send({ kind: 'ready' });
+
+async function take(message: ToWebhooks): Promise<void> {
+  switch (message.kind) {
+    case 'head':
+      events.refresh();
+      return engine.advance(message.head);
+    case 'registry-changed':
+      registry.purge();
+      return engine.registryChanged();
+    case 'question':
+      return send({ kind: 'reply', id: message.id, reply: await answer(message.question) });
+    case 'kept':
+      return keeping.kept(message.id, message.fault);
+    case 'stop':
+      return stop();
+  }
+}
+
+async function answer(question: WebhookQuestion): Promise<WebhookReply> {
+  switch (question.kind) {
+    case 'list':
+      return succeed(desk.list());
+    case 'show':
+      return desk.show(question.name, question.after, question.limit);
+    case 'test':
+      return desk.test(question.name);
+    case 'replay':
+      return desk.replay(question.name, question.eventId);
+    case 'enable':
+      return desk.enable(question.name);
+  }
+}
+
+async function stop(): Promise<void> {
+  await engine.stop();
+  stopCounting();
+  counts.flush();
+  await Promise.all([
+    tables.environment.close(),
+    state.environment.close(),
+    registryTables.environment.close(),
+  ]);
+  port?.close();
+}

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { bad, good, hookUrl, WebhookScene, type SceneOptions } from '../../../support/webhook-scene.ts';
+
+const seconds = 1000;
+const minutes = 60 * seconds;
+const hours = 60 * minutes;
+const ladder = [5 * seconds, 30 * seconds, 2 * minutes, 10 * minutes, 30 * minutes, 2 * hours, 6 * hours];
+
+/** Without a circuit: what is looked at is what single events do. */
+function sceneOf(options: SceneOptions = {}): WebhookScene {
+  return new WebhookScene({ ...options, limits: { circuitFailures: Infinity, ...options.limits } });
+}
+
+test('an event is tried again after 5 s, 30 s, 2 min, 10 min, 30 min, 2 h and 6 h, and then parked', async () => {
+  const scene = sceneOf();
+  scene.sender.automatic = () => bad;
+  await scene.happen('a');
+  for (const [rung, delayMs] of ladder.entries()) {
+    await scene.pass(delayMs - 1);
+    assert.equal(scene.attempted.length, rung + 1, `not before ${delayMs} ms`);
+    await scene.pass(1);
+    assert.equal(scene.attempted.length, rung + 2, `after ${delayMs} ms`);
+  }
+  assert.deepEqual(new Set(scene.sender.sent.map(({ message }) => message.id)), new Set(['event-1']));
+  await scene.pass(48 * hours);
+  assert.equal(scene.attempted.length, 8);
+  assert.equal(scene.telemetry.count('webhook failed'), 7);
+  assert.equal(scene.telemetry.count('webhook parked'), 1);
+  const shown = scene.desk.show({ url: hookUrl, appId: null }, 0, 10);
+  assert.ok(shown.ok);
+  assert.deepEqual(
+    shown.value.parked.map(({ eventId, failure }) => [eventId, failure.status]),
+    [['event-1', 500]],
+  );
+});
+
+/** Time goes on while it is read, as that of a running process does. */
+class RunningClock extends DrivenClock {
+  static readonly stepMs = 0.125;
+  #runMs = 0;
+
+  override monotonicMs(): number {
+    this.#runMs += RunningClock.stepMs;
+    return super.monotonicMs() + this.#runMs;
+  }
+}
+
+test('a retry that falls due while the hook is looked at is not forgotten', async () => {
+  const aroundMs = 32 * RunningClock.stepMs;
+  for (let beforeMs = aroundMs; beforeMs > 0; beforeMs -= RunningClock.stepMs) {
+    const scene = sceneOf({ clock: new RunningClock() });
+    await scene.happen('a', 'b');
+    await scene.answer(1, bad);
+    await scene.pass(5 * seconds - beforeMs);
+    await scene.answer(2, good);
+    await scene.pass(aroundMs);
+    assert.deepEqual(scene.attempted, [1, 2, 1], `asked ${beforeMs} ms before it is due`);
+  }
+});
+
+test('delays are drawn from 80 to 120 percent of their rung', async () => {
+  for (const [drawn, delayMs] of [
+    [0, 4000],
+    [1, 6000],
+  ] as const) {
+    const scene = sceneOf({ random: () => drawn });
+    scene.sender.automatic = () => bad;
+    await scene.happen('a');
+    await scene.pass(delayMs - 1);
+    assert.equal(scene.attempted.length, 1);
+    await scene.pass(1);
+    assert.equal(scene.attempted.length, 2);
+  }
+});
+
+test('events of a device go one after the other, those of others beside them', async () => {
+  const scene = sceneOf();
+  await scene.happen('a', 'a', 'b', 'a', 'b');
+  assert.deepEqual(scene.underWay, [1, 3]);
+  await scene.answer(3, good);
+  assert.deepEqual(scene.underWay, [1, 5]);
+  await scene.answer(1, good);
+  assert.deepEqual(scene.underWay, [5, 2]);
+  await scene.answer(2, good);
+  assert.deepEqual(scene.underWay, [5, 4]);
+});
+
+test('an event that failed once holds up the later ones of its device, one that failed twice does not', async () => {
+  const scene = sceneOf();
+  await scene.happen('a', 'a', 'a');
+  await scene.answer(1, bad);
+  assert.deepEqual(scene.underWay, [], 'the second waits for the retry of the first');
+  await scene.pass(5 * seconds);
+  assert.deepEqual(scene.underWay, [1]);
+  await scene.answer(1, bad);
+  assert.deepEqual(scene.underWay, [2]);
+  await scene.answer(2, good);
+  assert.deepEqual(scene.underWay, [3]);
+  await scene.pass(30 * seconds);
+  assert.deepEqual(scene.underWay, [3, 1]);
+});
+
+test('a retry that is delivered lets the next of its device go', async () => {
+  const scene = sceneOf();
+  await scene.happen('a', 'a');
+  await scene.answer(1, bad);
+  await scene.pass(5 * seconds);
+  await scene.answer(1, good);
+  assert.deepEqual(scene.underWay, [2]);
+});
+
+test('a failed event is in the book, and the cursor past it, until it is delivered', async () => {
+  const scene = sceneOf();
+  await scene.happen('a', 'b');
+  await scene.answer(1, bad);
+  await scene.answer(2, good);
+  await scene.pass(50);
+  const [record] = scene.book.hooks().values();
+  assert.equal(record?.cursor, 2);
+  assert.deepEqual(
+    Array.from(scene.book.failed(1), ({ event, attempts, dueAtMs }) => [
+      event.id,
+      attempts,
+      dueAtMs - scene.clock.wallMs(),
+    ]),
+    [['event-1', 1, 5 * seconds - 50]],
+  );
+  await scene.pass(5 * seconds);
+  await scene.answer(1, good);
+  await scene.pass(50);
+  assert.deepEqual([...scene.book.failed(1)], []);
+});
+
+test('a retry needs nothing of the log', async () => {
+  const scene = sceneOf();
+  await scene.happen('a');
+  await scene.answer(1, bad);
+  scene.events.forget(1);
+  await scene.pass(5 * seconds);
+  assert.deepEqual(scene.underWay, [1]);
+});
+
+test('the cursor stands before the first event that is not settled, and a crash sends again from there', async () => {
+  const scene = sceneOf();
+  await scene.happen('a', 'b', 'c');
+  await scene.answer(1, good);
+  await scene.answer(3, good);
+  await scene.pass(50);
+  const after = scene.crash();
+  assert.deepEqual(after.attempted, [2, 3]);
+  const first = scene.sender.sent.find(({ sequence }) => sequence === 3);
+  assert.equal(after.sender.sent[1]?.message.id, first?.message.id, 'under the same id');
+});
+
+test('a failed or parked event ahead of the cursor is not taken from the log a second time after a crash', async () => {
+  const scene = sceneOf({ limits: { retryDelaysMs: [5 * seconds] } });
+  await scene.happen('hangs', 'fails', 'parks');
+  await scene.answer(3, bad);
+  await scene.pass(5 * seconds);
+  await scene.answer(3, bad);
+  await scene.answer(2, bad);
+  await scene.pass(50);
+  assert.deepEqual(
+    [scene.hook().record().cursor, scene.hook().record().parked, scene.hook().failed],
+    [0, 1, 1],
+  );
+  const after = scene.crash({ limits: { retryDelaysMs: [5 * seconds] } });
+  assert.deepEqual(after.underWay, [1]);
+  await after.answer(1, good);
+  await after.pass(5 * seconds);
+  assert.deepEqual(after.underWay, [2]);
+  assert.equal(after.hook().record().cursor, 3);
+});
+
+test('an orderly stop repeats nothing that was delivered, also ahead of one that hangs', async () => {
+  const scene = sceneOf();
+  await scene.happen('hangs', 'a', 'b', 'hangs');
+  await scene.answer(2, good);
+  await scene.answer(3, good);
+  const stopped = scene.engine.stop();
+  await scene.pass(5 * seconds);
+  await stopped;
+  const after = scene.crash();
+  assert.deepEqual(after.underWay, [1]);
+  await after.answer(1, good);
+  assert.deepEqual(after.attempted, [1, 4]);
+});
+
+test('a device whose events fail does not hold up the cursor for long', async () => {
+  const scene = sceneOf({ limits: { spanEventsMax: 20, windowEventsMax: 100 } });
+  scene.sender.automatic = ({ deviceId }) => (deviceId === 'poison' ? bad : good);
+  await scene.happen('poison', 'poison');
+  for (let i = 0; i < 40; i++) await scene.happen(`device-${i}`);
+  const { cursor } = scene.hook().record();
+  assert.ok(cursor > 20, `the cursor is at ${cursor} of 42`);
+});
+
+test('after a restart a failed event waits for what was left of its delay, and no longer than the delay', async () => {
+  for (const [stepMs, leftMs] of [
+    [0, 3 * seconds],
+    [-24 * hours, 6 * seconds],
+    [24 * hours, 0],
+  ] as const) {
+    const scene = sceneOf();
+    await scene.happen('a', 'a');
+    await scene.answer(1, bad);
+    await scene.pass(2 * seconds);
+    scene.clock.stepWall(stepMs);
+    const after = scene.crash();
+    await after.pass(leftMs - 1);
+    assert.deepEqual(after.attempted, leftMs === 0 ? [1] : [], `${stepMs}`);
+    await after.pass(1);
+    assert.deepEqual(after.attempted, [1], 'and it still holds up the later one of its device');
+    await after.answer(1, good);
+    assert.deepEqual(after.underWay, [2]);
+  }
+});
+
+test('after a restart an event that failed twice holds up nothing', async () => {
+  const scene = sceneOf();
+  await scene.happen('a', 'a');
+  await scene.answer(1, bad);
+  await scene.pass(5 * seconds);
+  await scene.answer(1, bad);
+  await scene.pass(50);
+  const after = scene.crash();
+  assert.deepEqual(after.underWay, [2]);
+  await after.pass(30 * seconds);
+  assert.deepEqual(after.underWay, [2, 1]);
+});
+
+test('one device whose events fail does not hold up the others, however many it has', async () => {
+  const scene = sceneOf({ limits: { windowEventsMax: 10, circuitFailures: 5 } });
+  scene.sender.automatic = ({ deviceId }) => (deviceId === 'poison' ? bad : good);
+  await scene.happen('poison');
+  for (let i = 0; i < 30; i++) await scene.happen('poison', `device-${i}`);
+  const delivered = scene.sender.sent.filter(({ deviceId }) => deviceId !== 'poison');
+  assert.equal(delivered.length, 30);
+  assert.equal(scene.hook().isCircuitOpen, false);
+  await scene.pass(50);
+  assert.ok(scene.hook().record().cursor > 30, 'the cursor is not held up either');
+  const after = scene.crash();
+  after.sender.automatic = () => good;
+  await after.pass(6 * seconds);
+  const poison = after.sender.sent.filter(({ deviceId }) => deviceId === 'poison');
+  assert.deepEqual(
+    poison.map(({ sequence }) => sequence),
+    [1, 2, ...Array.from({ length: 29 }, (_, i) => 4 + 2 * i)],
+    'each of them once, in order, also over a restart',
+  );
+});
+
+test('too many failed events: no more are taken from the log until there is room', async () => {
+  const scene = sceneOf({ limits: { failedPerHookMax: 3, windowEventsMax: 10 } });
+  scene.sender.automatic = () => bad;
+  await scene.happen('a', 'b', 'c', 'd', 'e');
+  assert.deepEqual(scene.attempted, [1, 2, 3]);
+  assert.equal(scene.hook().failed, 3);
+  scene.sender.automatic = () => good;
+  await scene.pass(5 * seconds);
+  assert.deepEqual(scene.attempted, [1, 2, 3, 1, 2, 3, 4, 5]);
+});
+
+test('while there are new events, retries have half of the attempts', async () => {
+  const scene = sceneOf({ limits: { attemptsPerHookMax: 4 } });
+  scene.sender.automatic = () => bad;
+  await scene.happen('a', 'b', 'c', 'd', 'e', 'f');
+  scene.sender.automatic = null;
+  await scene.happen('1', '2', '3', '4', '5', '6');
+  assert.deepEqual(scene.underWay, [7, 8, 9, 10]);
+  await scene.pass(5 * seconds);
+  for (const sequence of [7, 8, 9, 10]) await scene.answer(sequence, good);
+  assert.deepEqual(scene.underWay, [1, 2, 11, 12]);
+  await scene.answer(11, good);
+  await scene.answer(12, good);
+  assert.deepEqual(scene.underWay, [1, 2, 3, 4]);
+});
+
+test('an event whose copy is gone from the book is counted as lost and holds up nothing', async () => {
+  const scene = sceneOf();
+  await scene.happen('a', 'a');
+  await scene.answer(1, bad);
+  await scene.pass(50);
+  const [hook] = scene.book.hooks();
+  assert.ok(hook !== undefined);
+  const [id, record] = hook;
+  const failed = new Map([[1, null]]);
+  await scene.book.commit([{ id, number: 1, record, failed, parked: new Map(), parkedTrimmed: 0 }]);
+  await scene.pass(5 * seconds);
+  assert.deepEqual(scene.underWay, [2]);
+  assert.equal(scene.telemetry.count('webhook lost'), 1);
+  assert.equal(scene.hook().failed, 0);
+});

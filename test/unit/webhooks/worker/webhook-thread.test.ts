@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import type { HookChanges } from '../../../../src/core/ports/webhook-book.ts';
+import type { FromWebhooks, ToWebhooks, WebhookTask } from '../../../../src/webhooks/worker/webhook-messages.ts';
+import { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
+
+/** A worker that does what the test says. */
+class FakeWorker extends EventEmitter {
+  readonly posted: ToWebhooks[] = [];
+  isTerminated = false;
+
+  postMessage(message: ToWebhooks): void {
+    this.posted.push(message);
+  }
+
+  async terminate(): Promise<number> {
+    this.isTerminated = true;
+    this.emit('exit', 1);
+    return 1;
+  }
+
+  say(message: FromWebhooks): void {
+    this.emit('message', message);
+  }
+
+  die(error = new Error('out of memory')): void {
+    this.emit('error', error);
+    this.emit('exit', 1);
+  }
+}
+
+class ThreadScene {
+  readonly clock = new DrivenClock();
+  readonly log = new FakeLog();
+  readonly telemetry = new FakeTelemetry();
+  readonly workers: FakeWorker[] = [];
+  readonly tasks: WebhookTask[] = [];
+  head = 7;
+  keepBook: ((changes: readonly HookChanges[]) => Promise<void>) | null = null;
+  readonly thread = new WebhookThread({
+    clock: this.clock,
+    log: this.log,
+    telemetry: this.telemetry,
+    task: () => ({
+      directory: '/data',
+      allowLocal: false,
+      userAgent: 'Reveille/0',
+      head: this.head,
+      isBookShared: this.keepBook !== null,
+    }),
+    keepBook: (changes) => this.keepBook?.(changes) ?? Promise.resolve(),
+    startWorker: (task) => {
+      const worker = new FakeWorker();
+      this.tasks.push(task);
+      this.workers.push(worker);
+      return worker as unknown as Worker;
+    },
+  });
+
+  get worker(): FakeWorker {
+    const worker = this.workers.at(-1);
+    assert.ok(worker !== undefined);
+    return worker;
+  }
+
+  async start(): Promise<void> {
+    const started = this.thread.start();
+    this.worker.say({ kind: 'ready' });
+    await started;
+  }
+}
+
+test('it has started when the thread says so, and has failed to when it ends before', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  const other = new ThreadScene();
+  const started = other.thread.start();
+  other.worker.die(new Error('no such file'));
+  await assert.rejects(started, /no such file/);
+  assert.equal(other.clock.pendingTimers, 0, 'and is not tried again by itself');
+});
+
+test('counts and log lines of the thread are handed on', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  scene.worker.say({
+    kind: 'counts',
+    counts: new Map([
+      ['delivered', 3],
+      ['failed', 1],
+    ]),
+  });
+  scene.worker.say({ kind: 'log', level: 'warn', fields: { url: 'x' }, message: 'webhook fails' });
+  assert.equal(scene.telemetry.count('webhook delivered'), 3);
+  assert.equal(scene.telemetry.count('webhook failed'), 1);
+  assert.deepEqual(scene.log.lines, [{ level: 'warn', fields: { url: 'x' }, message: 'webhook fails' }]);
+});
+
+test('a thread that dies is started again after a second, then two, up to a minute, with the newest head', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  scene.worker.die();
+  scene.head = 9;
+  const waits: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    const before = scene.workers.length;
+    let waited = 0;
+    while (scene.workers.length === before) {
+      scene.clock.advance(500);
+      waited += 500;
+    }
+    waits.push(waited);
+    scene.worker.die();
+  }
+  assert.deepEqual(waits, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+  assert.equal(scene.tasks.at(-1)?.head, 9);
+  assert.ok(scene.log.lines.every(({ level }) => level === 'error'));
+});
+
+test('a thread that lived for a minute is started again after a second', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  scene.worker.die();
+  scene.clock.advance(1000);
+  scene.worker.say({ kind: 'ready' });
+  scene.clock.advance(60_000);
+  scene.worker.die();
+  scene.clock.advance(1000);
+  assert.equal(scene.workers.length, 3);
+});
+
+test('questions are answered each with its own answer', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  const name = { url: 'https://backend.example/', appId: null };
+  const first = scene.thread.ask({ kind: 'list' });
+  const second = scene.thread.ask({ kind: 'enable', name });
+  const [list, enable] = scene.worker.posted;
+  assert.ok(list?.kind === 'question' && enable?.kind === 'question');
+  assert.deepEqual(enable.question, { kind: 'enable', name });
+  const unknown = { ok: false, error: { kind: 'unknown', message: 'no webhook' } } as const;
+  scene.worker.say({ kind: 'reply', id: enable.id, reply: unknown });
+  scene.worker.say({ kind: 'reply', id: list.id, reply: { ok: true, value: [] } });
+  assert.deepEqual(await first, { ok: true, value: [] });
+  assert.deepEqual(await second, unknown);
+});
+
+test('questions under way when the thread dies, and while it is away, are answered that it is', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  const asked = scene.thread.ask({ kind: 'list' });
+  scene.worker.die();
+  for (const reply of [await asked, await scene.thread.ask({ kind: 'list' })])
+    assert.ok(!reply.ok && reply.error.kind === 'unavailable');
+});
+
+test('too many questions under way are refused', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  for (let i = 0; i < 64; i++) void scene.thread.ask({ kind: 'list' });
+  const refused = await scene.thread.ask({ kind: 'list' });
+  assert.ok(!refused.ok && refused.error.kind === 'busy');
+});
+
+test('stopping asks the thread to end and waits until it has', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  const stopped = scene.thread.stop();
+  assert.deepEqual(scene.worker.posted, [{ kind: 'stop' }]);
+  scene.worker.emit('exit', 0);
+  await stopped;
+  assert.equal(scene.worker.isTerminated, false);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('a thread that does not end in ten seconds is ended', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  const stopped = scene.thread.stop();
+  scene.clock.advance(9999);
+  assert.equal(scene.worker.isTerminated, false);
+  scene.clock.advance(1);
+  await stopped;
+  assert.equal(scene.worker.isTerminated, true);
+});
+
+test('a thread that is stopped while it waits to be started again is not started', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  scene.worker.die();
+  await scene.thread.stop();
+  scene.clock.advance(60_000);
+  assert.equal(scene.workers.length, 1);
+});
+
+const changes: readonly HookChanges[] = [
+  { id: 'hook', number: 1, record: null, failed: new Map(), parked: new Map(), parkedTrimmed: 0 },
+];
+
+test('the book of the thread is kept before the thread is told so', async () => {
+  const scene = new ThreadScene();
+  const kept: unknown[] = [];
+  let isKept = (): void => undefined;
+  scene.keepBook = (given) => {
+    kept.push(given);
+    return new Promise((resolve) => {
+      isKept = resolve;
+    });
+  };
+  await scene.start();
+  scene.worker.say({ kind: 'book', id: 4, changes });
+  assert.deepEqual(kept, [changes]);
+  assert.deepEqual(scene.worker.posted, []);
+  isKept();
+  await setImmediate();
+  assert.deepEqual(scene.worker.posted, [{ kind: 'kept', id: 4, fault: null }]);
+});
+
+test('a book that cannot be kept is told back with the reason', async () => {
+  const scene = new ThreadScene();
+  scene.keepBook = () => Promise.reject(new Error('NATS is away'));
+  await scene.start();
+  scene.worker.say({ kind: 'book', id: 4, changes });
+  await setImmediate();
+  assert.deepEqual(scene.worker.posted, [{ kind: 'kept', id: 4, fault: 'NATS is away' }]);
+});
+
+test('a thread that is abandoned ends where it stands, and is not started again', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  const asked = scene.thread.ask({ kind: 'list' });
+  await scene.thread.abandon();
+  assert.equal(scene.worker.isTerminated, true);
+  assert.equal((await asked).ok, false);
+  scene.clock.advance(60_000);
+  assert.equal(scene.workers.length, 1);
+});
