@@ -6,7 +6,7 @@ import { wallSeconds } from '../lib/clock.ts';
 import { z } from 'zod';
 import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../model/ids.ts';
 import { permissions, type Credential, type Device } from '../model/registry.ts';
-import { expelEverywhere, type ExpelHouse } from '../operations/expel-everywhere.ts';
+import { expelEverywhere, type ExpelHouse } from '../cluster/ownership/expel-everywhere.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
 import { generateSecret } from '../storage/registry/generated-secrets.ts';
 import type { EntryRules } from '../storage/registry/entry-reader.ts';

@@ -14,7 +14,7 @@ import { AnswerMemory } from '../core/messages/answer-memory.ts';
 import { deviceReview } from '../core/devices/device-rights.ts';
 import { IssuedCalls } from '../core/calls/issued-calls.ts';
 import type { ClusterHouse } from '../core/devices/locate-device.ts';
-import { MeasuredPeers } from '../operations/measured-peers.ts';
+import { MeasuredPeers } from '../cluster/ipc/measured-peers.ts';
 import type { MessageAnswer } from '../core/messages/message-refusals.ts';
 import type { RegistryReview } from '../core/devices/registry-review.ts';
 import { WakeupLimits } from '../core/wakeups/wakeup-limits.ts';

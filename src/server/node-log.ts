@@ -1,12 +1,12 @@
 /** The log of events as a node has it: its own go into the stream that all share, and all come back into its store. */
 import type { Clock } from '../lib/clock.ts';
-import { answeredWithin } from '../cluster/answered-within.ts';
-import { StreamedDeviceEvents } from '../cluster/device-events.ts';
-import { EventMirror } from '../cluster/event-mirror.ts';
-import { EventStream } from '../cluster/event-stream.ts';
-import { JetStreamSource } from '../cluster/jetstream-source.ts';
-import type { NatsLink } from '../cluster/nats-link.ts';
-import { streamLastMsMax } from '../cluster/log-limits.ts';
+import { answeredWithin } from '../cluster/ipc/answered-within.ts';
+import { StreamedDeviceEvents } from '../cluster/events/device-events.ts';
+import { EventMirror } from '../cluster/events/event-mirror.ts';
+import { EventStream } from '../cluster/events/event-stream.ts';
+import { JetStreamSource } from '../cluster/events/jetstream-source.ts';
+import type { NatsLink } from '../cluster/nats/nats-link.ts';
+import { streamLastMsMax } from '../cluster/events/log-limits.ts';
 import type { LoggedEvent } from '../model/events.ts';
 import type { EventLog } from '../core/ports/event-log.ts';
 import type { Log } from '../core/ports/log.ts';

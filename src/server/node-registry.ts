@@ -1,10 +1,10 @@
 /** The registry as a node has it: mirrored from the bucket that all nodes share, its own changes on their way there. */
 import type { Cancel, Clock } from '../lib/clock.ts';
-import { JetStreamSource } from '../cluster/jetstream-source.ts';
-import type { NatsLink } from '../cluster/nats-link.ts';
-import { RegistryMirror } from '../cluster/registry-mirror.ts';
-import { RegistryPublisher } from '../cluster/registry-publisher.ts';
-import { NatsShelf } from '../cluster/shelf.ts';
+import { JetStreamSource } from '../cluster/events/jetstream-source.ts';
+import type { NatsLink } from '../cluster/nats/nats-link.ts';
+import { RegistryMirror } from '../cluster/registry/registry-mirror.ts';
+import { RegistryPublisher } from '../cluster/registry/registry-publisher.ts';
+import { NatsShelf } from '../cluster/nats/shelf.ts';
 import type { Log } from '../core/ports/log.ts';
 import type { AppliedChanges } from '../storage/registry/mirrored-applied.ts';
 import { MirroredRegistryStore } from '../storage/registry/mirrored-registry.ts';

@@ -1,7 +1,7 @@
 /** The sessions of this node, as their ownership asks for them. */
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
-import type { LiveSessions } from '../cluster/live-sessions.ts';
-import type { SharedEpochOf } from '../cluster/shared-drafts.ts';
+import type { LiveSessions } from '../cluster/ownership/live-sessions.ts';
+import type { SharedEpochOf } from '../cluster/events/shared-drafts.ts';
 
 /** `directory` is asked when a session is. */
 export function liveSessions(directory: () => DeviceDirectory): LiveSessions {

@@ -2,14 +2,14 @@
  * What a node has of NATS, put together: who else lives and how to reach them, whose devices are whose, the log, the
  * registry, calls and webhooks of all. Nothing is sought before `node-membership` says so. Source: cluster.md.
  */
-import { CallVault } from '../cluster/call-vault.ts';
-import { NatsBucket } from '../cluster/nats-bucket.ts';
-import type { NatsLink } from '../cluster/nats-link.ts';
-import { NatsMembers } from '../cluster/nats-members.ts';
-import { NatsPeers } from '../cluster/nats-peers.ts';
-import { Ownership } from '../cluster/ownership.ts';
-import { NatsShelf } from '../cluster/shelf.ts';
-import { WakeupVault } from '../cluster/wakeup-vault.ts';
+import { CallVault } from '../cluster/records/call-vault.ts';
+import { NatsBucket } from '../cluster/nats/nats-bucket.ts';
+import type { NatsLink } from '../cluster/nats/nats-link.ts';
+import { NatsMembers } from '../cluster/membership/nats-members.ts';
+import { NatsPeers } from '../cluster/nats/nats-peers.ts';
+import { Ownership } from '../cluster/ownership/ownership.ts';
+import { NatsShelf } from '../cluster/nats/shelf.ts';
+import { WakeupVault } from '../cluster/records/wakeup-vault.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MemberId, MemberStatus } from '../model/cluster.ts';

@@ -1,8 +1,8 @@
 /** The webhooks of a node: delivered in turn with the others, from a book that all share. Source: cluster.md, Events. */
-import type { NatsLink } from '../cluster/nats-link.ts';
-import { NatsShelf } from '../cluster/shelf.ts';
-import { WebhookBookVault } from '../cluster/webhook-book-vault.ts';
-import { WebhookLease } from '../cluster/webhook-lease.ts';
+import type { NatsLink } from '../cluster/nats/nats-link.ts';
+import { NatsShelf } from '../cluster/nats/shelf.ts';
+import { WebhookBookVault } from '../cluster/records/webhook-book-vault.ts';
+import { WebhookLease } from '../cluster/membership/webhook-lease.ts';
 import type { MemberId } from '../model/cluster.ts';
 import type { Peers } from '../core/ports/peers.ts';
 import type { WebhookService, WebhooksParts } from './webhook-service.ts';

@@ -7,7 +7,7 @@ import type { MemberStatus } from '../model/cluster.ts';
 import { refusal } from '../model/codes.ts';
 import type { SessionId } from '../model/ids.ts';
 import type { PeerAnswer } from '../model/peer.ts';
-import { answerPeers } from '../operations/answer-peers.ts';
+import { answerPeers } from '../cluster/ipc/answer-peers.ts';
 import { issueCallCredentials } from '../core/calls/issue-call-credentials.ts';
 import type { PeerHost } from '../core/ports/peers.ts';
 import type { CallService } from './call-service.ts';

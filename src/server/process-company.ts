@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../lib/clock.ts';
-import { UnixPeers } from '../cluster/unix-peers.ts';
+import { UnixPeers } from '../cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../model/cluster.ts';
 import type { Log } from '../core/ports/log.ts';
 import type { PeerHost } from '../core/ports/peers.ts';

@@ -2,7 +2,7 @@
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { followLoggedSessions } from '../core/devices/logged-sessions.ts';
-import { SeatKeeper } from '../operations/keep-seats.ts';
+import { SeatKeeper } from '../cluster/ownership/keep-seats.ts';
 import type { ClusterHouse } from '../core/devices/locate-device.ts';
 import type { Log } from '../core/ports/log.ts';
 import type { ApiCalls } from './api.ts';

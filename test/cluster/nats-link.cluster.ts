@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { jetstreamManager } from '@nats-io/jetstream';
-import { bucketNames } from '../../src/cluster/nats-names.ts';
+import { bucketNames } from '../../src/cluster/nats/nats-names.ts';
 import { startNats, startNatsCluster } from '../support/nats-server.ts';
 import { NatsRelay } from '../support/nats-relay.ts';
 import { linkIs, linkTo, WatchedLog } from '../support/nats-scene.ts';

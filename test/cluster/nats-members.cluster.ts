@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { NatsLink } from '../../src/cluster/nats-link.ts';
-import { NatsMembers } from '../../src/cluster/nats-members.ts';
+import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
+import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
 import type { MemberId, MemberState } from '../../src/model/cluster.ts';
 import { leaseLostMs, leaseRenewMs } from '../../src/model/limits.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { NatsBucket } from '../../src/cluster/nats-bucket.ts';
-import type { NatsLink } from '../../src/cluster/nats-link.ts';
+import { NatsBucket } from '../../src/cluster/nats/nats-bucket.ts';
+import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import { linkTo } from '../support/nats-scene.ts';
 import { startNats } from '../support/nats-server.ts';
 

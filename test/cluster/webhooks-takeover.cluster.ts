@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { StreamedDeviceEvents } from '../../src/cluster/device-events.ts';
-import { EventMirror } from '../../src/cluster/event-mirror.ts';
-import { EventStream } from '../../src/cluster/event-stream.ts';
-import { JetStreamSource } from '../../src/cluster/jetstream-source.ts';
-import type { NatsLink } from '../../src/cluster/nats-link.ts';
-import { NatsShelf } from '../../src/cluster/shelf.ts';
-import { WebhookBookVault } from '../../src/cluster/webhook-book-vault.ts';
-import { WebhookLease } from '../../src/cluster/webhook-lease.ts';
+import { StreamedDeviceEvents } from '../../src/cluster/events/device-events.ts';
+import { EventMirror } from '../../src/cluster/events/event-mirror.ts';
+import { EventStream } from '../../src/cluster/events/event-stream.ts';
+import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
+import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
+import { NatsShelf } from '../../src/cluster/nats/shelf.ts';
+import { WebhookBookVault } from '../../src/cluster/records/webhook-book-vault.ts';
+import { WebhookLease } from '../../src/cluster/membership/webhook-lease.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import {
   generateEventId,

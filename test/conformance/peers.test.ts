@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fail, succeed } from '../../src/lib/outcome.ts';
-import { UnixPeers } from '../../src/cluster/unix-peers.ts';
+import { UnixPeers } from '../../src/cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

@@ -12,11 +12,11 @@ import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/mo
 import type { MessageRequest } from '../../src/model/message.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import type { WakeupRecord, WakeupRequest } from '../../src/model/wakeup.ts';
-import { answerPeers, type PeersHouse } from '../../src/operations/answer-peers.ts';
+import { answerPeers, type PeersHouse } from '../../src/cluster/ipc/answer-peers.ts';
 import type { MessageHouse } from '../../src/core/messages/deliver-message.ts';
 import type { WakeupHouse } from '../../src/core/wakeups/do-wakeup.ts';
 import { IssuedCalls } from '../../src/core/calls/issued-calls.ts';
-import { SeatKeeper } from '../../src/operations/keep-seats.ts';
+import { SeatKeeper } from '../../src/cluster/ownership/keep-seats.ts';
 import type { ClusterHouse } from '../../src/core/devices/locate-device.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';

@@ -1,5 +1,5 @@
 /** A bucket of NATS in memory, and each member's own way to it, with its faults. */
-import type { BeatBucket, KeptValue, RowBucket } from '../../src/cluster/row-bucket.ts';
+import type { BeatBucket, KeptValue, RowBucket } from '../../src/cluster/records/row-bucket.ts';
 
 export class FakeBucket {
   readonly values = new Map<string, KeptValue>();

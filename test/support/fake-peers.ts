@@ -11,7 +11,7 @@ import {
   type PeerAnswerMessage,
   type PeerMessage,
 } from '../../src/protocol/cluster/peer-message.ts';
-import { OpenAsks } from '../../src/cluster/open-asks.ts';
+import { OpenAsks } from '../../src/cluster/ipc/open-asks.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import { peerMessageBytesMax } from '../../src/model/limits.ts';
 import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';

@@ -1,6 +1,6 @@
 /** Books of the webhooks in LMDB: of a node that is alone, and of one whose book is kept where all nodes have it. */
-import type { Shelf } from '../../src/cluster/shelf.ts';
-import { WebhookBookVault } from '../../src/cluster/webhook-book-vault.ts';
+import type { Shelf } from '../../src/cluster/nats/shelf.ts';
+import { WebhookBookVault } from '../../src/cluster/records/webhook-book-vault.ts';
 import { seedWebhookBook } from '../../src/webhooks/worker/webhook-seed.ts';
 import { WebhookBookStore } from '../../src/storage/webhooks/webhook-book-store.ts';
 import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';

@@ -1,5 +1,5 @@
 /** A bucket in memory: what two nodes see of it is the same. */
-import type { Shelf, ShelfEntry } from '../../src/cluster/shelf.ts';
+import type { Shelf, ShelfEntry } from '../../src/cluster/nats/shelf.ts';
 import { SharedStateAway } from '../../src/core/ports/whereabouts.ts';
 
 export class MemoryShelf implements Shelf {

@@ -1,6 +1,6 @@
 /** A stream of NATS in memory: its devices' events by compare-and-set, and a tail that the test can cut. */
-import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/device-events.ts';
-import type { OpenTail, TailMessage, TailSource } from '../../src/cluster/stream-tail.ts';
+import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
+import type { OpenTail, TailMessage, TailSource } from '../../src/cluster/events/stream-tail.ts';
 import { encodeSharedEvent, type SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { DeviceId, EventId } from '../../src/model/ids.ts';

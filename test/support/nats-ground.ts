@@ -1,11 +1,11 @@
 /** What nodes have in common in a real NATS, apart from what other tests have there. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { StreamedDeviceEvents } from '../../src/cluster/device-events.ts';
-import { JetStreamSource } from '../../src/cluster/jetstream-source.ts';
-import { NatsBucket } from '../../src/cluster/nats-bucket.ts';
-import type { NatsLink } from '../../src/cluster/nats-link.ts';
-import type { BucketName } from '../../src/cluster/nats-names.ts';
-import { NatsShelf } from '../../src/cluster/shelf.ts';
+import { StreamedDeviceEvents } from '../../src/cluster/events/device-events.ts';
+import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
+import { NatsBucket } from '../../src/cluster/nats/nats-bucket.ts';
+import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
+import type { BucketName } from '../../src/cluster/nats/nats-names.ts';
+import { NatsShelf } from '../../src/cluster/nats/shelf.ts';
 import { linkTo } from './nats-scene.ts';
 import type { JoinGround } from './node-ground.ts';
 import type { Ending } from './temporary-store.ts';

@@ -2,7 +2,7 @@
 import { once, EventEmitter } from 'node:events';
 import type { Clock } from '../../src/lib/clock.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { NatsLink, type NatsLinkOptions } from '../../src/cluster/nats-link.ts';
+import { NatsLink, type NatsLinkOptions } from '../../src/cluster/nats/nats-link.ts';
 import type { MemberId, MemberStatus } from '../../src/model/cluster.ts';
 import type { Log } from '../../src/core/ports/log.ts';
 import type { Ending } from './temporary-store.ts';

@@ -1,10 +1,10 @@
 /** What nodes have in common, as one of them reaches it: here in memory, over NATS in nats-ground.ts. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import type { DeviceEvents } from '../../src/cluster/device-events.ts';
-import type { SharedLink } from '../../src/cluster/ownership.ts';
-import type { BeatBucket, RowBucket } from '../../src/cluster/row-bucket.ts';
-import type { Shelf } from '../../src/cluster/shelf.ts';
-import type { TailSource } from '../../src/cluster/stream-tail.ts';
+import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
+import type { SharedLink } from '../../src/cluster/ownership/ownership.ts';
+import type { BeatBucket, RowBucket } from '../../src/cluster/records/row-bucket.ts';
+import type { Shelf } from '../../src/cluster/nats/shelf.ts';
+import type { TailSource } from '../../src/cluster/events/stream-tail.ts';
 import { FakeBucket } from './fake-buckets.ts';
 import { MemoryShelf } from './memory-shelf.ts';
 import { MemoryStream } from './memory-stream.ts';

@@ -5,7 +5,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { KV, KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/nats-core';
-import type { NatsLink } from '../../src/cluster/nats-link.ts';
+import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 
 export class ObservedLeases {
   /** To give to who is observed. */

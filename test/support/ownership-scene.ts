@@ -4,9 +4,9 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
-import type { LiveSession, LiveSessions } from '../../src/cluster/live-sessions.ts';
-import { Ownership } from '../../src/cluster/ownership.ts';
-import type { BeatBucket, RowBucket } from '../../src/cluster/row-bucket.ts';
+import type { LiveSession, LiveSessions } from '../../src/cluster/ownership/live-sessions.ts';
+import { Ownership } from '../../src/cluster/ownership/ownership.ts';
+import type { BeatBucket, RowBucket } from '../../src/cluster/records/row-bucket.ts';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
 import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
@@ -16,7 +16,7 @@ import type { ConnectionRecords } from '../../src/core/ports/connection-records.
 import type { Outbox, OutboxEvent, OutboxItem, PlacedItem } from '../../src/core/ports/outbox.ts';
 import type { SeatFollower, SeatLost, SeatTaken } from '../../src/core/ports/seat-follower.ts';
 import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
-import { deviceHash } from '../../src/cluster/nats-names.ts';
+import { deviceHash } from '../../src/cluster/nats/nats-names.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeBucket } from './fake-buckets.ts';
 import { FakeLog } from './fakes.ts';

@@ -1,0 +1,105 @@
+/**
+ * The stream of events, mirrored into this node's own log under the same sequences: reading, waiting and webhooks work
+ * on local tables. What is in the stream and is no event leaves a sequence that nothing has. Source: cluster.md, Events.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { decodeSharedEvent, type SharedLogEvent } from '../../protocol/cluster/stored-values.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { MirroredLog } from '../../core/ports/mirrored.ts';
+import { eventsPerCommitMax } from './log-limits.ts';
+import { StreamTail, type TailMessage, type TailSource } from './stream-tail.ts';
+
+export interface EventMirrorHouse {
+  readonly source: TailSource;
+  readonly mirror: MirroredLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of every event, once it is mirrored. Never throws. */
+  readonly saw: (event: LoggedEvent) => void;
+}
+
+export class EventMirror {
+  readonly #house: EventMirrorHouse;
+  readonly #tail: StreamTail;
+  /** The newest sequence that was looked at: there may be no event at it. */
+  #lookedAt = 0;
+  #malformed = 0;
+
+  constructor(house: EventMirrorHouse) {
+    const { source, clock, log } = house;
+    this.#house = house;
+    this.#tail = new StreamTail({
+      source,
+      clock,
+      log,
+      position: () => this.#position,
+      write: (messages) => this.#write(messages),
+      batchMax: eventsPerCommitMax,
+      madeAnew: (last) => this.#goOn(last),
+    });
+  }
+
+  /** Events of the stream that are not here yet, as far as is known. */
+  get lag(): number {
+    return this.#tail.behind;
+  }
+
+  /** Messages of the stream that were no events, since the start. */
+  get malformed(): number {
+    return this.#malformed;
+  }
+
+  start(): void {
+    this.#tail.start();
+  }
+
+  /** Resolves when nothing is written any more. */
+  stop(): Promise<void> {
+    return this.#tail.stop();
+  }
+
+  get #position(): number {
+    return Math.max(this.#house.mirror.head, this.#lookedAt);
+  }
+
+  async #write(messages: readonly TailMessage[]): Promise<void> {
+    const { mirror, saw } = this.#house;
+    const events: LoggedEvent[] = [];
+    for (const message of messages) {
+      const event = this.#decode(message);
+      if (event !== null) events.push(event);
+    }
+    const isUnbroken = messages[0]?.sequence === this.#position + 1;
+    if (events.length > 0) await mirror.append(events, isUnbroken);
+    this.#lookedAt = messages.at(-1)?.sequence ?? this.#lookedAt;
+    for (const event of events) saw(event);
+  }
+
+  #decode({ sequence, data }: TailMessage): LoggedEvent | null {
+    const decoded = decodeSharedEvent(data);
+    if (decoded.ok) return placed(decoded.value, sequence);
+    this.#malformed += 1;
+    this.#house.log.error(
+      { sequence, fault: decoded.error },
+      'the shared event log has something that is no event',
+    );
+    return null;
+  }
+
+  /** Cursors that backends hold stay good: the new stream goes on where the one that is gone had come to. */
+  async #goOn(last: number): Promise<void> {
+    const { log, mirror, source } = this.#house;
+    log.error(
+      { head: mirror.head, last },
+      'the event stream of NATS was made anew; it is emptied, and goes on behind the newest event of this node',
+    );
+    await source.goOnBehind(this.#position);
+  }
+}
+
+/** Field by field: there are thousands of them a second. */
+function placed({ id, seq, draft, productId }: SharedLogEvent, sequence: number): LoggedEvent {
+  const { type, data, deviceId, atMs, epoch } = draft;
+  return { type, data, deviceId, atMs, epoch, id, sequence, seq, productId } as LoggedEvent;
+}

@@ -1,0 +1,50 @@
+/** Other members, with every question to them counted and timed. Source: cluster.md. */
+import type { Clock } from '../../lib/clock.ts';
+import type { Outcome } from '../../lib/outcome.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import type { Peers } from '../../core/ports/peers.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+
+interface MeasuredHouse {
+  readonly clock: Clock;
+  readonly telemetry: Pick<Telemetry, 'peerAsk'>;
+}
+
+export class MeasuredPeers implements Peers {
+  readonly #peers: Peers;
+  readonly #house: MeasuredHouse;
+
+  constructor(peers: Peers, house: MeasuredHouse) {
+    this.#peers = peers;
+    this.#house = house;
+  }
+
+  get self(): MemberId {
+    return this.#peers.self;
+  }
+
+  alive(): readonly MemberId[] {
+    return this.#peers.alive();
+  }
+
+  isAlive(member: MemberId): boolean {
+    return this.#peers.isAlive(member);
+  }
+
+  async ask<Kind extends PeerKind>(
+    member: MemberId,
+    question: PeerQuestion<Kind>,
+    waitMs: number,
+  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>> {
+    const { clock, telemetry } = this.#house;
+    const askedMs = clock.monotonicMs();
+    const asked = await this.#peers.ask<Kind>(member, question, waitMs);
+    telemetry.peerAsk(asked.ok ? 'answered' : asked.error, (clock.monotonicMs() - askedMs) / 1000);
+    return asked;
+  }
+
+  tell(to: MemberId | 'everybody', notice: PeerNotice): void {
+    this.#peers.tell(to, notice);
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The other processes of one machine, over Unix sockets. Each listens on one of its own and dials all others: what it
+ * asks and tells goes the way it dialled, so that no two have to agree on one connection. Who lives is said from
+ * outside. The directory of the sockets is open to the house's own user alone, and that is what lets one in.
+ * Source: cluster.md, Several processes on one machine.
+ */
+import { chmod, mkdir } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { assert } from '../../lib/assert.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { fail, type Outcome } from '../../lib/outcome.ts';
+import { readVersion } from '../../lib/package-version.ts';
+import { encodePeerMessage } from '../../protocol/cluster/peer-message.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import { processesMax } from '../../model/limits.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { PeerHost, Peers } from '../../core/ports/peers.ts';
+import { UnixLink } from './unix-link.ts';
+import { UnixVisit } from './unix-visit.ts';
+
+export interface UnixPeersHouse {
+  readonly self: MemberId;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly host: PeerHost;
+  /** Of the sockets of all processes; made, if it is not there, and closed to other users. */
+  readonly directory: string;
+  /** Members of one release talk to each other. */
+  readonly release?: string;
+}
+
+/** Where a member can be reached. */
+export interface UnixMember {
+  readonly member: MemberId;
+  readonly socket: string;
+}
+
+/** What the address of a Unix socket has room for everywhere. */
+const pathBytesMax = 103;
+
+export class UnixPeers implements Peers {
+  readonly self: MemberId;
+  /** Where this process listens: `<directory>/<process>-<incarnation>.sock`. */
+  readonly socket: string;
+  readonly #house: UnixPeersHouse & { readonly release: string };
+  readonly #server: Server;
+  readonly #links = new Map<MemberId, UnixLink>();
+  readonly #visits = new Set<UnixVisit>();
+  #noticesDropped = 0;
+  #isClosed = false;
+
+  constructor(house: UnixPeersHouse) {
+    this.self = house.self;
+    this.#house = { ...house, release: house.release ?? readVersion() };
+    this.socket = this.socketOf(house.self);
+    this.#server = createServer((socket) => {
+      this.#visits.add(new UnixVisit(socket, this.#house, (visit) => this.#visits.delete(visit)));
+    });
+    this.#server.maxConnections = processesMax * 2;
+  }
+
+  /** Notices for which there was no room, or nobody. */
+  get noticesDropped(): number {
+    return this.#noticesDropped;
+  }
+
+  /** Resolves when others can dial; rejects with a sentence when they cannot. */
+  async listen(): Promise<void> {
+    const path = this.socket;
+    if (Buffer.byteLength(path) > pathBytesMax)
+      throw new Error(`${path} is longer than the ${pathBytesMax} bytes that the path of a socket may have`);
+    await mkdir(this.#house.directory, { recursive: true, mode: 0o700 });
+    await chmod(this.#house.directory, 0o700);
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ path }, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (error) =>
+          this.#house.log.error({ error: error.message }, 'the socket of this member'),
+        );
+        resolve();
+      });
+    });
+  }
+
+  /** Where a member of these processes listens. */
+  socketOf(member: MemberId): string {
+    return join(this.#house.directory, socketName(member));
+  }
+
+  /** Who lives, this one among them or not. What is open with those who do not is settled. */
+  members(list: readonly UnixMember[]): void {
+    if (this.#isClosed) return;
+    const living = new Set(list.map(({ member }) => member));
+    for (const member of this.#links.keys()) if (!living.has(member)) this.#lose(member);
+    for (const { member, socket } of list)
+      if (member !== this.self && !this.#links.has(member))
+        this.#links.set(member, new UnixLink(member, socket, this.#house));
+  }
+
+  alive(): readonly MemberId[] {
+    return [this.self, ...this.#links.keys()];
+  }
+
+  isAlive(member: MemberId): boolean {
+    return member === this.self || this.#links.has(member);
+  }
+
+  ask<Kind extends PeerKind>(
+    member: MemberId,
+    question: PeerQuestion<Kind>,
+    waitMs: number,
+  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>> {
+    const link = this.#links.get(member);
+    return link === undefined ? Promise.resolve(fail('nobody')) : link.ask(question, waitMs);
+  }
+
+  tell(to: MemberId | 'everybody', notice: PeerNotice): void {
+    const bytes = encodePeerMessage({ kind: 'notice', from: this.self, notice });
+    if (to !== 'everybody') this.#tell(this.#links.get(to), bytes);
+    else for (const link of this.#links.values()) this.#tell(link, bytes);
+  }
+
+  /** What is open is settled, and the socket is gone. */
+  async close(): Promise<void> {
+    this.members([]);
+    this.#isClosed = true;
+    for (const visit of this.#visits) visit.cut();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+  }
+
+  #tell(link: UnixLink | undefined, bytes: Uint8Array): void {
+    if (link?.tell(bytes) !== true) this.#noticesDropped += 1;
+  }
+
+  #lose(member: MemberId): void {
+    this.#links.get(member)?.gone();
+    this.#links.delete(member);
+    for (const visit of this.#visits) if (visit.member === member) visit.cut();
+  }
+}
+
+function socketName(member: MemberId): string {
+  const [, number, incarnation] = /\/(\d+)@([^/@]+)$/u.exec(member) ?? [];
+  assert(number !== undefined && incarnation !== undefined, 'a member has a process and an incarnation');
+  return `${number}-${incarnation}.sock`;
+}

@@ -1,0 +1,205 @@
+/**
+ * Who lives in the cluster: each member renews a lease in a bucket by compare-and-set, and all watch all leases. One that
+ * is not renewed is taken by one survivor, by compare-and-set on the same key, who has its sessions closed, renews the
+ * key while that lasts, and removes it; a survivor that stops on the way is followed by the next. Who can't see its own
+ * renewals come by can't see others' either, and calls nobody lost. Source: cluster.md, Node loss.
+ */
+import type { KvEntry } from '@nats-io/kv';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/error-message.ts';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import { decodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
+import type { MemberId, MemberStatus } from '../../model/cluster.ts';
+import { leaseRenewMs } from '../../model/limits.ts';
+import type { Log } from '../../core/ports/log.ts';
+import { NatsBurials } from './nats-burials.ts';
+import { NatsLeases } from './nats-leases.ts';
+import type { NatsLink } from '../nats/nats-link.ts';
+import { NatsMembersWatch } from './nats-members-watch.ts';
+import { NatsOwnLease } from './nats-own-lease.ts';
+import { memberToken } from '../nats/nats-names.ts';
+
+export interface NatsMembersHouse {
+  readonly link: NatsLink;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly self: MemberId;
+  /** Its `state` and `leaseAgeMs` are seen to here. */
+  readonly status: () => MemberStatus;
+  /** Closes all sessions of the member. May be called again, also here when it has rejected. */
+  readonly bury: (member: MemberId) => Promise<void>;
+  /** This member was called lost: its live sessions are to be told of again. Called before its lease is there again. */
+  readonly reclaim: () => void;
+}
+
+const lookMs = 1000;
+/** Own renewals that do not come by for this long: nothing comes by. Shorter than a lease by more than a renewal. */
+const unseenMsMax = 2 * leaseRenewMs;
+const startMsMax = 5000;
+const stopMsMax = 2000;
+
+export class NatsMembers {
+  readonly #house: NatsMembersHouse;
+  readonly #leases = new NatsLeases();
+  readonly #watch: NatsMembersWatch;
+  readonly #own: NatsOwnLease;
+  readonly #burials: NatsBurials;
+  readonly #followers = new Set<(member: MemberId) => void>();
+  #isStopped = false;
+  #lookedAtMs: number;
+  #echoAtMs: number;
+  /** Of the watch, under way. */
+  #beginnings = 0;
+  #twins: readonly MemberId[] | null = null;
+  #joined: () => void = () => undefined;
+  #cancels: Cancel[] = [];
+
+  constructor(house: NatsMembersHouse) {
+    const { link, clock } = house;
+    this.#house = house;
+    this.#lookedAtMs = this.#echoAtMs = clock.monotonicMs();
+    this.#watch = new NatsMembersWatch({ link, clock, saw: (entry) => this.#saw(entry) });
+    this.#own = new NatsOwnLease(house);
+    this.#burials = new NatsBurials({ ...house, leases: this.#leases });
+  }
+
+  /** Resolves when the lease is there and the others are known; at once while NATS is away, and after 5 s at the latest. */
+  async start(): Promise<void> {
+    const { clock, link } = this.#house;
+    const joined = new Promise<void>((resolve) => (this.#joined = resolve));
+    this.#cancels = [
+      clock.every(lookMs, () => this.#look()),
+      link.onChange((isAway) => void (isAway || this.#begin())),
+    ];
+    if (link.isAway) return;
+    void this.#begin();
+    await settlesWithin(clock, startMsMax, joined);
+  }
+
+  /** This one among them. */
+  alive(): MemberId[] {
+    const nowMs = this.#house.clock.monotonicMs();
+    const others = this.#leases.all().map(({ status }) => status.member);
+    return [
+      this.#house.self,
+      ...others.filter((other) => this.#isOther(other) && this.#leases.isAlive(other, nowMs)),
+    ];
+  }
+
+  isAlive(member: MemberId): boolean {
+    return !this.#isOther(member) || this.#leases.isAlive(member, this.#house.clock.monotonicMs());
+  }
+
+  /** All that are known, this one first, lost ones among them. */
+  all(): MemberStatus[] {
+    const nowMs = this.#house.clock.monotonicMs();
+    const others = this.#leases.all().filter(({ status }) => this.#isOther(status.member));
+    return [
+      { ...this.#own.status(), leaseAgeMs: 0 },
+      ...others.map(({ status, seenAtMs }) => ({ ...status, leaseAgeMs: Math.round(nowMs - seenAtMs) })),
+    ];
+  }
+
+  /** Another process that lives under the same node name, and did so before this one; null: there is none. */
+  get twin(): MemberId | null {
+    return this.#twins?.find((member) => this.isAlive(member)) ?? null;
+  }
+
+  /** Called when a member's lease is gone, perhaps more than once. */
+  onGone(told: (member: MemberId) => void): Cancel {
+    this.#followers.add(told);
+    return () => this.#followers.delete(told);
+  }
+
+  /** From now on the lease says so. */
+  draining(): void {
+    this.#own.drain();
+    void this.#own.renew();
+  }
+
+  /** Gives the lease up in order: the sessions are closed already. Burials under way are for others to finish. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const cancel of this.#cancels) cancel();
+    this.#watch.stop();
+    await settlesWithin(this.#house.clock, stopMsMax, this.#own.remove());
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#isStopped) return;
+    const nowMs = this.#house.clock.monotonicMs();
+    this.#leases.countAnew(nowMs);
+    this.#beginnings++;
+    try {
+      await this.#watch.begin();
+      await this.#own.renew();
+    } catch (error) {
+      this.#house.log.debug({ reason: messageOf(error) }, 'the leases of the cluster cannot be watched');
+    }
+    this.#beginnings--;
+    this.#echoAtMs = this.#house.clock.monotonicMs();
+  }
+
+  #look(): void {
+    const nowMs = this.#house.clock.monotonicMs();
+    const wasStopped = nowMs - this.#lookedAtMs > lookMs + leaseRenewMs;
+    this.#lookedAtMs = nowMs;
+    if (wasStopped || this.#house.link.isAway) this.#leases.countAnew(nowMs);
+    if (this.#house.link.isAway) return;
+    if (this.#beginnings > 0) this.#leases.countAnew(nowMs);
+    else if (nowMs - this.#echoAtMs > unseenMsMax) void this.#begin();
+    if (this.#own.isDue(nowMs)) void this.#own.renew();
+    for (const { status } of this.#leases.overdue(nowMs)) this.#tellGone(status.member);
+    this.#burials.look(nowMs);
+  }
+
+  #saw({ key, value, operation, revision }: KvEntry): void {
+    if (operation !== 'PUT') {
+      const member = Buffer.from(key, 'base64url').toString('utf8') as MemberId;
+      this.#leases.gone(member);
+      this.#tellGone(member);
+      return;
+    }
+    const { clock, log } = this.#house;
+    const decoded = decodeMemberStatus(value);
+    if (!decoded.ok || memberToken(decoded.value.member) !== key) {
+      log.warn(
+        { key, reason: decoded.ok ? 'it is of another member' : decoded.error },
+        'a lease of the cluster is malformed',
+      );
+      return;
+    }
+    this.#leases.saw(decoded.value, revision, clock.monotonicMs());
+    if (decoded.value.state === 'lost') this.#tellGone(decoded.value.member);
+    if (!this.#isOther(decoded.value.member)) this.#sawOwn();
+  }
+
+  #sawOwn(): void {
+    this.#echoAtMs = this.#house.clock.monotonicMs();
+    this.#joined();
+    this.#twins ??= this.#findTwins();
+  }
+
+  #findTwins(): readonly MemberId[] {
+    const { log, self, status } = this.#house;
+    const { node, process } = status();
+    const living = this.#leases
+      .all()
+      .filter((lease) => this.#isOther(lease.status.member) && this.isAlive(lease.status.member));
+    const twins = living.filter((lease) => lease.status.node === node && lease.status.process === process);
+    for (const twin of twins)
+      log.error(
+        { node, self, other: twin.status.member },
+        `two processes have the node name ${node}: give each its own cluster.node_name, or wait until the lease of the older one has run out`,
+      );
+    return twins.map((twin) => twin.status.member);
+  }
+
+  #tellGone(member: MemberId): void {
+    for (const told of this.#followers) told(member);
+  }
+
+  #isOther(member: MemberId): boolean {
+    return member !== this.#house.self;
+  }
+}

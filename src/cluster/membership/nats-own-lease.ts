@@ -1,0 +1,112 @@
+/**
+ * This member's lease. Where its key is not as this member left it, somebody has called it lost: while it is being buried
+ * it waits; then it has its sessions claimed again, and comes back under the same id. Source: cluster.md, Node loss.
+ */
+import type { KV } from '@nats-io/kv';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/error-message.ts';
+import { decodeMemberStatus, encodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
+import type { MemberId, MemberState, MemberStatus } from '../../model/cluster.ts';
+import { leaseLostMs, leaseRenewMs } from '../../model/limits.ts';
+import type { Log } from '../../core/ports/log.ts';
+import { NatsHeldKey } from '../nats/nats-held-key.ts';
+import type { NatsLink } from '../nats/nats-link.ts';
+import { memberToken } from '../nats/nats-names.ts';
+
+interface OwnLeaseHouse {
+  readonly link: NatsLink;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly self: MemberId;
+  readonly status: () => MemberStatus;
+  readonly reclaim: () => void;
+}
+
+interface LostLease {
+  readonly revision: number;
+  /** Since when it has been seen unchanged, and when it was last looked at. */
+  readonly sinceMs: number;
+  readonly lookedAtMs: number;
+}
+
+export class NatsOwnLease {
+  readonly #house: OwnLeaseHouse;
+  readonly #key: string;
+  #held: NatsHeldKey | null = null;
+  #state: MemberState = 'up';
+  /** What this member was found lost with; null: it is not lost. */
+  #lost: LostLease | null = null;
+  #isRenewing = false;
+  #isRemoved = false;
+  #renewedAtMs = -Infinity;
+
+  constructor(house: OwnLeaseHouse) {
+    this.#house = house;
+    this.#key = memberToken(house.self);
+  }
+
+  status(): MemberStatus {
+    return { ...this.#house.status(), state: this.#lost === null ? this.#state : 'lost' };
+  }
+
+  drain(): void {
+    this.#state = 'draining';
+  }
+
+  isDue(nowMs: number): boolean {
+    return this.#lost !== null || nowMs - this.#renewedAtMs >= leaseRenewMs;
+  }
+
+  /** One at a time; never rejects: while NATS is away, the next one does it. */
+  async renew(): Promise<void> {
+    const { clock, link, log } = this.#house;
+    if (this.#isRenewing || this.#isRemoved || link.isAway) return;
+    this.#isRenewing = true;
+    this.#renewedAtMs = clock.monotonicMs();
+    try {
+      const bucket = await link.bucket('members');
+      this.#held ??= new NatsHeldKey(bucket, this.#key, 0);
+      if (this.#lost !== null || !(await this.#held.write(this.#value()))) await this.#comeBack(bucket);
+    } catch (error) {
+      log.debug({ reason: messageOf(error) }, 'the lease of this member was not renewed');
+    }
+    this.#isRenewing = false;
+  }
+
+  /** Rejects while NATS is away: the lease runs out then. */
+  async remove(): Promise<void> {
+    this.#isRemoved = true;
+    await this.#held?.remove();
+  }
+
+  async #comeBack(bucket: KV): Promise<void> {
+    const { log, reclaim, self } = this.#house;
+    const entry = await bucket.get(this.#key);
+    const kept = entry?.operation === 'PUT' ? decodeMemberStatus(entry.value) : null;
+    const state = kept !== null && kept.ok ? kept.value.state : null;
+    const held = new NatsHeldKey(bucket, this.#key, entry?.revision ?? 0);
+    // Neither: what it wrote itself last, without having heard that it was written.
+    if (state === null || state === 'lost') {
+      if (this.#lost === null) log.warn({ member: self }, 'this member was called lost, and comes back');
+      const isGivenUp = this.#isGivenUp(held.revision);
+      if (state === 'lost' && !isGivenUp) return;
+      reclaim();
+      if (!(await held.write(this.#value()))) return;
+    }
+    this.#held = held;
+    this.#lost = null;
+  }
+
+  /** Who buries it renews the key meanwhile. Only what was looked at all the time counts. */
+  #isGivenUp(revision: number): boolean {
+    const nowMs = this.#house.clock.monotonicMs();
+    const before = this.#lost;
+    const isSame = before?.revision === revision && nowMs - before.lookedAtMs <= leaseRenewMs;
+    this.#lost = { revision, sinceMs: isSame ? before.sinceMs : nowMs, lookedAtMs: nowMs };
+    return nowMs - this.#lost.sinceMs >= leaseLostMs;
+  }
+
+  #value(): Uint8Array {
+    return encodeMemberStatus({ ...this.#house.status(), state: this.#state, leaseAgeMs: 0 });
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * This node's one connection to NATS: made again for ever, told of when it comes and goes, its streams and buckets made
+ * when they are not there. A node starts and serves without it; what needs it asks `isAway`, or waits for `ready`. A
+ * server that does not answer is away within 3 s, also one that only went silent. Source: cluster.md, Without NATS.
+ */
+import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
+import { Kvm, type KV } from '@nats-io/kv';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/error-message.ts';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import type { Log } from '../../core/ports/log.ts';
+import { abandonSocket } from './nats-abandon.ts';
+import { NatsComplaints } from './nats-complaints.ts';
+import { NatsNames, type BucketName } from './nats-names.ts';
+import { connectionOptions, shownServers, type NatsOptions } from './nats-options.ts';
+import { ensureStores } from './nats-stores.ts';
+
+export type NatsLinkOptions = NatsOptions & { readonly clock: Clock; readonly log: Log };
+
+const firstDialMs = 500;
+const storesRetryMs = 500;
+/** A request to JetStream that is not answered by then has failed. */
+const requestMsMax = 2000;
+const drainMsMax = 2000;
+
+export class NatsLink {
+  readonly names: NatsNames;
+  readonly #options: NatsLinkOptions;
+  readonly #clientOptions: ConnectionOptions;
+  readonly #complaints: NatsComplaints;
+  readonly #followers = new Set<(isAway: boolean) => void>();
+  readonly #ready = settleable();
+  readonly #buckets = new Map<BucketName, Promise<KV>>();
+  #connection: NatsConnection | null = null;
+  #jetstream: JetStreamClient | null = null;
+  #isAway = true;
+  #isClosing = false;
+  #cancelRetry: Cancel = () => undefined;
+  #dialing: Promise<void> = Promise.resolve();
+
+  /**
+   * Resolves after the first try to connect, whatever came of it. Rejects with a sentence for the operator when the
+   * URL, the credentials or the authorities' file cannot be used.
+   */
+  static async open(options: NatsLinkOptions): Promise<NatsLink> {
+    const link = new NatsLink(options);
+    await link.#dial();
+    if (link.isAway) options.log.warn(link.#place(), 'NATS cannot be reached: this node starts without it');
+    return link;
+  }
+
+  private constructor(options: NatsLinkOptions) {
+    this.names = new NatsNames(options.prefix);
+    this.#options = options;
+    this.#clientOptions = connectionOptions(options, this.names.inbox);
+    this.#complaints = new NatsComplaints(options.log);
+  }
+
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** Throws before the first connection: who asks has seen `isAway` false once, or waited for `ready`. */
+  get connection(): NatsConnection {
+    if (this.#connection === null) throw new Error('NATS has not been reached yet');
+    return this.#connection;
+  }
+
+  /** Throws before the first connection. */
+  jetstream(): JetStreamClient {
+    return (this.#jetstream ??= jetstream(this.connection, { timeout: requestMsMax }));
+  }
+
+  /** Reads go to the leader. Resolves when the bucket is there. */
+  bucket(name: BucketName): Promise<KV> {
+    const known = this.#buckets.get(name);
+    if (known !== undefined) return known;
+    const opened = this.ready().then(() => new Kvm(this.jetstream()).open(this.names.bucket(name)));
+    this.#buckets.set(name, opened);
+    return opened;
+  }
+
+  /** Called at every change, in the order of their coming; a new connection has its subscriptions already. */
+  onChange(told: (isAway: boolean) => void): Cancel {
+    this.#followers.add(told);
+    return () => this.#followers.delete(told);
+  }
+
+  /** Streams and buckets are there. Pending while they cannot be made; never rejects. */
+  ready(): Promise<void> {
+    return this.#ready.done;
+  }
+
+  /** What is under way is brought to its end, as far as that takes no longer than 2 s. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#cancelRetry();
+    await this.#dialing;
+    const connection = this.#connection;
+    if (connection === null || connection.isClosed()) return;
+    if (!this.#isAway) await settlesWithin(this.#options.clock, drainMsMax, connection.drain());
+    await connection.close();
+    abandonSocket(connection);
+    this.#isAway = true;
+  }
+
+  #dial(): Promise<void> {
+    return (this.#dialing = this.#tryToConnect());
+  }
+
+  async #tryToConnect(): Promise<void> {
+    try {
+      this.#connection = await connect(this.#clientOptions);
+    } catch (error) {
+      this.#complaints.unreachable(messageOf(error));
+      if (!this.#isClosing) this.#retry(firstDialMs, () => void this.#dial());
+      return;
+    }
+    void this.#followStatus(this.#connection);
+    this.#tell(false);
+  }
+
+  async #followStatus(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === 'staleConnection') abandonSocket(connection);
+      if (status.type === 'staleConnection' || status.type === 'disconnect') this.#tell(true);
+      if (status.type === 'reconnect') this.#tell(false);
+      if (status.type === 'error') this.#complaints.error(status.error);
+    }
+  }
+
+  #tell(isAway: boolean): void {
+    if (isAway === this.#isAway || this.#isClosing) return;
+    this.#isAway = isAway;
+    const { log } = this.#options;
+    if (isAway) log.warn(this.#place(), 'NATS is away');
+    else {
+      log.info({ server: this.connection.getServer() }, 'connected to NATS');
+      this.#complaints.reached();
+      this.#cancelRetry();
+      void this.#ensureStores();
+    }
+    for (const told of this.#followers) told(isAway);
+  }
+
+  /** Again at every connection: the NATS that is back may be one without a memory. */
+  async #ensureStores(): Promise<void> {
+    try {
+      const manager = await jetstreamManager(this.connection, { checkAPI: false, timeout: requestMsMax });
+      await ensureStores(manager, this.names, this.#options, this.#options.log);
+      this.#complaints.storesMade();
+      this.#ready.settle();
+    } catch (error) {
+      if (this.#isAway || this.#isClosing) return;
+      this.#complaints.storesRefused(messageOf(error));
+      this.#retry(storesRetryMs, () => void this.#ensureStores());
+    }
+  }
+
+  #retry(delayMs: number, run: () => void): void {
+    this.#cancelRetry();
+    this.#cancelRetry = this.#options.clock.after(delayMs, run);
+  }
+
+  #place(): { servers: string } {
+    return { servers: shownServers(this.#options.url) };
+  }
+}
+
+function settleable(): { done: Promise<void>; settle: () => void } {
+  let settle: () => void = () => undefined;
+  const done = new Promise<void>((resolve) => (settle = resolve));
+  return { done, settle };
+}

@@ -1,0 +1,102 @@
+/**
+ * How this node reaches NATS, from its settings to the options of the client: servers, credentials, TLS, and how fast a
+ * dead server is noticed. What cannot work is refused with a sentence; nothing secret stands in it.
+ */
+import { readFileSync } from 'node:fs';
+import { credsAuthenticator, type Authenticator, type ConnectionOptions } from '@nats-io/nats-core';
+import { messageOf } from '../../lib/error-message.ts';
+
+export interface NatsOptions {
+  /** One URL or several, comma separated: `nats://` or `tls://`, with user and password or without. */
+  readonly url: string;
+  /** The path of a credentials file; it is read again at every connection. */
+  readonly credentialsPath: string | null;
+  /** The path of a PEM file with the authorities that the servers' certificates are checked against. */
+  readonly caPath: string | null;
+  readonly prefix: string;
+  readonly nodeName: string;
+  /** Of every stream and bucket that this node makes. */
+  readonly replicas: number;
+  readonly eventsRetainedMax: number;
+  readonly eventsRetentionMs: number;
+}
+
+/** A server that answers no ping is given up after the third: after 2 to 3 s. */
+const pingMs = 1000;
+const pingsUnansweredMax = 2;
+const dialMsMax = 2000;
+const redialMs = 250;
+const redialJitterMs = 250;
+
+/** Throws an Error whose message is a sentence for the operator. */
+export function connectionOptions(options: NatsOptions, inboxPrefix: string): ConnectionOptions {
+  const urls = serverUrls(options.url);
+  const { username, password } = urls.find((url) => url.username !== '') ?? { username: '', password: '' };
+  const isTls = options.caPath !== null || urls.some(({ protocol }) => protocol === 'tls:');
+  return {
+    servers: urls.map(({ host }) => host),
+    name: options.nodeName,
+    inboxPrefix,
+    noEcho: true,
+    noAsyncTraces: true,
+    timeout: dialMsMax,
+    pingInterval: pingMs,
+    maxPingOut: pingsUnansweredMax,
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
+    reconnectTimeWait: redialMs,
+    reconnectJitter: redialJitterMs,
+    reconnectJitterTLS: redialJitterMs,
+    ...(isTls && { tls: options.caPath === null ? {} : { ca: readText('cluster.nats_ca', options.caPath) } }),
+    ...(username !== '' && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    ...(options.credentialsPath !== null && { authenticator: freshCredentials(options.credentialsPath) }),
+  };
+}
+
+/** Without user and password, for people. */
+export function shownServers(url: string): string {
+  return url.replaceAll(/\/\/[^/]*@/g, '//');
+}
+
+function serverUrls(text: string): URL[] {
+  const parts = text.split(',').map((part) => part.trim());
+  return parts.map((part) => {
+    if (/^(?:nats|tls):\/\//.test(part) && URL.canParse(part)) {
+      const url = new URL(part);
+      if (url.hostname !== '') return url;
+    }
+    throw new Error(`cluster.nats_url: ${shownServers(part)} is not a URL such as nats://host:4222`);
+  });
+}
+
+/** What the file says at each connection, so that it can be exchanged; what it said before while it can't be read. */
+function freshCredentials(path: string): Authenticator {
+  let known = readCredentials(path);
+  return (nonce) => {
+    try {
+      known = readCredentials(path);
+    } catch {
+      // The one that has been in use is as good as any.
+    }
+    return known(nonce);
+  };
+}
+
+function readCredentials(path: string): Authenticator {
+  const authenticator = credsAuthenticator(Buffer.from(readText('cluster.nats_credentials', path)));
+  try {
+    // The client reads the file only when it signs, too late to say so at a start.
+    authenticator('nonce');
+  } catch {
+    throw new Error(`cluster.nats_credentials: ${path} is not a credentials file of NATS`);
+  }
+  return authenticator;
+}
+
+function readText(setting: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`${setting}: ${path} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}

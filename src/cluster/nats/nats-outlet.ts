@@ -1,0 +1,49 @@
+/**
+ * What goes out to other members over NATS, bounded: the client takes everything at once and says nothing of what waits.
+ * A server that has answered a ping has taken all that was sent before it; beyond `peerBacklogBytesMax` that it has not,
+ * nothing more is sent.
+ */
+import type { NatsConnection } from '@nats-io/nats-core';
+import { peerBacklogBytesMax, peerMessageBytesMax } from '../../model/limits.ts';
+
+interface OutletLink {
+  readonly isAway: boolean;
+  readonly connection: Pick<NatsConnection, 'publish' | 'flush'>;
+}
+
+export class NatsOutlet {
+  readonly #link: OutletLink;
+  #waitingBytes = 0;
+  #isFlushing = false;
+
+  constructor(link: OutletLink) {
+    this.#link = link;
+  }
+
+  /** False: it is not sent, and nobody has it. Never throws. */
+  send(subject: string, bytes: Uint8Array, reply?: string): boolean {
+    const isTooMuch =
+      bytes.length > peerMessageBytesMax || this.#waitingBytes + bytes.length > peerBacklogBytesMax;
+    if (this.#link.isAway || isTooMuch) return false;
+    try {
+      this.#link.connection.publish(subject, bytes, reply === undefined ? undefined : { reply });
+    } catch {
+      // Closed, or larger than this server takes.
+      return false;
+    }
+    this.#waitingBytes += bytes.length;
+    if (!this.#isFlushing) void this.#flush();
+    return true;
+  }
+
+  async #flush(): Promise<void> {
+    this.#isFlushing = true;
+    while (this.#waitingBytes > 0) {
+      const sentBytes = this.#waitingBytes;
+      // It fails when the connection does, and what waited is gone with it.
+      await this.#link.connection.flush().catch(() => undefined);
+      this.#waitingBytes -= sentBytes;
+    }
+    this.#isFlushing = false;
+  }
+}

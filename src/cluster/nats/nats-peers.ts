@@ -1,0 +1,172 @@
+/**
+ * The other members over NATS' core: one subject a member, one inbox for all answers. That nobody listens is known at
+ * once and for certain; so is that a lease is gone: a member that hangs keeps its subscriptions. While NATS is away
+ * nothing is sent, nor kept for later. Source: cluster.md, Route.
+ */
+import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { fail, type Outcome } from '../../lib/outcome.ts';
+import {
+  decodePeerMessage,
+  encodePeerMessage,
+  type PeerAnswerMessage,
+  type PeerMessage,
+} from '../../protocol/cluster/peer-message.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { PeerHost, Peers } from '../../core/ports/peers.ts';
+import type { NatsLink } from './nats-link.ts';
+import type { NatsMembers } from '../membership/nats-members.ts';
+import { NatsOutlet } from './nats-outlet.ts';
+import { OpenAsks } from '../ipc/open-asks.ts';
+
+export interface NatsPeersHouse {
+  readonly link: NatsLink;
+  readonly members: Pick<NatsMembers, 'alive' | 'isAlive' | 'onGone'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly self: MemberId;
+  readonly host: PeerHost;
+}
+
+const malformedToldMs = 1000;
+const noResponders = 503;
+
+export class NatsPeers implements Peers {
+  readonly self: MemberId;
+  readonly #house: NatsPeersHouse;
+  readonly #asks: OpenAsks;
+  readonly #outlet: NatsOutlet;
+  /** Answers come to it, with the number of the question behind. */
+  readonly #inbox: string;
+  #subscriptions: Subscription[] = [];
+  #isClosed = false;
+  #malformed = 0;
+  #malformedToldAtMs = -Infinity;
+  /** Whom each open question was sent to. */
+  readonly #sentTo = new Map<number, MemberId>();
+  readonly #stopsFollowing: readonly Cancel[];
+
+  /** Listens as soon as NATS is there. */
+  constructor(house: NatsPeersHouse) {
+    const { clock, link, self } = house;
+    this.self = self;
+    this.#house = house;
+    this.#asks = new OpenAsks(clock);
+    this.#outlet = new NatsOutlet(link);
+    this.#inbox = createInbox(link.names.inbox);
+    this.#stopsFollowing = [
+      link.onChange((isAway) => {
+        if (isAway) this.#asks.failAll();
+        else this.#listen();
+      }),
+      house.members.onGone((member) =>
+        this.#asks.failAll((id) => (this.#sentTo.get(id) === member ? 'unanswered' : null)),
+      ),
+    ];
+    if (!link.isAway) this.#listen();
+  }
+
+  alive(): readonly MemberId[] {
+    return this.#house.members.alive();
+  }
+
+  isAlive(member: MemberId): boolean {
+    return this.#house.members.isAlive(member);
+  }
+
+  /** Messages that could not be read, since the start. */
+  get malformed(): number {
+    return this.#malformed;
+  }
+
+  ask<Kind extends PeerKind>(
+    member: MemberId,
+    question: PeerQuestion<Kind>,
+    waitMs: number,
+  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>> {
+    if (this.#isClosed || member === this.self || !this.isAlive(member))
+      return Promise.resolve(fail('nobody'));
+    const subject = this.#house.link.names.member(member);
+    let sent = -1;
+    const outcome = this.#asks.ask(question.kind as Kind, waitMs, (id) => {
+      sent = id;
+      this.#sentTo.set(id, member);
+      return this.#send(subject, { kind: 'question', id, from: this.self, question }, `${this.#inbox}.${id}`);
+    });
+    void outcome.then(() => this.#sentTo.delete(sent));
+    return outcome;
+  }
+
+  tell(to: MemberId | 'everybody', notice: PeerNotice): void {
+    const { names } = this.#house.link;
+    if (this.#isClosed || (to !== 'everybody' && !this.isAlive(to))) return;
+    const subject = to === 'everybody' ? names.everybody : names.member(to);
+    this.#send(subject, { kind: 'notice', from: this.self, notice });
+  }
+
+  /** Nothing is heard any more; what is open is settled. The link stays. */
+  close(): void {
+    this.#isClosed = true;
+    for (const stop of this.#stopsFollowing) stop();
+    for (const subscription of this.#subscriptions) subscription.unsubscribe();
+    this.#asks.failAll();
+  }
+
+  /** Once: the client makes its subscriptions again by itself at every connection. */
+  #listen(): void {
+    if (this.#subscriptions.length > 0) return;
+    const { connection, names } = this.#house.link;
+    const heard = (error: Error | null, message: Msg): void => void (error ?? this.#heard(message));
+    const answered = (error: Error | null, message: Msg): void => void (error ?? this.#answered(message));
+    this.#subscriptions = [
+      connection.subscribe(names.member(this.self), { callback: heard }),
+      connection.subscribe(names.everybody, { callback: heard }),
+      connection.subscribe(`${this.#inbox}.*`, { callback: answered }),
+    ];
+  }
+
+  #heard({ data, reply }: Msg): void {
+    const decoded = decodePeerMessage(data);
+    if (!decoded.ok) this.#complain(decoded.error);
+    else if (decoded.value.kind === 'notice')
+      this.#house.host.heard(decoded.value.notice, decoded.value.from);
+    else if (decoded.value.kind === 'question' && this.#isInbox(reply))
+      void this.#answer(decoded.value, reply);
+    else this.#complain(`${decoded.value.kind} where a question or a notice was expected`);
+  }
+
+  #answered({ subject, data, headers }: Msg): void {
+    if (headers?.code === noResponders && data.length === 0) {
+      this.#asks.failed(Number(subject.slice(this.#inbox.length + 1)), 'nobody');
+      return;
+    }
+    const decoded = decodePeerMessage(data);
+    if (!decoded.ok) this.#complain(decoded.error);
+    else if (decoded.value.kind !== 'answer' || !this.#asks.answered(decoded.value))
+      this.#complain(`${decoded.value.kind} where the answer to another question was expected`);
+  }
+
+  async #answer({ id, question }: Extract<PeerMessage, { kind: 'question' }>, reply: string): Promise<void> {
+    const answer = await this.#house.host.answer(question);
+    this.#send(reply, { kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage);
+  }
+
+  #send(subject: string, message: PeerMessage, reply?: string): boolean {
+    return this.#outlet.send(subject, encodePeerMessage(message), reply);
+  }
+
+  /** Answers go to the inboxes of members and nowhere else, whatever a message says. */
+  #isInbox(reply: string | undefined): reply is string {
+    return reply?.startsWith(`${this.#house.link.names.inbox}.`) === true;
+  }
+
+  #complain(reason: string): void {
+    this.#malformed++;
+    const nowMs = this.#house.clock.monotonicMs();
+    if (nowMs - this.#malformedToldAtMs < malformedToldMs) return;
+    this.#malformedToldAtMs = nowMs;
+    this.#house.log.warn({ reason, malformed: this.#malformed }, 'a message between members is malformed');
+  }
+}

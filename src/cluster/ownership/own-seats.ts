@@ -1,0 +1,53 @@
+/**
+ * The seats that this member's sessions have in what all share, or may have: written down before a row is, and struck
+ * off after it, so that what is not here certainly has none. As many as there are sessions here, which listeners bound.
+ * In the parts in which heartbeats are written down.
+ */
+import type { ConnectionKind } from '../../model/cluster.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import { beatsParts } from '../../model/limits.ts';
+import { deviceHash } from '../nats/nats-names.ts';
+
+export interface OwnSeat {
+  readonly deviceId: DeviceId;
+  readonly connection: ConnectionKind;
+  readonly session: SessionId;
+  /** Wall milliseconds. */
+  readonly loginAtMs: number;
+  /** 0: it is being claimed. */
+  readonly epoch: number;
+}
+
+export class OwnSeats {
+  readonly #parts = Array.from({ length: beatsParts }, () => new Map<SessionId, OwnSeat>());
+
+  put(seat: OwnSeat): void {
+    this.#partOf(seat.deviceId).set(seat.session, seat);
+  }
+
+  find(deviceId: DeviceId, session: SessionId): OwnSeat | null {
+    return this.#partOf(deviceId).get(session) ?? null;
+  }
+
+  delete(deviceId: DeviceId, session: SessionId): void {
+    this.#partOf(deviceId).delete(session);
+  }
+
+  part(index: number): Iterable<OwnSeat> {
+    return this.#parts[index]?.values() ?? [];
+  }
+
+  /** Safe against changes on the way. */
+  *all(): Generator<OwnSeat, void, undefined> {
+    for (const part of this.#parts) yield* part.values();
+  }
+
+  #partOf(deviceId: DeviceId): Map<SessionId, OwnSeat> {
+    return this.#parts[beatsPartOf(deviceId)] ?? new Map<SessionId, OwnSeat>();
+  }
+}
+
+export function beatsPartOf(deviceId: DeviceId): number {
+  const first = Buffer.from(deviceHash(deviceId), 'base64url')[0] ?? 0;
+  return first % beatsParts;
+}

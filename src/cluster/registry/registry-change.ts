@@ -1,0 +1,38 @@
+/**
+ * A change of the registry as all nodes share it: kind, id and the store's row as bytes; null: the entry is gone. That
+ * is a value too, so that a node that was away hears of it. Source: cluster.md, Registry.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Outcome } from '../../lib/outcome.ts';
+import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/versioned.ts';
+import type { RegistryChange } from '../../core/ports/mirrored.ts';
+
+const idCharactersMax = 8192;
+const registryChange = z
+  .tuple([
+    z.string().regex(/^[a-z]{1,32}$/),
+    z.string().min(1).max(idCharactersMax),
+    z.instanceof(Uint8Array).nullable(),
+  ])
+  .transform(([kind, id, row]): RegistryChange => ({ kind, id, row }));
+
+export function encodeRegistryChange({ kind, id, row }: RegistryChange): Uint8Array {
+  return encodeVersioned([kind, id, row]);
+}
+
+export function decodeRegistryChange(bytes: Uint8Array): Outcome<RegistryChange, string> {
+  return decodeVersioned(bytes, registryChange);
+}
+
+/** Of the entry in the bucket. */
+export function registryKey({ kind, id }: RegistryChange): string {
+  return `${kind}.${hashedKey(id)}`;
+}
+
+const hashBytes = 16;
+
+/** 22 characters for any text: what keys of buckets may hold is less than what ids hold. */
+export function hashedKey(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest().toString('base64url', 0, hashBytes);
+}

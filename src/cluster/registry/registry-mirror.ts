@@ -1,0 +1,87 @@
+/**
+ * The bucket of the registry, mirrored into this node's own tables, from which it reads, also while NATS is away. What
+ * stands in the bucket last stands here. Source: cluster.md, Registry.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored.ts';
+import { registryPerCommitMax } from '../events/log-limits.ts';
+import { decodeRegistryChange } from './registry-change.ts';
+import { StreamTail, type TailMessage, type TailSource } from '../events/stream-tail.ts';
+
+export interface RegistryMirrorHouse {
+  readonly source: TailSource;
+  readonly registry: Pick<MirroredRegistry, 'position' | 'apply'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class RegistryMirror {
+  readonly #house: RegistryMirrorHouse;
+  readonly #tail: StreamTail;
+
+  constructor(house: RegistryMirrorHouse) {
+    const { source, registry, clock, log } = house;
+    this.#house = house;
+    this.#tail = new StreamTail({
+      source,
+      clock,
+      log,
+      position: () => registry.position,
+      write: (messages) => this.#write(messages),
+      batchMax: registryPerCommitMax,
+      madeAnew: () => this.#startOver(),
+    });
+  }
+
+  /** Changes that are not here yet, as far as is known. */
+  get lag(): number {
+    return this.#tail.behind;
+  }
+
+  start(): void {
+    this.#tail.start();
+  }
+
+  /** Resolves when nothing is written any more. */
+  stop(): Promise<void> {
+    return this.#tail.stop();
+  }
+
+  /** Resolves when all that the bucket has is here, or after `waitMs`: a node without NATS starts with what it has. */
+  async caughtUp(waitMs: number): Promise<boolean> {
+    let unfollow = (): void => undefined;
+    const done = new Promise<void>((resolve) => {
+      unfollow = this.#tail.onProgress(() => this.#tail.isCaughtUp && resolve());
+      if (this.#tail.isCaughtUp) resolve();
+    });
+    const isDone = await settlesWithin(this.#house.clock, waitMs, done);
+    unfollow();
+    return isDone;
+  }
+
+  async #write(messages: readonly TailMessage[]): Promise<void> {
+    const { registry, log } = this.#house;
+    const changes: RegistryChange[] = [];
+    let position = registry.position;
+    for (const { sequence, data } of messages) {
+      const decoded = decodeRegistryChange(data);
+      if (decoded.ok) changes.push(decoded.value);
+      else
+        log.error({ sequence, fault: decoded.error }, 'the shared registry has something that is no entry');
+      position = sequence;
+    }
+    await registry.apply(changes, position);
+  }
+
+  /** What is here stays, and what the new bucket has comes over it. */
+  async #startOver(): Promise<void> {
+    const { registry, log } = this.#house;
+    log.error(
+      { position: registry.position },
+      'the registry of NATS was made anew; this node keeps what it has: import the registry again to share it',
+    );
+    await registry.apply([], 0);
+  }
+}

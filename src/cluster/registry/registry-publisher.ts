@@ -1,0 +1,127 @@
+/**
+ * Changes that this node made of the registry, on their way into the bucket that all nodes mirror: in their order,
+ * thousands under way. Of several changes of one entry only the last one of a batch goes, so that whatever part of a
+ * batch fails and is told again, an older one never stands over a newer. Source: cluster.md, Registry.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored.ts';
+import { registryRetryMs, registrySharingMax, tailProgressMs } from '../events/log-limits.ts';
+import { encodeRegistryChange, registryKey } from './registry-change.ts';
+
+export interface RegistryPublisherHouse {
+  readonly registry: Pick<MirroredRegistry, 'unshared' | 'shared' | 'follow'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Resolves when the bucket has it; those called one after the other arrive so. Rejects while NATS is away. */
+  readonly put: (key: string, value: Uint8Array) => Promise<unknown>;
+}
+
+interface Share {
+  readonly change: RegistryChange;
+  /** Of this change, and of those before it that it makes void. */
+  readonly places: number[];
+}
+
+export class RegistryPublisher {
+  readonly #house: RegistryPublisherHouse;
+  #isStopped = false;
+  #isDue = false;
+  #isHealthy = true;
+  #run: Promise<void> | null = null;
+  #unfollow: Cancel = () => undefined;
+  #cancelRetry: Cancel = () => undefined;
+  #sharedSince = 0;
+  #toldMs = 0;
+
+  constructor(house: RegistryPublisherHouse) {
+    this.#house = house;
+  }
+
+  start(): void {
+    this.#unfollow = this.#house.registry.follow(() => this.poke());
+    this.poke();
+  }
+
+  /** There may be something to share, or NATS is back. */
+  poke(): void {
+    this.#isDue = true;
+    if (!this.#isStopped) this.#run ??= this.#share();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#unfollow();
+    this.#cancelRetry();
+    await this.#run;
+  }
+
+  async #share(): Promise<void> {
+    this.#cancelRetry();
+    this.#sharedSince = 0;
+    this.#toldMs = this.#house.clock.monotonicMs();
+    try {
+      while (this.#isDue && !this.#isStopped) {
+        this.#isDue = false;
+        while (!this.#isStopped && (await this.#shareSome()));
+      }
+      this.#tellHealth(null);
+    } catch (error) {
+      this.#tellHealth(error);
+      this.#isDue = false;
+      if (!this.#isStopped) this.#cancelRetry = this.#house.clock.after(registryRetryMs, () => this.poke());
+    }
+    this.#run = null;
+    if (this.#isDue) this.poke();
+  }
+
+  /** False: nothing is left. */
+  async #shareSome(): Promise<boolean> {
+    const { registry, put } = this.#house;
+    const unshared = registry.unshared(registrySharingMax);
+    if (unshared.length === 0) return false;
+    const shares = sharesOf(unshared);
+    const puts = Array.from(shares, ([key, { change }]) => put(key, encodeRegistryChange(change)));
+    const settled = await Promise.allSettled(puts);
+    const places = Array.from(shares.values()).flatMap((share, at) =>
+      settled[at]?.status === 'fulfilled' ? share.places : [],
+    );
+    if (places.length > 0) await registry.shared(places);
+    this.#tellProgress(places.length);
+    const failed = settled.find((put) => put.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    return true;
+  }
+
+  #tellProgress(count: number): void {
+    const { clock, log } = this.#house;
+    this.#sharedSince += count;
+    if (clock.monotonicMs() - this.#toldMs < tailProgressMs) return;
+    this.#toldMs = clock.monotonicMs();
+    log.info({ shared: this.#sharedSince }, 'changes of the registry are being shared');
+  }
+
+  #tellHealth(failure: unknown): void {
+    const isHealthy = failure === null;
+    if (isHealthy === this.#isHealthy) return;
+    this.#isHealthy = isHealthy;
+    const { log } = this.#house;
+    if (isHealthy) log.info({}, 'changes of the registry are shared again');
+    else log.warn({ err: failure }, 'changes of the registry cannot be shared now; they wait');
+  }
+}
+
+function sharesOf(
+  unshared: readonly { readonly place: number; readonly change: RegistryChange }[],
+): Map<string, Share> {
+  const shares = new Map<string, Share>();
+  for (const { place, change } of unshared) {
+    const key = registryKey(change);
+    const places = shares.get(key)?.places ?? [];
+    places.push(place);
+    shares.delete(key);
+    shares.set(key, { change, places });
+  }
+  return shares;
+}

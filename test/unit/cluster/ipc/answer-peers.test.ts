@@ -1,0 +1,141 @@
+/** What a member answers to the others, and what it does about what it is told. Source: cluster.md. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
+import type { PeerKind, PeerQuestion } from '../../../../src/model/peer.ts';
+import { expelEverywhere } from '../../../../src/cluster/ownership/expel-everywhere.ts';
+import { testDevice } from '../../../support/fakes.ts';
+import { ClusterScene, settle } from '../../../support/cluster-scene.ts';
+
+const nobody = 'NOBODY' as DeviceId;
+
+/** Asks the first member as the second, and fails when there is no answer. */
+async function ask<Kind extends PeerKind>(
+  scene: ClusterScene,
+  question: PeerQuestion<Kind>,
+): Promise<unknown> {
+  const asked = await scene.member(1).peers.ask<Kind>(scene.member(0).id, question, 1000);
+  assert.ok(asked.ok, 'there is an answer');
+  return asked.value;
+}
+
+test('beats are those of the sessions that are here, 0 before the first', async () => {
+  const scene = new ClusterScene();
+  const module = scene.member(0).sleep();
+  module.connection.lastHeartbeatAt = 1_795_163_500;
+  const beats = (deviceId: DeviceId): Promise<unknown> => ask(scene, { kind: 'beats', deviceId });
+  const sleep = { session: module.session, heartbeatAt: 1_795_163_500 };
+  assert.deepEqual(await beats(testDevice), { sleep, signal: null });
+  const controller = scene.member(0).comeOnline();
+  const signal = { session: controller.session, heartbeatAt: 0 };
+  assert.deepEqual(await beats(testDevice), { sleep, signal });
+  assert.deepEqual(await beats(nobody), { sleep: null, signal: null });
+});
+
+test('a write is for one session: another one is absent, a module that cannot take it deaf', async () => {
+  const scene = new ClusterScene();
+  const { session, connection } = scene.member(0).sleep({ wakeMode: 'fixed' });
+  const write = (
+    of: SessionId,
+    customData: Uint8Array | null = null,
+    deviceId = testDevice,
+  ): Promise<unknown> => ask(scene, { kind: 'write', deviceId, session: of, customData });
+  assert.equal(await write(session), 'written');
+  assert.equal(await write('session-9' as SessionId), 'absent');
+  assert.equal(await write(session, null, nobody), 'absent');
+  assert.equal(await write(session, Buffer.from([1, 2])), 'deaf');
+  connection.immediately = 'refused';
+  assert.equal(await write(session), 'refused');
+  assert.equal(connection.wakes.length, 2);
+});
+
+test('a fault behind a wakeup or a message is answered 50000, and the log says what it was', async () => {
+  const scene = new ClusterScene();
+  const member = scene.member(0);
+  member.sleep();
+  member.comeOnline().connection.deliver = () => Promise.reject(new Error('planted'));
+  member.telemetry.failOnWakeup = new Error('planted');
+  assert.equal(await scene.member(1).wake(), 50000);
+  assert.equal(await scene.member(1).send(), 50000);
+  assert.equal(member.log.lines.length, 2);
+});
+
+test('what is asked of other parts is answered by them', async () => {
+  const scene = new ClusterScene();
+  assert.equal(await ask(scene, { kind: 'metrics' }), 'sleep_sessions 1\n');
+});
+
+test('news are passed on, a displaced session closes', async () => {
+  const scene = new ClusterScene();
+  const { session, connection } = scene.member(0).sleep();
+  const kinds = ['registry-changed', 'log-grew', 'token-keys-changed'] as const;
+  for (const kind of kinds) scene.member(1).peers.tell('everybody', { kind });
+  const about = { kind: 'displaced', connection: 'sleep', deviceId: testDevice } as const;
+  scene.member(1).peers.tell(scene.member(0).id, { ...about, session: 'session-9' as SessionId });
+  await settle();
+  assert.deepEqual(connection.closes, [], 'it speaks of another');
+  scene.member(1).peers.tell(scene.member(0).id, { ...about, session });
+  await settle();
+  assert.deepEqual(scene.member(0).heard, kinds);
+  assert.deepEqual(connection.closes, ['replaced']);
+});
+
+test('a device is expelled at every member that has a session of it, and what was ended is told', async () => {
+  const scene = new ClusterScene();
+  const modules = [0, 1].map((place) => scene.member(place).sleep().connection);
+  const controller = scene.member(2).comeOnline().connection;
+  assert.deepEqual(await expelEverywhere(scene.member(0).house, testDevice), ['signal', 'sleep']);
+  for (const { closes } of [...modules, controller]) assert.deepEqual(closes, ['kicked']);
+  for (const member of scene.members) member.commit();
+  assert.deepEqual(await expelEverywhere(scene.member(0).house, testDevice), []);
+});
+
+test('a member that cannot be reached keeps its session, and it is not told as ended', async () => {
+  const scene = new ClusterScene();
+  const controller = scene.member(1).comeOnline().connection;
+  scene.member(0).sleep();
+  scene.network.fault(scene.member(1).id, 'deaf');
+  assert.deepEqual(await expelEverywhere(scene.member(0).house, testDevice), ['sleep']);
+  assert.deepEqual(controller.closes, []);
+  scene.shared.fault = 'away';
+  assert.deepEqual(await expelEverywhere(scene.member(0).house, testDevice), []);
+  assert.equal(scene.member(0).log.lines.length, 1);
+});
+
+test('alone, a device is expelled here', async () => {
+  const scene = new ClusterScene(['n1']);
+  scene.member(0).sleep();
+  const house = { ...scene.member(0).house, cluster: null };
+  assert.deepEqual(await expelEverywhere(house, testDevice), ['sleep']);
+});
+
+test('who takes a seat tells those whose sessions it has displaced, and nobody of its own', async () => {
+  const scene = new ClusterScene();
+  const first = scene.member(0).comeOnline();
+  const second = scene.member(0).comeOnline();
+  await settle();
+  assert.deepEqual(scene.network.told, [], 'its own session was closed when the next was let in');
+  scene.member(1).comeOnline();
+  await settle();
+  assert.deepEqual(
+    scene.network.told.map(({ to, what }) => [to, what]),
+    [
+      [
+        scene.member(0).id,
+        { kind: 'displaced', connection: 'signal', deviceId: testDevice, session: second.session },
+      ],
+    ],
+  );
+  assert.deepEqual([first.connection.closes, second.connection.closes], [['replaced'], ['replaced']]);
+  assert.equal(scene.member(0).directory.size, 0);
+});
+
+test('a session that has lost its seat closes as replaced, and its end is not told', async () => {
+  const scene = new ClusterScene();
+  const { session, connection } = scene.member(0).comeOnline();
+  const events = scene.shared.log.head;
+  scene.member(0).seats.lost({ connection: 'signal', deviceId: testDevice, session });
+  scene.member(0).commit();
+  assert.deepEqual(connection.closes, ['replaced']);
+  assert.equal(scene.shared.log.head, events);
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { OpenAsks } from '../../../../src/cluster/ipc/open-asks.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+const taken = (): boolean => true;
+
+async function settledOf(asks: readonly Promise<unknown>[]): Promise<unknown[]> {
+  return await Promise.all(asks.map((ask) => Promise.race([ask, Promise.resolve('open')])));
+}
+
+test('a question is settled once, by the first who does', async () => {
+  const asks = new OpenAsks(new DrivenClock());
+  const ids: number[] = [];
+  const ask = asks.ask('expel', 1000, (id) => ids.push(id) > 0);
+  const [id = 0] = ids;
+  assert.equal(asks.answered({ kind: 'answer', id, to: 'expel', answer: true }), true);
+  asks.failed(id, 'nobody');
+  assert.equal(asks.answered({ kind: 'answer', id, to: 'expel', answer: false }), true);
+  assert.deepEqual(await ask, succeed(true));
+  assert.equal(asks.size, 0);
+});
+
+test('an answer to another kind of question settles nothing', async () => {
+  const asks = new OpenAsks(new DrivenClock());
+  let asked = 0;
+  const ask = asks.ask('expel', 1000, (id) => (asked = id) > 0);
+  assert.equal(asks.answered({ kind: 'answer', id: asked, to: 'metrics', answer: '' }), false);
+  assert.deepEqual(await settledOf([ask]), ['open']);
+});
+
+test('what could not be handed over, and what has no time, is not sent', async () => {
+  const asks = new OpenAsks(new DrivenClock());
+  assert.deepEqual(await asks.ask('metrics', 1000, () => false), fail('unsent'));
+  let sent = 0;
+  assert.deepEqual(await asks.ask('metrics', 0, () => (sent += 1) > 0), fail('unsent'));
+  assert.deepEqual([sent, asks.size], [0, 0]);
+});
+
+test('each is given up at its own time, never before and hardly after, with one timer for all', async () => {
+  const clock = new DrivenClock();
+  const lates: number[] = [];
+  const asks = new OpenAsks(clock, (id) => {
+    lates.push(id);
+    return id === 1 ? 'unsent' : 'unanswered';
+  });
+  const open = [1800, 75, 75, 20_000].map((waitMs) => asks.ask('metrics', waitMs, taken));
+  assert.equal(clock.pendingTimers, 1);
+  clock.advance(74);
+  assert.deepEqual(lates, []);
+  clock.advance(11);
+  assert.deepEqual(lates, [2, 3]);
+  clock.advance(1715);
+  clock.advance(10);
+  assert.deepEqual(await settledOf(open), [fail('unsent'), fail('unanswered'), fail('unanswered'), 'open']);
+  clock.advance(18_200);
+  assert.deepEqual([asks.size, clock.pendingTimers], [0, 0]);
+});
+
+test('after a long time without questions deadlines are as long as ever', async () => {
+  const clock = new DrivenClock();
+  const asks = new OpenAsks(clock);
+  const first = asks.ask('metrics', 10, taken);
+  clock.advance(100_003);
+  const second = asks.ask('metrics', 1000, taken);
+  clock.advance(999);
+  assert.deepEqual(await settledOf([first, second]), [fail('unanswered'), 'open']);
+  clock.advance(11);
+  assert.deepEqual(await second, fail('unanswered'));
+});
+
+test('when the way is lost each question is settled by what is known of it, or stays open', async () => {
+  const asks = new OpenAsks(new DrivenClock());
+  const open = [1, 2, 3].map(() => asks.ask('metrics', 1000, taken));
+  asks.failAll((id) => (id === 1 ? 'nobody' : id === 2 ? 'unanswered' : null));
+  assert.deepEqual(await settledOf(open), [fail('nobody'), fail('unanswered'), 'open']);
+  asks.failAll();
+  assert.deepEqual(await open[2], fail('unanswered'));
+});

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeviceId } from '../../../../src/model/ids.ts';
+import { beatsWriteMs } from '../../../../src/model/limits.ts';
+import { OwnershipScene, type OwningNode } from '../../../support/ownership-scene.ts';
+
+const devices = Array.from({ length: 40 }, (_, index) => `DEVICE-${index}` as DeviceId);
+
+async function threeNodes() {
+  const scene = new OwnershipScene();
+  const [a, b, c] = [scene.start('A'), scene.start('B'), scene.start('C')];
+  await scene.settle();
+  return { scene, a, b, c };
+}
+
+/** Every part is written down, and then written again. */
+async function rounds(scene: OwnershipScene, count: number): Promise<void> {
+  for (let parts = 0; parts < count * 64; parts++) await scene.pass(beatsWriteMs / 64);
+}
+
+function lostOf(scene: OwnershipScene): string[] {
+  const lost = scene.log.events.filter(({ data }) => 'reason' in data && data.reason === 'node_lost');
+  return lost.map(({ data }) => ('session' in data ? data.session : '')).toSorted();
+}
+
+function loginAll(node: OwningNode): string[] {
+  return devices.map((deviceId, index) => node.login(deviceId, 'sleep', `s${index}`)).toSorted();
+}
+
+test('sessions of a member that was lost at once are closed', async () => {
+  const { scene, a, b } = await threeNodes();
+  const sessions = loginAll(a);
+  await scene.settle();
+  await b.ownership.bury(a.member);
+  assert.deepEqual(lostOf(scene), sessions);
+});
+
+test('sessions that were written down, and those that came after, are closed once, whoever buries', async () => {
+  const { scene, a, b, c } = await threeNodes();
+  const sessions = loginAll(a);
+  await rounds(scene, 2);
+  const later = a.login(devices[0] as DeviceId, 'signal', 'z');
+  await scene.settle();
+  scene.cut(a);
+  await scene.pass(10_000);
+  await Promise.all([b.ownership.bury(a.member), c.ownership.bury(a.member)]);
+  await b.ownership.bury(a.member);
+  assert.deepEqual(lostOf(scene), [...sessions, later].toSorted());
+});
+
+test('only rows that changed since the last writing are looked through', async () => {
+  const { scene, a, b } = await threeNodes();
+  loginAll(b);
+  const session = a.login('X' as DeviceId, 'sleep', 'x');
+  await rounds(scene, 2);
+  const { rows } = scene.way(b);
+  const newest = scene.rows.revision;
+  scene.cut(a);
+  rows.since = (position) => {
+    assert.equal(position, newest);
+    return scene.rows.open().since(position);
+  };
+  await b.ownership.bury(a.member);
+  assert.deepEqual(lostOf(scene), [session]);
+});
+
+test('a session that others have taken over is not closed', async () => {
+  const { scene, a, b } = await threeNodes();
+  a.login('X' as DeviceId, 'signal', 'x');
+  await rounds(scene, 1);
+  scene.cut(a);
+  b.login('X' as DeviceId, 'signal', 'y');
+  await scene.settle();
+  await b.ownership.bury(a.member);
+  assert.deepEqual(lostOf(scene), []);
+  assert.deepEqual(scene.seats('X' as DeviceId, 'signal'), ['y']);
+});
+
+test('a burial that NATS went away from is gone on with', async () => {
+  const { scene, a, b } = await threeNodes();
+  const sessions = loginAll(a);
+  await rounds(scene, 1);
+  scene.cut(a);
+  scene.way(b).rows.requestsLeft = 20;
+  const buried = b.ownership.bury(a.member).catch(() => undefined);
+  await scene.pass(1000);
+  scene.cut(b);
+  scene.mend(b);
+  await scene.pass(1000);
+  await buried;
+  await b.ownership.bury(a.member);
+  assert.deepEqual(lostOf(scene), sessions);
+});
+
+test('the last heartbeat that was written down is in the row of a session that was closed', async () => {
+  const { scene, a, b } = await threeNodes();
+  const deviceId = 'X' as DeviceId;
+  a.login(deviceId, 'sleep', 'x');
+  await scene.settle();
+  a.hears(deviceId, 'sleep', 1_800_000_000);
+  await rounds(scene, 1);
+  scene.cut(a);
+  await b.ownership.bury(a.member);
+  assert.equal(scene.row(deviceId).sleep.lastHeartbeatAt, 1_800_000_000);
+});
+
+/** Each step of NATS that a burial of a few sessions takes is the last one of its burier. */
+test('a burier that dies at any step leaves an end untold to nobody: the next one tells it, once', async () => {
+  const few = devices.slice(0, 3);
+  for (let steps = 0; steps < 16; steps++)
+    for (const publishes of [true, false]) {
+      const { scene, a, b, c } = await threeNodes();
+      const sessions = few.flatMap((deviceId, index) => [
+        a.login(deviceId, 'sleep', `s${index}`),
+        a.login(deviceId, 'signal', `t${index}`),
+      ]);
+      await rounds(scene, 1);
+      scene.cut(a);
+      scene.way(b).rows.requestsLeft = steps;
+      scene.way(b).publishes = publishes;
+      void b.ownership.bury(a.member).catch(() => undefined);
+      await scene.settle();
+      scene.cut(b);
+      await scene.pass(10_000);
+      await c.ownership.bury(a.member);
+      await c.ownership.bury(a.member);
+      assert.deepEqual(lostOf(scene), sessions.toSorted(), `${steps} steps`);
+    }
+});
+
+test('a burier that was stopped ends no session that was claimed again since it began', async () => {
+  const { scene, a, b, c } = await threeNodes();
+  const deviceId = devices[0] as DeviceId;
+  a.login(deviceId, 'sleep', 's');
+  await rounds(scene, 1);
+  scene.cut(a);
+  // It has found the seat, and is stopped before it strikes it off.
+  scene.way(b).rows.requestsLeft = 1;
+  const buried = b.ownership.bury(a.member).catch(() => undefined);
+  await scene.settle();
+  scene.cut(b);
+  await c.ownership.bury(a.member);
+  scene.mend(a);
+  await scene.pass(1000);
+  scene.mend(b);
+  await scene.pass(10_000);
+  await buried;
+  assert.deepEqual(scene.log.words, [
+    'device.sleep.login 1 A',
+    'device.sleep.offline 1 A node_lost',
+    'device.sleep.login 2 A recovered',
+  ]);
+  assert.deepEqual(scene.seats(deviceId, 'sleep'), ['s']);
+});
+
+test('a session that came back and died before that was told is told of both', async () => {
+  for (const isRestarted of [false, true]) {
+    const { scene, a, b } = await threeNodes();
+    a.login(devices[0] as DeviceId, 'signal', 's');
+    await rounds(scene, 1);
+    scene.cut(a);
+    await b.ownership.bury(a.member);
+    scene.way(a).publishes = false;
+    scene.mend(a);
+    await scene.settle();
+    if (isRestarted) scene.restart(a);
+    else scene.cut(a);
+    await scene.pass(1000);
+    await b.ownership.bury(a.member);
+    await scene.pass(1000);
+    assert.deepEqual(scene.log.words, [
+      'device.signal.online 1 A',
+      'device.signal.offline 1 A node_lost',
+      'device.signal.online 2 A recovered',
+      'device.signal.offline 2 A node_lost',
+    ]);
+  }
+});
+
+test('a session that is gone at its member without an end is ended when it is missed twice', async () => {
+  const { scene, a } = await threeNodes();
+  const deviceId = devices[0] as DeviceId;
+  const session = a.login(deviceId, 'sleep', 's');
+  await rounds(scene, 1);
+  a.displaced(deviceId, session);
+  await rounds(scene, 1);
+  assert.deepEqual(lostOf(scene), []);
+  await rounds(scene, 2);
+  assert.deepEqual(lostOf(scene), ['s']);
+  assert.deepEqual(scene.seats(deviceId, 'sleep'), []);
+});

@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deviceHash } from '../../../../src/cluster/nats/nats-names.ts';
+import { changeRetryMsMax, outboxUnderWayMax } from '../../../../src/cluster/records/row-limits.ts';
+import type { DeviceId, EventId, SessionId } from '../../../../src/model/ids.ts';
+import type { OutboxItem } from '../../../../src/core/ports/outbox.ts';
+import { device, FakeOutbox, OwnershipScene, type OwningNode } from '../../../support/ownership-scene.ts';
+
+const minuteMs = 60_000;
+const otherDevice = 'TESTDEVICE02' as DeviceId;
+
+async function twoNodes() {
+  const scene = new OwnershipScene();
+  const [a, b] = [scene.start('A'), scene.start('B')];
+  await scene.settle();
+  return { scene, a, b };
+}
+
+test('a login takes its seat at once, and its event has the epoch of all', async () => {
+  const { scene, a } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  assert.deepEqual(scene.seats(device, 'signal'), ['s1']);
+  assert.deepEqual(scene.log.words, ['device.signal.online 1 A']);
+  assert.deepEqual(
+    a.takings.map(({ epoch, displaced }) => [epoch, displaced]),
+    [[1, []]],
+  );
+});
+
+test('what is shared is forgotten, and the outbox is empty', async () => {
+  const { scene, a } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  a.end(device, 'signal');
+  await scene.pass(100);
+  assert.equal(a.outbox.length, 0);
+  assert.equal(a.outbox.forgets, 1);
+});
+
+test('a login on another node takes the seat over, and the older one is told', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  b.login(device, 'signal', 's2');
+  await scene.settle();
+  assert.deepEqual(scene.log.words.at(-1), 'device.signal.online 2 B replaced');
+  assert.deepEqual(
+    b.takings[0]?.displaced.map(({ session }) => session),
+    ['s1'],
+  );
+  assert.equal(a.find(device, 'signal'), null);
+});
+
+test('a device sleeps at both nodes, and each end is told with its own epoch', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'sleep', 's1');
+  await scene.settle();
+  b.login(device, 'sleep', 's2');
+  await scene.settle();
+  assert.deepEqual(scene.seats(device, 'sleep'), ['s1', 's2']);
+  a.end(device, 'sleep');
+  await scene.settle();
+  assert.equal(scene.log.words.at(-1), 'device.sleep.offline 1 A reset');
+});
+
+test('a login made while NATS was away loses to a later one, without an event', async () => {
+  const { scene, a, b } = await twoNodes();
+  scene.cut(a);
+  a.login(device, 'signal', 's1');
+  await scene.pass(1000);
+  b.login(device, 'signal', 's2');
+  await scene.settle();
+  scene.mend(a);
+  await scene.settle();
+  assert.deepEqual(scene.seats(device, 'signal'), ['s2']);
+  assert.deepEqual(
+    a.losses.map(({ session }) => session),
+    ['s1'],
+  );
+  assert.deepEqual(scene.log.words, ['device.signal.online 1 B']);
+});
+
+test('a login made while NATS was away wins over an earlier one', async () => {
+  const { scene, a, b } = await twoNodes();
+  b.login(device, 'signal', 's1');
+  await scene.pass(1000);
+  scene.cut(a);
+  a.login(device, 'signal', 's2');
+  await scene.pass(minuteMs);
+  scene.mend(a);
+  await scene.settle();
+  assert.deepEqual(scene.seats(device, 'signal'), ['s2']);
+  assert.equal(b.find(device, 'signal'), null);
+});
+
+test('the end of a session that was called lost is not told again', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  scene.cut(a);
+  a.end(device, 'signal');
+  await b.ownership.bury(a.member);
+  scene.mend(a);
+  await scene.settle();
+  assert.deepEqual(scene.log.words.slice(1), ['device.signal.offline 1 A node_lost']);
+});
+
+test('a live session that was called lost is claimed again, with a new epoch', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  scene.cut(a);
+  await scene.pass(minuteMs);
+  await b.ownership.bury(a.member);
+  scene.mend(a);
+  await scene.settle();
+  assert.deepEqual(scene.log.words.slice(1), [
+    'device.signal.offline 1 A node_lost',
+    'device.signal.online 2 A recovered',
+  ]);
+  assert.deepEqual(
+    scene.log.events.map(({ seq }) => seq),
+    [1, 2, 3],
+  );
+  assert.equal(scene.log.events.at(-1)?.productId, 'doorbell');
+});
+
+test('a live session that was called lost is closed where a later login has its seat', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  scene.cut(a);
+  await scene.pass(minuteMs);
+  b.login(device, 'signal', 's2');
+  await scene.settle();
+  scene.mend(a);
+  await scene.settle();
+  assert.deepEqual(
+    a.losses.map(({ session }) => session),
+    ['s1'],
+  );
+  assert.deepEqual(scene.seats(device, 'signal'), ['s2']);
+});
+
+test('an event of its loss is enough for a live session to be claimed again', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  await b.ownership.bury(a.member);
+  await scene.settle();
+  assert.deepEqual(scene.log.words.at(-1), 'device.signal.online 2 A recovered');
+});
+
+test('a login whose answer was lost is told once, with whom it replaced', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  scene.way(b).rows.lostAnswers = 1;
+  b.login(device, 'signal', 's2');
+  await scene.pass(1000);
+  assert.deepEqual(scene.log.words.slice(1), ['device.signal.online 2 B replaced']);
+  assert.equal(a.find(device, 'signal'), null);
+});
+
+test('an end whose answer was lost is told', async () => {
+  const { scene, a } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  scene.way(a).rows.lostAnswers = 1;
+  a.end(device, 'signal');
+  await scene.pass(1000);
+  assert.deepEqual(scene.log.words.slice(1), ['device.signal.offline 1 A reset']);
+});
+
+test('what a crash left between its row and its event is told after it', async () => {
+  const { scene, a } = await twoNodes();
+  a.login(device, 'sleep', 's0');
+  await scene.pass(1000);
+  // Its row is read and written; the crash comes before the event.
+  scene.way(a).publishes = false;
+  a.login(device, 'signal', 's1');
+  a.end(device, 'sleep');
+  await scene.settle();
+  scene.restart(a);
+  await scene.pass(1000);
+  assert.deepEqual(scene.log.words.toSorted(), [
+    'device.signal.offline 1 A node_lost',
+    'device.signal.online 1 A',
+    'device.sleep.login 1 A',
+    'device.sleep.offline 1 A reset',
+  ]);
+});
+
+test('a session of an earlier life that was buried does not rise again', async () => {
+  const { scene, a, b } = await twoNodes();
+  scene.way(a).publishes = false;
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  scene.cut(a);
+  await scene.pass(minuteMs);
+  await b.ownership.bury(a.member);
+  scene.restart(a);
+  await scene.pass(1000);
+  assert.deepEqual(scene.log.words, ['device.signal.offline 1 A node_lost']);
+});
+
+test('a row that cannot be read holds up nothing', async () => {
+  const { scene, a } = await twoNodes();
+  scene.rows.write(deviceHash(device), Buffer.from('not a row'));
+  a.login(device, 'signal', 's1');
+  a.login(otherDevice, 'signal', 's2');
+  await scene.pass(100);
+  assert.deepEqual(scene.seats(otherDevice, 'signal'), ['s2']);
+  assert.equal(a.outbox.length, 0);
+  assert.deepEqual(
+    a.log.lines.map(({ level }) => level),
+    ['error'],
+  );
+});
+
+test('a failure is told of once, and tried again until it succeeds', async () => {
+  const { scene, a } = await twoNodes();
+  const { rows } = scene.way(a);
+  rows.isAway = true;
+  a.login(device, 'signal', 's1');
+  for (let tries = 0; tries < 10; tries++) await scene.pass(changeRetryMsMax);
+  assert.equal(a.log.lines.filter(({ level }) => level === 'warn').length, 1);
+  rows.isAway = false;
+  await scene.pass(changeRetryMsMax);
+  assert.deepEqual(scene.seats(device, 'signal'), ['s1']);
+  assert.equal(a.log.lines.at(-1)?.message, 'changes are shared again');
+});
+
+test('while NATS is away nothing is taken; when it is back all is, in the order of each device', async () => {
+  const { scene, a } = await twoNodes();
+  scene.cut(a);
+  const readBefore = a.outbox.reads;
+  a.login(device, 'signal', 's1');
+  a.end(device, 'signal');
+  a.login(device, 'signal', 's2');
+  await scene.pass(minuteMs);
+  assert.equal(a.outbox.reads, readBefore);
+  scene.mend(a);
+  await scene.settle();
+  assert.deepEqual(scene.log.words, [
+    'device.signal.online 1 A',
+    'device.signal.offline 1 A reset',
+    'device.signal.online 2 A',
+  ]);
+});
+
+test('so many devices are under way at once, and of each one thing', async () => {
+  const { scene, a } = await twoNodes();
+  const { rows } = scene.way(a);
+  rows.hold();
+  const before = rows.reads;
+  for (let index = 0; index < outboxUnderWayMax + 10; index++) {
+    a.login(`D${index}` as DeviceId, 'sleep', `s${index}`);
+    a.end(`D${index}` as DeviceId, 'sleep');
+  }
+  await scene.settle();
+  assert.equal(rows.reads - before, outboxUnderWayMax);
+  rows.release();
+  await scene.pass(100);
+  assert.equal(a.outbox.length, 0);
+});
+
+test('an outbox that refuses to forget is asked again', async () => {
+  const { scene, a } = await twoNodes();
+  a.outbox.failures = 2;
+  a.login(device, 'signal', 's1');
+  for (let tries = 0; tries < 4; tries++) await scene.pass(100);
+  assert.equal(a.outbox.length, 0);
+  assert.deepEqual(scene.log.words, ['device.signal.online 1 A']);
+});
+
+test("a wakeup's record is kept before its event is told, with the epoch of all", async () => {
+  const { scene, a } = await twoNodes();
+  const draft = {
+    type: 'device.wakeup.expired',
+    data: { request_id: 'r1' },
+    deviceId: device,
+    atMs: 0,
+    epoch: 3,
+  };
+  const event = { id: 'e1' as EventId, draft, productId: null };
+  const item = { kind: 'wakeup', deviceId: device, appId: '1', requestId: 'r1', record: {}, event };
+  a.outbox.put(item as unknown as OutboxItem);
+  a.outbox.put({ ...item, kind: 'event', event: { ...event, id: 'e2' } } as unknown as OutboxItem);
+  await scene.settle();
+  assert.equal(a.wakeups.length, 1);
+  assert.deepEqual(scene.log.words, ['device.wakeup.expired 103', 'device.wakeup.expired 103']);
+});
+
+test('an item that is nonsense is told of and dropped', async () => {
+  const { scene, a } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  const [login] = a.outbox.items.values();
+  assert.ok(login?.kind === 'login');
+  const draft = { ...login.event.draft, type: 'call.started' };
+  a.outbox.put({ ...login, session: 's2' as SessionId, event: { ...login.event, draft } } as OutboxItem);
+  await scene.pass(100);
+  assert.equal(a.outbox.length, 0);
+  assert.deepEqual(
+    a.log.lines.map(({ level }) => level),
+    ['error'],
+  );
+});
+
+test('a stop waits until others have seen everything, and leaves no heartbeats behind', async () => {
+  const { scene, a } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  a.end(device, 'signal');
+  const stopped = a.ownership.stop(minuteMs);
+  await scene.pass(100);
+  await stopped;
+  assert.deepEqual(scene.log.words.at(-1), 'device.signal.offline 1 A reset');
+  assert.deepEqual(Array.from(scene.beats.values.keys()).filter(isOf(a)), []);
+});
+
+test('after a stop the outbox is left alone: its store may be closed', async () => {
+  const { scene, a } = await twoNodes();
+  const { rows } = scene.way(a);
+  rows.hold();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  const stopped = a.ownership.stop(1);
+  await scene.pass(1);
+  await stopped;
+  rows.release();
+  await scene.pass(minuteMs);
+  assert.deepEqual(scene.log.words, ['device.signal.online 1 A']);
+  assert.deepEqual([a.outbox.length, a.outbox.forgets], [1, 0]);
+});
+
+test('who is stopped before it has begun takes nothing, and writes no heartbeats', async () => {
+  const scene = new OwnershipScene();
+  const a = scene.start('A');
+  const stopped = a.ownership.stop(1);
+  await scene.pass(1);
+  await stopped;
+  a.login(device, 'signal', 's1');
+  const { values } = scene.beats;
+  const written = values.size;
+  await scene.pass(minuteMs);
+  assert.deepEqual([scene.log.words, a.outbox.reads], [[], 0]);
+  assert.ok(values.size <= written + 1);
+});
+
+function isOf({ member }: OwningNode): (key: string) => boolean {
+  const token = Buffer.from(member).toString('base64url');
+  return (key) => key.startsWith(`${token}.`);
+}
+
+test('items of an outbox that outlived a crash are brought after the start', async () => {
+  const scene = new OwnershipScene();
+  const outbox = new FakeOutbox();
+  const a = scene.start('A', outbox);
+  scene.cut(a);
+  a.login(device, 'sleep', 's1');
+  scene.restart(a);
+  await scene.pass(1000);
+  assert.deepEqual(scene.log.words, ['device.sleep.login 1 A', 'device.sleep.offline 1 A node_lost']);
+});
