@@ -11,8 +11,8 @@ import { canonicalRequest } from '../../src/protocol/tgv1/canonical-request.ts';
 import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
 import type { SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
 import { parseSignedHeaders } from '../../src/protocol/tgv1/signed-headers.ts';
-import { InlineVerifier } from '../../src/workers/inline-verifier.ts';
-import { HmacPool } from '../../src/workers/hmac-pool.ts';
+import { InlineVerifier } from '../../src/gateways/verification/inline-verifier.ts';
+import { HmacPool } from '../../src/gateways/verification/hmac-pool.ts';
 import { checking, distinctRequest, jobOf } from '../../test/support/signed-requests.ts';
 import { verdictOf } from '../../test/support/verdict.ts';
 

@@ -1,6 +1,6 @@
 /** What `reveille calls …` does: asks the running server, which alone has live calls. */
 import type { CallEndReason } from '../model/call.ts';
-import type { CallJson } from '../server/call-json.ts';
+import type { CallJson } from '../gateways/admin/call-json.ts';
 import { advised } from './advised.ts';
 import { callsTable } from './calls-view.ts';
 import { CommandError } from './command-error.ts';

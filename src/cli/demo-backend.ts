@@ -9,7 +9,7 @@ import type {
   WakeupOutcomeData,
 } from '../client/reveille-client.ts';
 import type { FailureCode, WakeupCode } from '../model/codes.ts';
-import type { WireEvent } from '../server/event-answer.ts';
+import type { WireEvent } from '../gateways/admin/event-answer.ts';
 import { envelopeOf } from './api-access.ts';
 import { credentialLines, showCredentials } from './demo-credentials.ts';
 import { DemoFailure, untilRight } from './demo-failure.ts';

@@ -1,5 +1,5 @@
 /** What `reveille events` does. */
-import type { WireEvent } from '../server/event-answer.ts';
+import type { WireEvent } from '../gateways/admin/event-answer.ts';
 import type { CommandContext } from './command-context.ts';
 import { liveFeed, restingFeed, type EventFeed, type FeedAnswer } from './events-feed.ts';
 import { followEvents } from './events-follow.ts';

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { eventTypes } from '../model/events.ts';
 import { eventsPageMax } from '../model/limits.ts';
-import { parseTypePattern } from '../server/event-filter.ts';
+import { parseTypePattern } from '../gateways/admin/event-filter.ts';
 import { addExamples, contextOf } from './command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from './option-values.ts';
 import { events, type EventsOptions } from './events-action.ts';

@@ -1,8 +1,8 @@
 /** Where events are read from: the running server, or the store it left. Both take the query of the ops listener. */
 import { openStoreReadOnly } from '../storage/lmdb/open-store.ts';
 import { StoredEvents } from '../storage/events/stored-events.ts';
-import { readEvents, type EventsAnswer } from '../server/event-answer.ts';
-import { parseEventsRequest } from '../server/event-request.ts';
+import { readEvents, type EventsAnswer } from '../gateways/admin/event-answer.ts';
+import { parseEventsRequest } from '../gateways/admin/event-request.ts';
 import { usageError } from './command-error.ts';
 import { findOpsClient } from './ops-client.ts';
 

@@ -3,7 +3,7 @@
  * looked at, so that nothing is missed or shown twice.
  */
 import type { Clock } from '../lib/clock.ts';
-import type { WireEvent } from '../server/event-answer.ts';
+import type { WireEvent } from '../gateways/admin/event-answer.ts';
 import { CommandError } from './command-error.ts';
 import type { EventFeed, FeedAnswer } from './events-feed.ts';
 import { OpsUnavailableError } from './ops-client.ts';

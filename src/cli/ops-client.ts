@@ -8,7 +8,7 @@ import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:ht
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { text as readText } from 'node:stream/consumers';
-import { findOpsToken } from '../ops/ops-token.ts';
+import { findOpsToken } from '../gateways/ops/ops-token.ts';
 import type { Runtime } from '../server/runtime-file.ts';
 import { CommandError } from './command-error.ts';
 import { findRunningServer, reachableAddress } from './running-server.ts';

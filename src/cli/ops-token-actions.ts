@@ -7,7 +7,7 @@ import {
   unknownToken,
   type FreshOpsTokenJson,
   type OpsTokenListing,
-} from '../server/ops-token-routes.ts';
+} from '../gateways/admin/ops-token-routes.ts';
 import { OpsTokenFile } from '../storage/keys/ops-token-file.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';

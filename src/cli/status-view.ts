@@ -1,5 +1,5 @@
 /** What `reveille status` says, for people and for machines, of what a server or a store told. */
-import type { ConnectionStatus, DeviceStatus } from '../server/device-status.ts';
+import type { ConnectionStatus, DeviceStatus } from '../gateways/admin/device-status.ts';
 import { ageInWords, momentInWords } from './ages-in-words.ts';
 import { tellingPart } from './events-line.ts';
 import { showable } from './showable.ts';

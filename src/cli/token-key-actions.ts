@@ -7,7 +7,7 @@ import {
   retireRefusals,
   type TokenKeyListing,
   type TokenKeyRotationJson,
-} from '../server/token-key-routes.ts';
+} from '../gateways/admin/token-key-routes.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';

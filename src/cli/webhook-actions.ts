@@ -1,5 +1,5 @@
 /** What `reveille webhook test|replay|enable` does: asks the running server. */
-import type { WebhookJson } from '../server/webhook-json.ts';
+import type { WebhookJson } from '../gateways/admin/webhook-json.ts';
 import type { CommandContext } from './command-context.ts';
 import { reveilleCommand } from './invocation.ts';
 import type { OpsClient } from './ops-client.ts';

@@ -1,7 +1,7 @@
 /** What `reveille webhook list` does: asks the running server, or looks into the store at rest. */
 import type { Webhook } from '../model/registry.ts';
 import type { WebhookStatus } from '../core/ports/webhook-desk.ts';
-import { encodeParked, encodeWebhook, type ParkedJson, type WebhookJson } from '../server/webhook-json.ts';
+import { encodeParked, encodeWebhook, type ParkedJson, type WebhookJson } from '../gateways/admin/webhook-json.ts';
 import { openStoreReadOnly, type Store } from '../storage/lmdb/open-store.ts';
 import { StoredEvents } from '../storage/events/stored-events.ts';
 import { WebhookBookStore } from '../storage/webhooks/webhook-book-store.ts';

@@ -1,5 +1,5 @@
 /** Webhooks as text for people. */
-import type { FailureJson, ParkedJson, WebhookJson } from '../server/webhook-json.ts';
+import type { FailureJson, ParkedJson, WebhookJson } from '../gateways/admin/webhook-json.ts';
 import { ageInWords } from './ages-in-words.ts';
 import { reveilleCommand } from './invocation.ts';
 import { alignColumns } from './output.ts';

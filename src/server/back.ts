@@ -5,27 +5,27 @@
 import { join } from 'node:path';
 import type { FetchCall } from '../core/calls/admit-device-leg.ts';
 import type { ClusterHouse } from '../core/devices/locate-device.ts';
-import type { AdminRoute } from '../ops/admin-route.ts';
+import type { AdminRoute } from '../gateways/ops/admin-route.ts';
 import type { Exposition } from '../telemetry/exposition.ts';
-import { Operators } from '../ops/operators.ts';
-import { OpsListener } from '../ops/ops-listener.ts';
-import { ensureOpsToken } from '../ops/ops-token.ts';
+import { Operators } from '../gateways/ops/operators.ts';
+import { OpsListener } from '../gateways/ops/ops-listener.ts';
+import { ensureOpsToken } from '../gateways/ops/ops-token.ts';
 import { AuditLog } from '../storage/audit/audit-log.ts';
 import { OpsTokenFile } from '../storage/keys/ops-token-file.ts';
 import type { ImportResult } from '../storage/registry/registry-import-messages.ts';
 import { RegistryWriter } from '../storage/registry/registry-write.ts';
 import type { RegistryTables } from '../storage/registry/registry-tables.ts';
-import { adminRoutes } from './admin-routes.ts';
-import { bridgeRoutes } from './bridge-routes.ts';
+import { adminRoutes } from '../gateways/admin/admin-routes.ts';
+import { bridgeRoutes } from '../gateways/admin/bridge-routes.ts';
 import { CallService, type CallServiceParts } from './call-service.ts';
-import { EventRoutes } from './event-routes.ts';
+import { EventRoutes } from '../gateways/admin/event-routes.ts';
 import type { House } from './house.ts';
 import type { Logging } from './logging.ts';
-import { opsTokenRoutes } from './ops-token-routes.ts';
+import { opsTokenRoutes } from '../gateways/admin/ops-token-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { formatListenAddress } from './settings-values.ts';
-import { statusRoutes } from './status-routes.ts';
-import { tokenKeyRoutes } from './token-key-routes.ts';
+import { statusRoutes } from '../gateways/admin/status-routes.ts';
+import { tokenKeyRoutes } from '../gateways/admin/token-key-routes.ts';
 import { Webhooks, type WebhookService, type WebhooksParts } from './webhook-service.ts';
 
 export interface BackParts {

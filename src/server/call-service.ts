@@ -9,13 +9,13 @@ import type { FetchCall } from '../core/calls/admit-device-leg.ts';
 import { Desk } from '../core/calls/call-desk.ts';
 import { ViewerTickets } from '../core/calls/viewer-tickets.ts';
 import { WatchKeys } from '../core/calls/watch-keys.ts';
-import type { AdminRoute } from '../ops/admin-route.ts';
-import type { GuestRoute } from '../ops/guest-route.ts';
+import type { AdminRoute } from '../gateways/ops/admin-route.ts';
+import type { GuestRoute } from '../gateways/watch/guest-route.ts';
 import type { CallRecords } from '../core/ports/call-records.ts';
 import type { Log } from '../core/ports/log.ts';
 import type { RegistryReader } from '../core/ports/registry-reader.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { callRoutes } from './call-routes.ts';
+import { callRoutes } from '../gateways/admin/call-routes.ts';
 import type { LiveTokenKeys } from '../storage/keys/live-token-keys.ts';
 import type { MediaCarrier } from './media-child.ts';
 import { MediaFront } from './media-front.ts';
@@ -23,8 +23,8 @@ import { mediaOrigin } from './media-origin.ts';
 import { mediaSupply, type MediaSupply } from './media-supply.ts';
 import type { Settings } from './settings-schema.ts';
 import { formatListenAddress, reachableHere, type ListenAddress } from './settings-values.ts';
-import { watchGuestRoutes } from './watch-guests.ts';
-import { watchRoutes } from './watch-routes.ts';
+import { watchGuestRoutes } from '../gateways/watch/watch-guests.ts';
+import { watchRoutes } from '../gateways/watch/watch-routes.ts';
 
 export interface CallServiceParts {
   readonly settings: Settings;

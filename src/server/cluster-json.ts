@@ -1,6 +1,6 @@
 /** `GET /v1/cluster` on the ops listener, as it is written: processes of one machine and nodes in one shape. */
 import type { MemberStatus } from '../model/cluster.ts';
-import type { AdminRoute } from '../ops/admin-route.ts';
+import type { AdminRoute } from '../gateways/ops/admin-route.ts';
 import type { ProcessRole, ProcessState } from './process-messages.ts';
 
 /** `read` never rejects. */

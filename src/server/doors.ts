@@ -2,8 +2,8 @@
 import { signalSessions } from '../core/devices/admit-signal-session.ts';
 import { sleepSessions } from '../core/devices/admit-sleep-session.ts';
 import { reportWake } from '../core/wakeups/report-wake.ts';
-import { SignalListener } from '../signal-gateway/listener.ts';
-import { SleepListener } from '../sleep-gateway/listener.ts';
+import { SignalListener } from '../gateways/signal/listener.ts';
+import { SleepListener } from '../gateways/sleep/listener.ts';
 import type { House } from './house.ts';
 import type { ProcessPlace } from './process-company.ts';
 import { signalGatewaySettings, sleepGatewaySettings } from './room-settings.ts';

@@ -4,7 +4,7 @@
  */
 import type { Cancel } from '../lib/clock.ts';
 import { HeartbeatSaver } from '../core/devices/heartbeat-saver.ts';
-import { ApiListener } from '../http/listener.ts';
+import { ApiListener } from '../gateways/api/listener.ts';
 import { expelEverybody } from '../core/devices/expel-device.ts';
 import { composeApi, type Api, type ApiCalls } from './api.ts';
 import { composeDeviceDoors, type DeviceDoors } from './doors.ts';

@@ -6,7 +6,7 @@
 import type { ConnectionKind, MemberId } from '../model/cluster.ts';
 import type { FetchCall } from '../core/calls/admit-device-leg.ts';
 import type { ClusterHouse } from '../core/devices/locate-device.ts';
-import type { AdminRoute } from '../ops/admin-route.ts';
+import type { AdminRoute } from '../gateways/ops/admin-route.ts';
 import type { ClusterFigures } from '../telemetry/metric-gauges.ts';
 import type { Exposition } from '../telemetry/exposition.ts';
 import type { ConnectionRecords } from '../core/ports/connection-records.ts';

@@ -4,7 +4,7 @@
  */
 import type { MemberStatus } from '../model/cluster.ts';
 import { memberViewMsMax } from '../model/limits.ts';
-import type { AdminRoute } from '../ops/admin-route.ts';
+import type { AdminRoute } from '../gateways/ops/admin-route.ts';
 import type { Exposition } from '../telemetry/exposition.ts';
 import { GatheredMetrics, type MetricSource } from '../telemetry/gathered-metrics.ts';
 import type { Missing } from '../telemetry/readiness.ts';

@@ -3,7 +3,7 @@
  * transaction; afterwards everything that was kept of the old registry is dropped.
  */
 import type { Log } from '../core/ports/log.ts';
-import type { AdminReply, Upload, UploadRoute } from '../ops/admin-route.ts';
+import type { AdminReply, Upload, UploadRoute } from '../gateways/ops/admin-route.ts';
 import type { SigningKeyCache } from '../protocol/tgv1/signing-key.ts';
 import type { EnvironmentMode } from '../storage/lmdb/environment.ts';
 import { importInWorker } from '../storage/registry/import-in-worker.ts';

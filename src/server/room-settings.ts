@@ -5,8 +5,8 @@ import type { TlsFiles } from '../lib/tls-files.ts';
 import type { Rate } from '../lib/token-bucket.ts';
 import type { MediaProcessSettings } from '../protocol/media-link/media-facts.ts';
 import type { WakeupLimitSettings } from '../core/wakeups/wakeup-limits.ts';
-import type { SignalGatewaySettings } from '../signal-gateway/settings.ts';
-import type { SleepGatewaySettings } from '../sleep-gateway/settings.ts';
+import type { SignalGatewaySettings } from '../gateways/signal/settings.ts';
+import type { SleepGatewaySettings } from '../gateways/sleep/settings.ts';
 import type { Settings } from './settings-schema.ts';
 
 export function apiListenerSettings({ api }: Settings): ListeningSettings {

@@ -1,13 +1,13 @@
 /** The webhooks as the server has them: told of every commit, asked by operators. The work is done on their own thread. */
 import type { Clock } from '../lib/clock.ts';
 import { readVersion } from '../lib/package-version.ts';
-import type { AdminRoute } from '../ops/admin-route.ts';
+import type { AdminRoute } from '../gateways/ops/admin-route.ts';
 import type { EventLog } from '../core/ports/event-log.ts';
 import type { Log } from '../core/ports/log.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { HookChanges } from '../core/ports/webhook-book.ts';
 import type { WebhookAnswers, WebhookQuestion, WebhookReply } from '../webhooks/worker/webhook-messages.ts';
-import { webhookRoutes } from './webhook-routes.ts';
+import { webhookRoutes } from '../gateways/admin/webhook-routes.ts';
 import { WebhookThread, type WebhookThreadParts } from '../webhooks/worker/webhook-thread.ts';
 
 export interface WebhooksParts {

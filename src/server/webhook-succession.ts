@@ -7,12 +7,12 @@ import type { Cancel, Clock } from '../lib/clock.ts';
 import { fail } from '../lib/outcome.ts';
 import { settlesWithin } from '../lib/settles-within.ts';
 import type { MemberId } from '../model/cluster.ts';
-import type { AdminRoute } from '../ops/admin-route.ts';
+import type { AdminRoute } from '../gateways/ops/admin-route.ts';
 import type { EventLog } from '../core/ports/event-log.ts';
 import type { Log } from '../core/ports/log.ts';
 import type { HookChanges } from '../core/ports/webhook-book.ts';
 import type { WebhookAnswers, WebhookQuestion, WebhookReply } from '../webhooks/worker/webhook-messages.ts';
-import { webhookRoutes } from './webhook-routes.ts';
+import { webhookRoutes } from '../gateways/admin/webhook-routes.ts';
 import { seedWebhookBook } from '../webhooks/worker/webhook-seed.ts';
 import { Webhooks, type WebhookService, type WebhooksParts } from './webhook-service.ts';
 

@@ -19,7 +19,7 @@ import {
   type ProductId,
   type SessionId,
 } from '../../src/model/ids.ts';
-import type { AdminReply } from '../../src/ops/admin-route.ts';
+import type { AdminReply } from '../../src/gateways/ops/admin-route.ts';
 import { WebhookSuccession } from '../../src/server/webhook-succession.ts';
 import { MirroredLogStore } from '../../src/storage/events/mirrored-log.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';

@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
 import { OpsClient } from '../../src/cli/ops-client.ts';
-import { findOpsToken } from '../../src/ops/ops-token.ts';
+import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { callBody, issuance, msgSessionKey, msgSessionToken } from '../support/call-hands.ts';
 import { runCli } from '../support/cli-process.ts';

@@ -5,7 +5,7 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { LegRefused } from '../../src/cli/media-leg.ts';
-import type { CallJson } from '../../src/server/call-json.ts';
+import type { CallJson } from '../../src/gateways/admin/call-json.ts';
 import {
   connectBridge,
   connectDevice,

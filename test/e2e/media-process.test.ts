@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
 import { OpsClient } from '../../src/cli/ops-client.ts';
-import { findOpsToken } from '../../src/ops/ops-token.ts';
+import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callBody, issuance } from '../support/call-hands.ts';
 import { legUpgrade, readHead } from '../support/media-peer.ts';

@@ -17,8 +17,8 @@ import {
 } from '../../src/model/limits.ts';
 import type { MessageId } from '../../src/model/ids.ts';
 import type { DeviceMessage } from '../../src/model/signal.ts';
-import { SignalListener } from '../../src/signal-gateway/listener.ts';
-import { signalGatewayDefaults, type SignalGatewaySettings } from '../../src/signal-gateway/settings.ts';
+import { SignalListener } from '../../src/gateways/signal/listener.ts';
+import { signalGatewayDefaults, type SignalGatewaySettings } from '../../src/gateways/signal/settings.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSignalSessions } from '../support/fake-signal-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';

@@ -1,7 +1,7 @@
 /** The page that shows a call, as its browser asks for it, at a real server. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { findOpsToken } from '../../src/ops/ops-token.ts';
+import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { connectBridge, connectDevice, issueCall } from '../support/call-hands.ts';
 import { opsOf } from '../support/driven-server.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';

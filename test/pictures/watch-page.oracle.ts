@@ -17,7 +17,7 @@ import { OpsClient } from '../../src/cli/ops-client.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import type { Size } from '../../src/model/call.ts';
 import { mediaFrameHeaderBytes } from '../../src/model/limits.ts';
-import { findOpsToken } from '../../src/ops/ops-token.ts';
+import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { callBody, issuance } from '../support/call-hands.ts';
 import { Chromium } from '../support/chromium.ts';

@@ -1,5 +1,5 @@
 /** A socket whose kernel is the test: bytes stay unsent until it takes them, and it may fail instead. */
-import type { SleeperSocket } from '../../src/sleep-gateway/sleeping-connection.ts';
+import type { SleeperSocket } from '../../src/gateways/sleep/sleeping-connection.ts';
 
 type Done = (error?: Error | null) => void;
 

@@ -3,8 +3,8 @@
  * channel that it has it, and waits on another for `go`, `throw` or `die`. Loading it fails while the environment says so.
  */
 import { BroadcastChannel, workerData } from 'node:worker_threads';
-import { HmacBatch } from '../../src/workers/hmac-batch.ts';
-import type { HmacBatchMemory } from '../../src/workers/hmac-batch.ts';
+import { HmacBatch } from '../../src/gateways/verification/hmac-batch.ts';
+import type { HmacBatchMemory } from '../../src/gateways/verification/hmac-batch.ts';
 import { gateFailsVariable, gateOrders, gateReports } from './gate.ts';
 import type { GateOrder } from './gate.ts';
 

@@ -4,7 +4,7 @@ import type { SessionId } from '../../src/model/ids.ts';
 import { mediaFrameResults, type MediaView } from '../../src/model/picture.ts';
 import { ViewerTickets } from '../../src/core/calls/viewer-tickets.ts';
 import { WatchKeys } from '../../src/core/calls/watch-keys.ts';
-import type { WatchHouse } from '../../src/server/watch-house.ts';
+import type { WatchHouse } from '../../src/gateways/watch/watch-house.ts';
 import { callSession } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';
 

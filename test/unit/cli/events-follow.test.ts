@@ -4,7 +4,7 @@ import { CommandError } from '../../../src/cli/command-error.ts';
 import type { EventFeed, FeedAnswer } from '../../../src/cli/events-feed.ts';
 import { followEvents } from '../../../src/cli/events-follow.ts';
 import { OpsUnavailableError } from '../../../src/cli/ops-client.ts';
-import type { WireEvent } from '../../../src/server/event-answer.ts';
+import type { WireEvent } from '../../../src/gateways/admin/event-answer.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 function wireEvent(seq: number): WireEvent {

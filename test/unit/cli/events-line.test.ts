@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatEvent, formatLocalTime, tellingPart } from '../../../src/cli/events-line.ts';
-import type { WireEvent } from '../../../src/server/event-answer.ts';
+import type { WireEvent } from '../../../src/gateways/admin/event-answer.ts';
 
 function wireEvent(overrides: Partial<WireEvent>): WireEvent {
   return {

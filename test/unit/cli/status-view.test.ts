@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { statusJson, statusText } from '../../../src/cli/status-view.ts';
-import type { ConnectionStatus, DeviceStatus } from '../../../src/server/device-status.ts';
+import type { ConnectionStatus, DeviceStatus } from '../../../src/gateways/admin/device-status.ts';
 
 const nowS = Date.UTC(2026, 10, 20, 8, 30, 0) / 1000;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { listTokenKeys, retireTokenKey, rotateTokenKeys } from '../../../src/cli/token-key-actions.ts';
 import { loadSettings } from '../../../src/server/settings.ts';
-import type { TokenKeyListing, TokenKeyRotationJson } from '../../../src/server/token-key-routes.ts';
+import type { TokenKeyListing, TokenKeyRotationJson } from '../../../src/gateways/admin/token-key-routes.ts';
 import { ServerLock } from '../../../src/storage/lmdb/server-lock.ts';
 import { linesInFile } from '../../support/audit-scene.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';

@@ -7,7 +7,7 @@ import {
   wakeupLimitSettings,
 } from '../../../src/server/room-settings.ts';
 import { loadSettings } from '../../../src/server/settings.ts';
-import { sleepGatewayDefaults } from '../../../src/sleep-gateway/settings.ts';
+import { sleepGatewayDefaults } from '../../../src/gateways/sleep/settings.ts';
 
 function overridden(...overrides: string[]) {
   return loadSettings({ env: {}, overrides });

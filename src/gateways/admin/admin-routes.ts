@@ -1,0 +1,166 @@
+/**
+ * What the command line may change in a running server. Each route is one change of the registry, or of a session;
+ * reads need none, because the store may be looked at by any process of its owner.
+ */
+import { wallSeconds } from '../../lib/clock.ts';
+import { z } from 'zod';
+import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
+import { permissions, type Credential, type Device } from '../../model/registry.ts';
+import { expelEverywhere, type ExpelHouse } from '../../cluster/ownership/expel-everywhere.ts';
+import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
+import { generateSecret } from '../../storage/registry/generated-secrets.ts';
+import type { EntryRules } from '../../storage/registry/entry-reader.ts';
+import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
+import { maskSecrets } from '../../storage/registry/registry-export.ts';
+import type { MissingEntry, RegistryWriter } from '../../storage/registry/registry-write.ts';
+import type { Outcome } from '../../lib/outcome.ts';
+import { changeRoute, missingEntry } from '../ops/checked-route.ts';
+
+export interface AdminHouse extends ExpelHouse {
+  readonly writer: RegistryWriter;
+  readonly rules: EntryRules;
+  /** After every change of a credential: what was derived from it is dropped. */
+  forgetDerivedKeys(): void;
+  /** After every change of a device: what it may not have any more ends. */
+  changed(): void;
+}
+
+const deviceId = z.string().transform((text, context): DeviceId => {
+  const parsed = parseDeviceId(text);
+  if (parsed === null) context.addIssue('1-255 bytes of valid UTF-8');
+  return parsed ?? z.NEVER;
+});
+const accessKeyId = z.string().min(1) as unknown as z.ZodType<AccessKeyId>;
+const unixSeconds = z.number().int().nonnegative().nullable().default(null);
+const grants = z
+  .array(z.enum([...permissions, '*']))
+  .min(1)
+  .default(['*']);
+
+const dayS = 86_400;
+
+export function adminRoutes(house: AdminHouse): AdminRoute[] {
+  return [
+    changeRoute('/v1/device/add', deviceBody, audited.addDevice, (body) => addDevice(house, body)),
+    changeRoute('/v1/device/disable', disableBody, audited.disableDevice, (body) =>
+      disableDevice(house, body),
+    ),
+    changeRoute('/v1/device/kick', z.strictObject({ device_id: deviceId }), audited.kickDevice, (body) =>
+      kickDevice(house, body),
+    ),
+    changeRoute('/v1/credential/create', credentialBody, audited.createCredential, (body) =>
+      createCredential(house, body),
+    ),
+    changeRoute('/v1/credential/rotate', rotateBody, audited.rotateCredential, (body) =>
+      rotateCredential(house, body),
+    ),
+    changeRoute(
+      '/v1/credential/revoke',
+      z.strictObject({ access_key_id: accessKeyId }),
+      audited.revokeCredential,
+      (body) => revoke(house, body),
+    ),
+  ];
+}
+
+const audited = {
+  addDevice: { action: 'device.add', asked: ['device_id', 'product_id', 'disabled'] },
+  disableDevice: {
+    action: 'device.disable',
+    asked: ['device_id'],
+    answered: { disabled: 'device.disabled' },
+  },
+  kickDevice: { action: 'device.kick', asked: ['device_id'], answered: { kicked: 'kicked' } },
+  createCredential: {
+    action: 'credential.create',
+    asked: ['app_id', 'permissions'],
+    answered: { access_key_id: 'credential.access_key_id' },
+  },
+  rotateCredential: {
+    action: 'credential.rotate',
+    asked: ['access_key_id', 'grace_s'],
+    answered: { new_access_key_id: 'credential.access_key_id' },
+  },
+  revokeCredential: { action: 'credential.revoke', asked: ['access_key_id'] },
+} as const satisfies Record<string, AuditTerms>;
+
+const deviceBody = z.strictObject({
+  device_id: deviceId,
+  product_id: z.string().min(1),
+  secret: z.string().min(1).optional(),
+  expires_at: unixSeconds,
+  disabled: z.boolean().default(false),
+});
+const disableBody = z.strictObject({ device_id: deviceId, disabled: z.boolean().default(true) });
+const credentialBody = z.strictObject({
+  app_id: z.string().min(1),
+  permissions: grants,
+  not_before: unixSeconds,
+  not_after: unixSeconds,
+});
+const rotateBody = z.strictObject({
+  access_key_id: accessKeyId,
+  grace_s: z.number().int().nonnegative().default(dayS),
+});
+
+async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): Promise<AdminReply> {
+  const device = parseEntry('device', { ...body, secret: body.secret ?? generateSecret() }, house.rules);
+  if (!device.ok) return { status: 400, body: { error: `${device.error.field} ${device.error.reason}` } };
+  const added = await house.writer.putDevice(device.value);
+  house.changed();
+  return deviceReply(added, body.secret === undefined);
+}
+
+/** A disabled device is one that does not exist, so its sessions and its calls end. */
+async function disableDevice(house: AdminHouse, body: z.output<typeof disableBody>): Promise<AdminReply> {
+  const changed = await house.writer.disableDevice(body.device_id, body.disabled);
+  house.changed();
+  return deviceReply(changed, false);
+}
+
+async function kickDevice(house: AdminHouse, body: { device_id: DeviceId }): Promise<AdminReply> {
+  const sessions = await expelEverywhere(house, body.device_id);
+  return { status: 200, body: { kicked: sessions.length > 0, sessions } };
+}
+
+async function createCredential(
+  house: AdminHouse,
+  body: z.output<typeof credentialBody>,
+): Promise<AdminReply> {
+  const created = await house.writer.createCredential({
+    appId: body.app_id as ApplicationId,
+    grants: body.permissions,
+    notBefore: body.not_before,
+    notAfter: body.not_after,
+  });
+  return credentialReply(house, created);
+}
+
+async function rotateCredential(house: AdminHouse, body: z.output<typeof rotateBody>): Promise<AdminReply> {
+  const oldNotAfter = wallSeconds(house.clock) + body.grace_s;
+  const rotated = await house.writer.rotateCredential(body.access_key_id, oldNotAfter);
+  return credentialReply(house, rotated, { replaced: body.access_key_id, replaced_not_after: oldNotAfter });
+}
+
+async function revoke(house: AdminHouse, body: { access_key_id: AccessKeyId }): Promise<AdminReply> {
+  const revoked = await house.writer.revokeCredential(body.access_key_id);
+  house.forgetDerivedKeys();
+  return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missingEntry(revoked.error);
+}
+
+/** `isSecretFresh`: it was made just now, and is told here only. */
+function deviceReply(outcome: Outcome<Device, MissingEntry>, isSecretFresh: boolean): AdminReply {
+  if (!outcome.ok) return missingEntry(outcome.error);
+  const device = writeEntry('device', outcome.value);
+  return { status: 200, body: { device: isSecretFresh ? device : maskSecrets(device) } };
+}
+
+function credentialReply(
+  house: AdminHouse,
+  outcome: Outcome<Credential, MissingEntry>,
+  more: object = {},
+): AdminReply {
+  house.forgetDerivedKeys();
+  if (!outcome.ok) return missingEntry(outcome.error);
+  return { status: 200, body: { credential: writeEntry('credential', outcome.value), ...more } };
+}

@@ -1,0 +1,54 @@
+/**
+ * Bridges on the ops listener: `POST /v1/bridge/add` makes one with a random key, which is told once and kept as its
+ * hash only; `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false takes it again.
+ */
+import { z } from 'zod';
+import type { BridgeId } from '../../model/ids.ts';
+import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import { generateBridgeKey } from '../../storage/registry/generated-secrets.ts';
+import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
+import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
+import { changeRoute, missingEntry } from '../ops/checked-route.ts';
+
+export interface BridgeHouse {
+  readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge'>;
+  /** After every change: who is connected may be no bridge any more. */
+  changed(): void;
+}
+
+const addBody = z.strictObject({ bridge_id: z.string(), app_ids: z.array(z.string()).min(1) });
+const revokeBody = z.strictObject({ bridge_id: z.string(), revoked: z.boolean().default(true) });
+
+export function bridgeRoutes(house: BridgeHouse): AdminRoute[] {
+  return [
+    changeRoute(
+      '/v1/bridge/add',
+      addBody,
+      { action: 'bridge.add', asked: ['bridge_id', 'app_ids'] },
+      (body) => add(house, body),
+    ),
+    changeRoute(
+      '/v1/bridge/revoke',
+      revokeBody,
+      { action: 'bridge.revoke', asked: ['bridge_id'], answered: { revoked: 'bridge.revoked' } },
+      (body) => revoke(house, body),
+    ),
+  ];
+}
+
+async function add(house: BridgeHouse, body: z.output<typeof addBody>): Promise<AdminReply> {
+  const { key, keySha256 } = generateBridgeKey();
+  const parsed = parseEntry('bridge', { ...body, key_sha256: keySha256 });
+  if (!parsed.ok) return { status: 400, body: { error: `${parsed.error.field} ${parsed.error.reason}` } };
+  const added = await house.writer.putBridge(parsed.value);
+  if (!added.ok) return missingEntry(added.error);
+  house.changed();
+  return { status: 200, body: { bridge: writeEntry('bridge', added.value), key } };
+}
+
+async function revoke(house: BridgeHouse, body: z.output<typeof revokeBody>): Promise<AdminReply> {
+  const revoked = await house.writer.revokeBridge(body.bridge_id as BridgeId, body.revoked);
+  if (!revoked.ok) return missingEntry(revoked.error);
+  house.changed();
+  return { status: 200, body: { bridge: writeEntry('bridge', revoked.value) } };
+}

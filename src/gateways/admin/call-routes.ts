@@ -1,0 +1,113 @@
+/**
+ * Call sessions on the ops listener. `GET /v1/calls` lists those that live, of one device with `device_id`; `POST
+ * /v1/calls/end` ends one, `/v1/calls/ticket` lets one person watch it. Room keys, tokens and payloads are told to
+ * nobody. What is told is committed, or has had the time to be.
+ */
+import { z } from 'zod';
+import type { CallDirectory } from '../../core/calls/call-directory.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import { callEndReasons, type CallEndReason, type CallSession } from '../../model/call.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import { callCommitMsMax } from '../../model/limits.ts';
+import type { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
+import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
+import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
+import { encodeCall } from './call-json.ts';
+import { changeRoute, readRoute } from '../ops/checked-route.ts';
+import { pictureLink } from '../../server/media-origin.ts';
+
+export interface CallHouse {
+  readonly clock: Clock;
+  readonly calls: Pick<
+    CallDirectory,
+    'find' | 'sessionsOf' | 'sessions' | 'end' | 'hasDevice' | 'hasBridge' | 'committed'
+  >;
+  readonly tickets: Pick<ViewerTickets, 'issue'>;
+  /** By what people reach the media listener, such as `https://media.example:8083`. */
+  mediaOrigin(): string;
+}
+
+const shownDefault = 100;
+const shownMax = 1000;
+
+const session = z.string().min(1) as unknown as z.ZodType<SessionId>;
+const listQuery = z.strictObject({
+  device_id: (z.string().min(1) as unknown as z.ZodType<DeviceId>).optional(),
+  limit: z.coerce.number().int().min(1).max(shownMax).default(shownDefault),
+});
+const endBody = z.strictObject({ session, reason: z.enum(callEndReasons).default('cancelled') });
+const ticketBody = z.strictObject({ session });
+
+const audited = {
+  end: {
+    action: 'call.end',
+    asked: ['session'],
+    answered: { device_id: 'device_id', reason: 'reason' },
+  },
+  ticket: { action: 'call.ticket', asked: ['session'] },
+} as const satisfies Record<string, AuditTerms>;
+
+export function callRoutes(house: CallHouse): AdminRoute[] {
+  return [
+    readRoute('/v1/calls', listQuery, (query) => list(house, query)),
+    changeRoute('/v1/calls/end', endBody, audited.end, (body) => end(house, body.session, body.reason)),
+    // Issued to operators alone, and audited: a ticket shows a stranger's face.
+    changeRoute('/v1/calls/ticket', ticketBody, audited.ticket, async (body) =>
+      issueTicket(house, body.session),
+    ),
+  ];
+}
+
+async function list({ clock, calls }: CallHouse, query: z.output<typeof listQuery>): Promise<AdminReply> {
+  const { device_id: deviceId, limit } = query;
+  const found = deviceId === undefined ? firstOf(calls.sessions(), limit + 1) : calls.sessionsOf(deviceId);
+  const shown = found.slice(0, limit);
+  const encoded = shown.map((each) => {
+    const { sessionId } = each;
+    return encodeCall(each, { device: calls.hasDevice(sessionId), bridge: calls.hasBridge(sessionId) });
+  });
+  const committing = shown.flatMap(({ deviceId: of }) => calls.committed(of) ?? []);
+  await settlesWithin(clock, callCommitMsMax, Promise.all(committing));
+  return { status: 200, body: { calls: encoded, more: found.length > limit } };
+}
+
+function firstOf(sessions: Iterable<CallSession>, limit: number): CallSession[] {
+  const first: CallSession[] = [];
+  for (const each of sessions) {
+    if (first.length === limit) break;
+    first.push(each);
+  }
+  return first;
+}
+
+async function end(
+  { clock, calls }: CallHouse,
+  sessionId: SessionId,
+  reason: CallEndReason,
+): Promise<AdminReply> {
+  const ended = calls.find(sessionId);
+  if (ended === null || !calls.end(sessionId, reason)) return unknownSession(sessionId);
+  const committing = Promise.resolve(calls.committed(ended.deviceId));
+  if (await settlesWithin(clock, callCommitMsMax, committing))
+    return { status: 200, body: { session: sessionId, device_id: ended.deviceId, reason } };
+  return { status: 503, body: { error: 'the call has ended, and the store has not taken that yet' } };
+}
+
+function issueTicket(house: CallHouse, sessionId: SessionId): AdminReply {
+  if (house.calls.find(sessionId) === null) return unknownSession(sessionId);
+  const issued = house.tickets.issue(sessionId);
+  if (issued === null) return noTicket;
+  const { ticket, expiresAtMs } = issued;
+  const url = pictureLink(house.mediaOrigin(), ticket);
+  return { status: 200, body: { ticket, url, expires_at: formatTimestamp(expiresAtMs) } };
+}
+
+export const noTicket: AdminReply = {
+  status: 503,
+  body: { error: 'as many tickets are out as may be; one is free again in a minute' },
+};
+
+export function unknownSession(sessionId: SessionId): AdminReply {
+  return { status: 404, body: { error: `no live call session ${JSON.stringify(sessionId)}` } };
+}

@@ -1,0 +1,121 @@
+/**
+ * Reading the log for operators: forward from a place, or the newest ones back from the head, through a filter. The
+ * log is looked through in slices with a turn of the loop between them, so that a search that finds little does
+ * not keep devices and callers waiting, and one call looks at a bounded number of events.
+ */
+import type { LoggedEvent } from '../../model/events.ts';
+import { eventsScannedMax, recentEventsOfDeviceMax } from '../../model/limits.ts';
+import type { EventLog } from '../../core/ports/event-log.ts';
+import { eventIdMs } from '../../storage/events/event-rows.ts';
+import { isWanted, type EventFilter } from './event-filter.ts';
+
+/** The log of a running server, or of a store at rest. */
+export type EventSource = Pick<EventLog, 'head' | 'oldest' | 'read' | 'recentOf'>;
+
+/** Events read from the store at once: less than a millisecond. */
+const sliceEvents = 256;
+
+export interface EventPage {
+  /** In the order of the log. */
+  readonly events: readonly LoggedEvent[];
+  /** The sequence of the last event looked at: read on behind it. */
+  readonly next: number;
+  /** Of the log when it was last looked at; `next` is less where the page is full or the search was long. */
+  readonly head: number;
+  /** Events behind the place it began at were forgotten before they could be looked at. */
+  readonly hasGap: boolean;
+}
+
+export interface NewestEvents extends EventPage {
+  /** Where to go on looking back, this one excluded; null: as many as wanted were found, or there are no older ones. */
+  readonly before: number | null;
+}
+
+/** At most `limit` events behind `after`. */
+export async function readForward(
+  source: EventSource,
+  filter: EventFilter,
+  after: number,
+  limit: number,
+): Promise<EventPage> {
+  const events: LoggedEvent[] = [];
+  let next = after;
+  let { head } = source;
+  let hasGap = false;
+  for (let scanned = 0; scanned < eventsScannedMax; scanned += sliceEvents) {
+    if (scanned > 0) await nextTurn();
+    const slice = source.read(next, sliceEvents);
+    head = source.head;
+    hasGap ||= (slice[0]?.sequence ?? next + 1) > next + 1;
+    for (const event of slice) {
+      if (events.length === limit) return { events, next, head, hasGap };
+      if (isWanted(filter, event)) events.push(event);
+      next = event.sequence;
+    }
+    if (slice.length === 0 || next >= head || events.length === limit) break;
+  }
+  return { events, next, head, hasGap };
+}
+
+/** The newest `count` events before the sequence `before`; null: before the end. */
+export async function readNewest(
+  source: EventSource,
+  filter: EventFilter,
+  count: number,
+  before: number | null,
+): Promise<NewestEvents> {
+  const { head } = source;
+  const recent = before === null ? findRecent(source, filter, count) : null;
+  if (recent !== null) return newestOf(recent, head, null);
+  const newestFirst: LoggedEvent[] = [];
+  let end = Math.min(before ?? Infinity, head + 1);
+  for (let scanned = 0; scanned < eventsScannedMax; scanned += sliceEvents) {
+    if (newestFirst.length >= count || end <= source.oldest) break;
+    if (scanned > 0) await nextTurn();
+    const slice = source.read(Math.max(0, end - 1 - sliceEvents), sliceEvents);
+    for (const event of slice.toReversed())
+      // Of a slice that has been forgotten meanwhile, the store gives what comes after it.
+      if (event.sequence < end && isWanted(filter, event)) newestFirst.push(event);
+    end -= sliceEvents;
+  }
+  const isOver = newestFirst.length >= count || end <= source.oldest;
+  return newestOf(newestFirst.slice(0, count).toReversed(), head, isOver ? null : end);
+}
+
+function newestOf(events: readonly LoggedEvent[], head: number, before: number | null): NewestEvents {
+  return { events, next: head, head, hasGap: false, before };
+}
+
+/** What needs no walk through the log: a device's latest. Null: there may be more than these. */
+function findRecent(source: EventSource, filter: EventFilter, count: number): LoggedEvent[] | null {
+  if (count === 0) return [];
+  if (filter.deviceId === null) return null;
+  const latest = source.recentOf(filter.deviceId);
+  const wanted = latest.filter((event) => isWanted(filter, event));
+  if (wanted.length < count && latest.length >= recentEventsOfDeviceMax) return null;
+  return wanted.slice(0, count).toReversed();
+}
+
+/**
+ * The sequence behind which everything is since that moment (Unix milliseconds), or behind the event of that id. By
+ * the order of ids, which the wall clock does not turn back.
+ */
+export function findPlace(source: EventSource, since: number | string): number {
+  const isEarlier = (event: LoggedEvent): boolean =>
+    typeof since === 'number' ? eventIdMs(event.id) < since : event.id <= since;
+  let low = source.oldest - 1;
+  let high = source.head;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const [event] = source.read(middle - 1, 1);
+    if (event !== undefined && isEarlier(event)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

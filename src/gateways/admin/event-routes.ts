@@ -1,0 +1,93 @@
+/**
+ * GET /v1/events on the ops listener: the log of all applications, as an operator follows it. A query begins at one
+ * of `after=SEQUENCE`, `since=UNIX_MS|EVENT_ID`, `last=COUNT[&before=SEQUENCE]`, chooses by `device_id` and `type` (may
+ * be repeated, may end with `*`), and has `limit` and `wait` (seconds). The answer's `next` is passed back as `after`.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { ApplicationId } from '../../model/ids.ts';
+import { WaitingReaders, type Seat } from '../../core/events/waiting-readers.ts';
+import type { AdminReply, AdminRequest, AdminRoute } from '../ops/admin-route.ts';
+import type { EventLog } from '../../core/ports/event-log.ts';
+import { isWanted, type EventFilter } from './event-filter.ts';
+import { readEvents, type EventsAnswer } from './event-answer.ts';
+import { parseEventsRequest, type EventsRequest } from './event-request.ts';
+
+export interface EventRoutesHouse {
+  readonly clock: Clock;
+  readonly events: EventLog;
+}
+
+/** Operators who read or wait at the same time; another is answered 503. One that hung up counts until its wait is over. */
+export const operatorsReadingMax = 64;
+/** All operators are one to the seats. */
+const operators = 'operators' as ApplicationId;
+
+/** What one operator waits for. */
+interface Following {
+  readonly filter: EventFilter;
+  readonly seat: Seat;
+}
+
+export class EventRoutes {
+  readonly #clock: Clock;
+  readonly #events: EventLog;
+  readonly #readers: WaitingReaders;
+  readonly #following = new Set<Following>();
+  #isDraining = false;
+
+  /** Follows the log for good. */
+  constructor({ clock, events }: EventRoutesHouse) {
+    this.#clock = clock;
+    this.#events = events;
+    const limits = { max: operatorsReadingMax, perApplicationMax: operatorsReadingMax };
+    this.#readers = new WaitingReaders(clock, limits);
+    events.follow((committed) => this.#wake(committed));
+  }
+
+  get routes(): readonly AdminRoute[] {
+    return [{ method: 'GET', path: '/v1/events', handle: (request) => this.#handle(request) }];
+  }
+
+  /** For a drain: who waits is answered now, and nobody waits any more; reading goes on. */
+  endWaits(): void {
+    this.#isDraining = true;
+    this.#readers.wakeAll();
+  }
+
+  async #handle({ query }: Pick<AdminRequest, 'query'>): Promise<AdminReply> {
+    const request = parseEventsRequest(query);
+    if (!request.ok) return { status: 400, body: { error: request.error } };
+    const seat = this.#readers.enter(operators);
+    if (seat === null) return { status: 503, body: { error: 'too many follow the events already' } };
+    const following = { filter: request.value.filter, seat };
+    this.#following.add(following);
+    try {
+      return { status: 200, body: await this.#answer(request.value, seat) };
+    } finally {
+      this.#following.delete(following);
+      seat.leave();
+    }
+  }
+
+  /** Looks again each time something came, until there is something to say. */
+  async #answer(request: EventsRequest, seat: Seat): Promise<EventsAnswer & { draining: boolean }> {
+    const endMs = this.#clock.monotonicMs() + request.waitMs;
+    let answer = await readEvents(this.#events, request);
+    let truncated = false;
+    for (;;) {
+      truncated ||= answer.truncated;
+      const leftMs = endMs - this.#clock.monotonicMs();
+      const isOver = answer.events.length > 0 || answer.before !== null || answer.next < answer.head;
+      if (isOver || leftMs <= 0 || this.#isDraining)
+        return { ...answer, truncated, draining: this.#isDraining };
+      await seat.wait(leftMs);
+      answer = await readEvents(this.#events, { ...request, start: { kind: 'after', after: answer.next } });
+    }
+  }
+
+  #wake(committed: readonly LoggedEvent[]): void {
+    for (const { filter, seat } of this.#following)
+      if (committed.some((event) => isWanted(filter, event))) seat.wake();
+  }
+}

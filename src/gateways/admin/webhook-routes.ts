@@ -1,0 +1,91 @@
+/**
+ * Webhooks on the ops listener. `GET /v1/webhook/list` tells of all of them; with `url` (and `app_id`, where several
+ * applications have it) of one, and of its parked events behind the sequence `after`, at most `limit`. `POST
+ * /v1/webhook/test`, `/replay` and `/enable` name one in their body.
+ */
+import { z } from 'zod';
+import type { EventId } from '../../model/ids.ts';
+import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
+import type { DeskRefusal, WebhookName } from '../../core/ports/webhook-desk.ts';
+import { changeRoute, readRoute } from '../ops/checked-route.ts';
+import { encodeParked, encodeWebhook } from './webhook-json.ts';
+import type { WebhookThread } from '../../webhooks/worker/webhook-thread.ts';
+
+const parkedShownDefault = 100;
+
+const wholeNumber = z.coerce.number().int().nonnegative();
+const name = { url: z.string().min(1), app_id: z.string().min(1).nullable().default(null) };
+const nameBody = z.strictObject(name);
+const replayBody = z.strictObject({ ...name, event_id: z.string().min(1).nullable().default(null) });
+const listQuery = z.strictObject({
+  url: z.string().min(1).optional(),
+  app_id: z.string().min(1).nullable().default(null),
+  after: wholeNumber.default(0),
+  limit: wholeNumber.default(parkedShownDefault),
+});
+
+type Thread = Pick<WebhookThread, 'ask'>;
+
+const audited = {
+  test: { action: 'webhook.test', asked: ['url', 'app_id'], answered: { delivered: 'delivered' } },
+  replay: {
+    action: 'webhook.replay',
+    asked: ['url', 'app_id', 'event_id'],
+    answered: { replayed: 'replayed' },
+  },
+  enable: { action: 'webhook.enable', asked: ['url', 'app_id'] },
+} as const satisfies Record<string, AuditTerms>;
+
+export function webhookRoutes(thread: Thread): AdminRoute[] {
+  return [
+    readRoute('/v1/webhook/list', listQuery, (query) => list(thread, query)),
+    changeRoute('/v1/webhook/test', nameBody, audited.test, (body) => test(thread, nameOf(body))),
+    changeRoute('/v1/webhook/replay', replayBody, audited.replay, (body) =>
+      replay(thread, nameOf(body), body.event_id as EventId | null),
+    ),
+    changeRoute('/v1/webhook/enable', nameBody, audited.enable, (body) => enable(thread, nameOf(body))),
+  ];
+}
+
+async function list(thread: Thread, query: z.output<typeof listQuery>): Promise<AdminReply> {
+  const { url, app_id: appId, after, limit } = query;
+  if (url === undefined) {
+    const listed = await thread.ask({ kind: 'list' });
+    return listed.ok ? done({ webhooks: listed.value.map(encodeWebhook) }) : refused(listed.error);
+  }
+  const shown = await thread.ask({ kind: 'show', name: { url, appId }, after, limit });
+  if (!shown.ok) return refused(shown.error);
+  const { webhook, parked } = shown.value;
+  return done({ webhooks: [encodeWebhook(webhook)], parked: parked.map(encodeParked) });
+}
+
+async function test(thread: Thread, name: WebhookName): Promise<AdminReply> {
+  const tested = await thread.ask({ kind: 'test', name });
+  if (!tested.ok) return refused(tested.error);
+  const { delivered, status, reason, tookMs } = tested.value;
+  return done({ delivered, status, reason, took_ms: tookMs });
+}
+
+async function replay(thread: Thread, name: WebhookName, eventId: EventId | null): Promise<AdminReply> {
+  const replayed = await thread.ask({ kind: 'replay', name, eventId });
+  return replayed.ok ? done(replayed.value) : refused(replayed.error);
+}
+
+async function enable(thread: Thread, name: WebhookName): Promise<AdminReply> {
+  const enabled = await thread.ask({ kind: 'enable', name });
+  return enabled.ok ? done({ webhook: encodeWebhook(enabled.value) }) : refused(enabled.error);
+}
+
+function nameOf({ url, app_id: appId }: z.output<typeof nameBody>): WebhookName {
+  return { url, appId };
+}
+
+function done(body: object): AdminReply {
+  return { status: 200, body };
+}
+
+const refusalStatuses = { unknown: 404, ambiguous: 409, busy: 503, unavailable: 503 } as const;
+
+function refused({ kind, message }: DeskRefusal): AdminReply {
+  return { status: refusalStatuses[kind], body: { error: message } };
+}

@@ -1,0 +1,44 @@
+/** POST /v1/device/wakeup-request. Source: API doc, Endpoint 2. */
+import { codeTexts, refusal } from '../../model/codes.ts';
+import type { WakeupHouse } from '../../core/wakeups/do-wakeup.ts';
+import { submitWakeup } from '../../core/wakeups/submit-wakeup.ts';
+import { decodeWakeupBody, encodeWakeupReceipt } from '../../protocol/rest/wakeup.ts';
+import { refuse, type Call, type Reply, type Route } from './route.ts';
+
+export function wakeupRoute(house: WakeupHouse): Route {
+  return {
+    name: 'wakeup',
+    method: 'POST',
+    path: '/v1/device/wakeup-request',
+    permission: 'wakeup:write',
+    envelope: 'with-request-id',
+    successStatus: 202,
+    statusFromCode: true,
+    takesRequestId: true,
+    handle: (call) => submit(house, call),
+  };
+}
+
+function submit(house: WakeupHouse, call: Call): Reply | Promise<Reply> {
+  const { requestId, credential, signature, signatureExpiresMs, bodySha256 } = call;
+  if (requestId.origin === 'invalid')
+    return refuse(refusal(40003, 'X-Request-ID must be 1-128 printable ASCII characters, given once'));
+  const body = decodeWakeupBody(call.body);
+  if (!body.ok) return refuse(refusal(40003, body.error));
+  const { deviceId, customData, customDataText } = body.value;
+  return submitWakeup(house, {
+    appId: credential.appId,
+    deviceId,
+    customData,
+    customDataText,
+    requestId: requestId.id,
+    isCallersId: requestId.origin === 'caller',
+    signature,
+    signatureExpiresMs,
+    bodySha256,
+  }).then((answer) =>
+    answer.ok
+      ? { code: 0, message: codeTexts[0], data: encodeWakeupReceipt(answer.value) }
+      : refuse(answer.error),
+  );
+}

@@ -1,0 +1,136 @@
+/**
+ * One request's answer on the ops listener. A response of the front end must not be touched after an abort and is
+ * answered once; this is the only place that touches it.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { TurnBudget } from '../../lib/turn-budget.ts';
+import type { HttpResponse } from '../../lib/uws.ts';
+
+export interface OpsAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Ends the connection after the answer: a body that nobody will read. */
+  readonly closeConnection?: boolean;
+}
+
+const ndjson = 'application/x-ndjson';
+
+export class OpsExchange {
+  readonly #response: HttpResponse;
+  readonly #isDraining: () => boolean;
+  readonly #isHead: boolean;
+  readonly #budget: TurnBudget;
+  #state: 'open' | 'streaming' | 'over' = 'open';
+  /** Told once when the peer goes. */
+  #whenGone: () => void = () => undefined;
+  /** Told when the peer has taken what was written. */
+  #whenWritable: () => void = () => undefined;
+
+  /** Within the front end's handler. To a HEAD no body is sent, which the front end would. `budget`: answers within one turn. */
+  constructor(response: HttpResponse, method: string, budget: TurnBudget, isDraining: () => boolean) {
+    this.#response = response;
+    this.#budget = budget;
+    this.#isHead = method === 'HEAD';
+    this.#isDraining = isDraining;
+    response.onAborted(() => {
+      this.#state = 'over';
+      this.#whenGone();
+    });
+  }
+
+  /**
+   * Does nothing when the peer has gone. Beyond the budget it comes in a later turn, and to who has sent another request by
+   * then the library closes the connection.
+   */
+  answer(answer: OpsAnswer): void {
+    if (this.#state !== 'open') return;
+    if (!this.#budget.take()) {
+      setImmediate(() => this.answer(answer));
+      return;
+    }
+    this.#state = 'over';
+    const { status, contentType, body, headers, closeConnection } = answer;
+    this.#response.cork(() => {
+      this.#writeHead(status, contentType, headers);
+      this.#response.end(this.#isHead ? '' : body, closeConnection === true || this.#isDraining());
+    });
+  }
+
+  answerJson(status: number, body: unknown, extra?: Pick<OpsAnswer, 'headers' | 'closeConnection'>): void {
+    this.answer({
+      status,
+      contentType: 'application/json; charset=utf-8',
+      body: JSON.stringify(body),
+      ...extra,
+    });
+  }
+
+  /** Begins the answer with the first line. Resolves to true when the next may come, to false when the peer has gone. */
+  sendLine(line: unknown): Promise<boolean> {
+    if (this.#state === 'over') return Promise.resolve(false);
+    let hasRoom = false;
+    this.#response.cork(() => {
+      if (this.#state === 'open') this.#beginLines();
+      hasRoom = this.#response.write(`${JSON.stringify(line)}\n`);
+    });
+    if (hasRoom) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      this.#whenWritable = () => resolve(true);
+      this.#whenGone = () => resolve(false);
+    });
+  }
+
+  /** After the last line, if there was one. */
+  endLines(): void {
+    if (this.#state === 'over') return;
+    this.#response.cork(() => {
+      if (this.#state === 'open') this.#beginLines();
+      this.#state = 'over';
+      this.#response.end('', this.#isDraining());
+    });
+  }
+
+  /** A line was sent, so that the status can no longer be chosen. */
+  get isStreaming(): boolean {
+    return this.#state === 'streaming';
+  }
+
+  /**
+   * Within the front end's handler. Each chunk is valid during the call only. `gone` is called when the peer goes
+   * before the last chunk.
+   */
+  onBody(take: (chunk: ArrayBuffer, isLast: boolean) => void, gone: () => void): void {
+    this.#whenGone = gone;
+    this.#response.onData((chunk, isLast) => {
+      if (isLast) this.#whenGone = () => undefined;
+      take(chunk, isLast);
+    });
+  }
+
+  pauseBody(): void {
+    if (this.#state === 'open') this.#response.pause();
+  }
+
+  resumeBody(): void {
+    if (this.#state === 'open') this.#response.resume();
+  }
+
+  /** The handler of the front end stays the first one given to it, so that it is given one for all lines. */
+  #beginLines(): void {
+    this.#state = 'streaming';
+    this.#writeHead(200, ndjson);
+    this.#response.onWritable(() => {
+      this.#whenWritable();
+      return true;
+    });
+  }
+
+  #writeHead(status: number, contentType: string, headers: OpsAnswer['headers'] = {}): void {
+    this.#response.writeStatus(`${status} ${STATUS_CODES[status] ?? 'Unknown'}`);
+    this.#response.writeHeader('Content-Type', contentType);
+    this.#response.writeHeader('Cache-Control', 'no-store');
+    for (const [name, value] of Object.entries(headers)) this.#response.writeHeader(name, value);
+  }
+}

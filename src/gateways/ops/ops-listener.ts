@@ -1,0 +1,144 @@
+/**
+ * The operators' front end: probes and metrics for everybody who can reach it, administration for whoever holds
+ * a token, pages for whoever was given a ticket by it. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
+ * listeners, Probes.
+ */
+import { remoteAddress, type HttpConnections } from '../../lib/http-connections.ts';
+import { TurnBudget } from '../../lib/turn-budget.ts';
+import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../../lib/uws.ts';
+import type { HttpRequest, HttpResponse, TemplatedApp } from '../../lib/uws.ts';
+import { plainAddress } from '../../lib/address-key.ts';
+import { answersPerTurnMax } from '../../model/limits.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { AuditLog } from '../../storage/audit/audit-log.ts';
+import { AdminDesk } from './admin-desk.ts';
+import type { AdminRoute, UploadRoute } from './admin-route.ts';
+import { CallerCheck, type CallerRefusal } from './caller-check.ts';
+import { GuestDesk } from '../watch/guest-desk.ts';
+import type { GuestRoute } from '../watch/guest-route.ts';
+import type { Exposition } from '../../telemetry/exposition.ts';
+import type { Operators } from './operators.ts';
+import { OpsExchange } from './ops-exchange.ts';
+import type { Readiness } from '../../telemetry/readiness.ts';
+
+export interface OpsListenerHouse {
+  readonly metrics: Exposition;
+  readonly readiness: Readiness;
+  readonly routes: readonly (AdminRoute | UploadRoute)[];
+  readonly guestRoutes: readonly GuestRoute[];
+  readonly operators: Operators;
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly log: Log;
+  readonly connections: HttpConnections;
+}
+
+export interface OpsListenerSettings {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** Names that administration may be asked by, beside the loopback ones and `host`. */
+  readonly hosts: readonly string[];
+  /** Where uploads lie while they are used; this listener's alone, and emptied when it starts. */
+  readonly spoolDirectory: string;
+}
+
+export class OpsListener {
+  readonly #house: OpsListenerHouse;
+  readonly #settings: OpsListenerSettings;
+  readonly #check: CallerCheck;
+  readonly #desk: AdminDesk;
+  readonly #guests: GuestDesk;
+  readonly #app: TemplatedApp;
+  readonly #budget = new TurnBudget(answersPerTurnMax);
+  #listening: ListenSocket | null = null;
+
+  constructor(house: OpsListenerHouse, settings: OpsListenerSettings) {
+    this.#house = house;
+    this.#settings = settings;
+    this.#check = new CallerCheck(house.operators, [settings.host, ...settings.hosts]);
+    this.#desk = new AdminDesk({ ...house, spoolDirectory: settings.spoolDirectory });
+    this.#guests = new GuestDesk(house.guestRoutes, house.log);
+    this.#app = house.connections
+      .watch(createApp())
+      .any('/*', (response, request) => this.#handle(response, request));
+  }
+
+  /** With the real port, once it listens. */
+  get address(): { readonly host: string; readonly port: number } {
+    const { host, port } = this.#settings;
+    return { host, port: this.#listening?.port ?? port };
+  }
+
+  /** Resolves to the real port. Rejects when the address cannot be had, the tokens not be read, or the spool directory not be made. */
+  async listen(): Promise<number> {
+    await this.#house.operators.open();
+    await this.#desk.open();
+    this.#listening = await listenExclusively(this.#app, this.#settings.host, this.#settings.port);
+    return this.#listening.port;
+  }
+
+  /** Ends every connection, answered or not. */
+  close(): void {
+    if (this.#listening !== null) closeListenSocket(this.#listening.socket);
+    this.#listening = null;
+    this.#app.close();
+  }
+
+  #handle(response: HttpResponse, request: HttpRequest): void {
+    // The front end lowers the case in place once asked for the other method.
+    const method = request.getCaseSensitiveMethod();
+    const exchange = new OpsExchange(response, method, this.#budget, () =>
+      this.#house.readiness.has('draining'),
+    );
+    const path = request.getUrl();
+    if (isOpenPath(path)) return this.#answerOpen(exchange, method, path);
+    const caller = {
+      host: request.getHeader('host'),
+      origin: request.getHeader('origin'),
+      authorization: request.getHeader('authorization'),
+    };
+    const guestRoute = this.#guests.find(path);
+    if (guestRoute !== null) {
+      const refusal = this.#check.refuseGuest(caller);
+      if (refusal !== null) return refuseCaller(exchange, refusal);
+      return this.#guests.handle(exchange, method, guestRoute, request);
+    }
+    const admitted = this.#check.admit(caller);
+    if (!admitted.ok) return refuseCaller(exchange, admitted.error);
+    const from = plainAddress(remoteAddress(response));
+    const holds = (): boolean => this.#check.admit(caller).ok;
+    this.#desk.handle(exchange, { operator: admitted.value, from, holds }, method, path, request);
+  }
+
+  #answerOpen(exchange: OpsExchange, method: string, path: OpenPath): void {
+    if (method !== 'GET' && method !== 'HEAD')
+      return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET, HEAD' } });
+    if (path === '/livez') return exchange.answerJson(200, { live: true });
+    if (path === '/metrics') return this.#answerMetrics(exchange);
+    const { isReady: ready, reasons } = this.#house.readiness;
+    exchange.answerJson(ready ? 200 : 503, { ready, reasons });
+  }
+
+  #answerMetrics(exchange: OpsExchange): void {
+    const { metrics, log } = this.#house;
+    metrics.expose().then(
+      (body) => exchange.answer({ status: 200, contentType: metrics.contentType, body }),
+      (error: unknown) => {
+        log.error({ err: error }, 'metrics could not be read');
+        exchange.answerJson(500, { error: 'internal error' });
+      },
+    );
+  }
+}
+
+const openPaths = ['/livez', '/readyz', '/metrics'] as const;
+type OpenPath = (typeof openPaths)[number];
+
+function isOpenPath(path: string): path is OpenPath {
+  return openPaths.some((open) => open === path);
+}
+
+function refuseCaller(exchange: OpsExchange, { status, message }: CallerRefusal): void {
+  const headers: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+  exchange.answerJson(status, { error: message }, { headers, closeConnection: true });
+}

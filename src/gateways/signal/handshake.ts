@@ -1,0 +1,141 @@
+/**
+ * A connection from its upgrade to its login: the challenge, the login message, and the refusals. It owns the socket
+ * until the login is accepted, then hands it to a SignalingConnection and is gone. Lifecycle: proving -> over.
+ * Source: signal-wire.md.
+ */
+import { generateSessionKey } from '../../lib/session-key.ts';
+import type { WheelEntry } from '../../lib/deadline-wheel.ts';
+import { signalHandshakePingsMax, signalMessageBytesMax } from '../../model/limits.ts';
+import type { SignalLogin, SignalRefusal } from '../../model/signal.ts';
+import type { SignalSessionTicket } from '../../core/ports/signal-sessions.ts';
+import { signalCloses, type SignalClose } from '../../protocol/signal/close-code.ts';
+import { decodeControllerMessage } from '../../protocol/signal/controller-message.ts';
+import { encodeChallenge } from '../../protocol/signal/server-message.ts';
+import {
+  dismiss,
+  sendText,
+  type FrameSocket,
+  type SocketEnd,
+  type SocketOwner,
+  type SocketTag,
+} from './frame-socket.ts';
+import type { Arrival, Gatehouse } from './gatehouse.ts';
+import { SignalingConnection } from './signaling-connection.ts';
+
+const refusals: Readonly<Record<SignalRefusal, SignalClose>> = {
+  timeout: signalCloses.loginTimeout,
+  malformed: signalCloses.malformed,
+  denied: signalCloses.denied,
+  busy: signalCloses.busy,
+  flood: signalCloses.flood,
+};
+
+export class Handshake implements Arrival, SocketOwner {
+  deadlineMs: number;
+  wheelNext: WheelEntry | null = null;
+  wheelPrevious: WheelEntry | null = null;
+  readonly #socket: FrameSocket;
+  readonly #tag: SocketTag;
+  readonly #gatehouse: Gatehouse;
+  readonly #sessionKey = generateSessionKey();
+  #isOver = false;
+  #pings = 0;
+
+  /** Takes a socket that was just upgraded; `start` sets it going. */
+  constructor(socket: FrameSocket, tag: SocketTag, gatehouse: Gatehouse) {
+    this.#socket = socket;
+    this.#tag = tag;
+    this.#gatehouse = gatehouse;
+    this.deadlineMs = gatehouse.clock.monotonicMs() + gatehouse.settings.loginDeadlineMs;
+  }
+
+  start(): void {
+    const { arrivals, census } = this.#gatehouse;
+    arrivals.add(this);
+    census.upgraded(this.#tag.address);
+    this.#tag.owner = this;
+    sendText(this.#socket, encodeChallenge(this.#sessionKey));
+  }
+
+  received(bytes: Uint8Array, isBinary: boolean): void {
+    if (this.#isOver) return;
+    if (bytes.length > signalMessageBytesMax) {
+      this.#refuse('malformed', signalCloses.tooLarge);
+      return;
+    }
+    const message = decodeControllerMessage(bytes, isBinary, 'login');
+    if (message.kind === 'login') this.#logIn(message.login);
+    else if (message.kind === 'bye') this.#dismiss(signalCloses.bye);
+    else this.#refuse('malformed');
+  }
+
+  /** The library answers; before the login it says nothing of the device. */
+  pinged(): void {
+    this.#pings += 1;
+    if (this.#pings > signalHandshakePingsMax) this.#refuse('flood');
+  }
+
+  ponged(): void {
+    this.pinged();
+  }
+
+  gone(reason: SocketEnd): void {
+    if (this.#isOver) return;
+    this.#leave();
+    if (reason === 'malformed') this.#gatehouse.telemetry.signalLogin('malformed');
+  }
+
+  expire(): void {
+    this.#refuse('timeout');
+  }
+
+  turnAway(): void {
+    this.#refuse('busy', signalCloses.draining);
+  }
+
+  drop(): void {
+    this.#leave();
+    this.#socket.close();
+  }
+
+  #logIn(login: SignalLogin): void {
+    const connection = new SignalingConnection(this.#socket, this.#gatehouse);
+    const answer = this.#admit(login, connection);
+    if (answer === 'busy' || answer === 'denied') {
+      this.#refuse(answer);
+      return;
+    }
+    this.#gatehouse.telemetry.signalLogin('accepted');
+    this.#leave();
+    this.#tag.owner = connection;
+    connection.enter(answer);
+  }
+
+  #admit(login: SignalLogin, connection: SignalingConnection): SignalSessionTicket | 'denied' | 'busy' {
+    try {
+      return this.#gatehouse.sessions.admit(login, this.#sessionKey, connection, this.#gatehouse.hasRoom());
+    } catch (error) {
+      this.#gatehouse.reportFailure(error);
+      return 'busy';
+    }
+  }
+
+  #refuse(reason: SignalRefusal, close: SignalClose = refusals[reason]): void {
+    if (this.#isOver) return;
+    this.#gatehouse.telemetry.signalLogin(reason);
+    this.#dismiss(close);
+  }
+
+  #dismiss(close: SignalClose): void {
+    this.#leave();
+    this.#gatehouse.census.dismissed();
+    dismiss(this.#socket, close);
+  }
+
+  #leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#gatehouse.arrivals.remove(this);
+    this.#gatehouse.census.concluded(this.#tag.address);
+  }
+}

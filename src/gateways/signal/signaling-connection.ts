@@ -1,0 +1,246 @@
+/**
+ * A connection with a session: its welcome, its heartbeats, its messages, its end. What only the login needed went
+ * with the handshake. Lifecycle: entering -> awaiting -> online -> closed. Source: signal-wire.md.
+ */
+import { wallSeconds } from '../../lib/clock.ts';
+import type { WheelEntry } from '../../lib/deadline-wheel.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import {
+  heartbeatsMissedMax,
+  signalBackpressureBytesMax,
+  signalHeartbeatSeconds,
+  signalMessageBytesMax,
+  signalMessagesBurstMax,
+  signalMessagesPerSecondMax,
+  wakeReportsBurstMax,
+  wakeReportsPerSecondMax,
+} from '../../model/limits.ts';
+import type { DeliveryResult, DeviceMessage, SignalEndReason, WakeReport } from '../../model/signal.ts';
+import type { SignalConnection } from '../../core/ports/signal-connection.ts';
+import type { SignalSessionTicket } from '../../core/ports/signal-sessions.ts';
+import { signalCloses, type SignalClose } from '../../protocol/signal/close-code.ts';
+import { decodeControllerMessage, type ControllerMessage } from '../../protocol/signal/controller-message.ts';
+import { encodeHeartbeatAck, encodeWelcome } from '../../protocol/signal/server-message.ts';
+import { dismiss, sendText, type FrameSocket, type SocketEnd, type SocketOwner } from './frame-socket.ts';
+import type { Attendee, Gatehouse } from './gatehouse.ts';
+import { MessageDeliveries } from './message-deliveries.ts';
+
+export type AttendeeHouse = Pick<
+  Gatehouse,
+  'clock' | 'sessions' | 'telemetry' | 'attendees' | 'census' | 'sleepAdvice' | 'reportFailure'
+>;
+
+/** `entering`: the house decides. `awaiting`: it has a session, and its login is not yet committed. */
+type Stage = 'entering' | 'awaiting' | 'online' | 'closed';
+
+const silenceMsMax = heartbeatsMissedMax * signalHeartbeatSeconds * 1000;
+const messageRate: Rate = { perSecond: signalMessagesPerSecondMax, burst: signalMessagesBurstMax };
+const wakeReportRate: Rate = { perSecond: wakeReportsPerSecondMax, burst: wakeReportsBurstMax };
+const unknown: Promise<DeliveryResult> = Promise.resolve('unknown');
+
+/** How a connection ends: with these words, cut without one, or it is gone already. */
+type Farewell = SignalClose | 'cut' | 'gone';
+
+const farewells: Readonly<Record<SignalEndReason, Farewell>> = {
+  peer_closed: 'cut',
+  bye: signalCloses.bye,
+  reset: 'cut',
+  heartbeat_timeout: signalCloses.heartbeatTimeout,
+  malformed: signalCloses.malformed,
+  flood: signalCloses.flood,
+  replaced: signalCloses.replaced,
+  kicked: signalCloses.kicked,
+  drain: signalCloses.draining,
+  node_lost: 'cut',
+};
+
+export class SignalingConnection implements SignalConnection, SocketOwner, Attendee {
+  deadlineMs = 0;
+  wheelNext: WheelEntry | null = null;
+  wheelPrevious: WheelEntry | null = null;
+  lastHeartbeatAt = 0;
+  readonly #socket: FrameSocket;
+  readonly #gatehouse: AttendeeHouse;
+  #stage: Stage = 'entering';
+  #ticket: SignalSessionTicket | null = null;
+  #deliveries: MessageDeliveries | null = null;
+  /** A heartbeat came before the welcome, and is answered behind it. */
+  #owesAck = false;
+  readonly #messages: TokenBucket;
+  /** Made with its first wake report. */
+  #wakeReports: TokenBucket | null = null;
+
+  constructor(socket: FrameSocket, gatehouse: AttendeeHouse) {
+    this.#socket = socket;
+    this.#gatehouse = gatehouse;
+    this.#messages = fullBucket(messageRate, gatehouse.clock.monotonicMs());
+  }
+
+  /** The login is accepted. The welcome follows once it is committed: a crash must not forget an epoch that was told. */
+  enter(ticket: SignalSessionTicket): void {
+    const { clock, attendees, sessions } = this.#gatehouse;
+    if (this.#stage === 'closed') return;
+    this.#stage = 'awaiting';
+    this.#ticket = ticket;
+    this.deadlineMs = clock.monotonicMs() + silenceMsMax;
+    attendees.add(this);
+    const committed = sessions.committed(ticket);
+    if (typeof committed === 'number') this.#welcome(committed);
+    else
+      void committed.then(
+        (epoch) => this.#welcome(epoch),
+        (error: unknown) => this.#fail(error),
+      );
+  }
+
+  received(bytes: Uint8Array, isBinary: boolean): void {
+    if (this.#stage === 'closed' || !this.#spend(this.#messages, messageRate)) return;
+    if (bytes.length > signalMessageBytesMax) this.#end('malformed', signalCloses.tooLarge);
+    else this.#handle(decodeControllerMessage(bytes, isBinary, 'session'));
+  }
+
+  /** The library answers a ping by itself, as far as the peer reads. */
+  pinged(): void {
+    if (this.#stage === 'closed' || !this.#spend(this.#messages, messageRate)) return;
+    this.#heartbeat();
+    if (this.#socket.getBufferedAmount() > signalBackpressureBytesMax) this.end('reset');
+  }
+
+  ponged(): void {
+    if (this.#stage !== 'closed') this.#spend(this.#messages, messageRate);
+  }
+
+  gone(reason: SocketEnd): void {
+    this.#end(reason, 'gone');
+  }
+
+  expire(): void {
+    this.end('heartbeat_timeout');
+  }
+
+  deliver(message: DeviceMessage): Promise<DeliveryResult> {
+    if (this.#stage === 'closed') return unknown;
+    if (this.#deliveries === null) {
+      this.#deliveries = new MessageDeliveries(this.#gatehouse.clock, (text) => this.#send(text));
+      if (this.#stage === 'online') this.#deliveries.open();
+    }
+    return this.#deliveries.deliver(message);
+  }
+
+  end(reason: SignalEndReason): void {
+    this.#end(reason, farewells[reason]);
+  }
+
+  close(reason: SignalEndReason): void {
+    this.#leave(reason, farewells[reason]);
+  }
+
+  deny(): void {
+    this.#leave('kicked', signalCloses.denied);
+  }
+
+  drop(): void {
+    this.#depart();
+    this.#socket.close();
+  }
+
+  #handle(message: ControllerMessage): void {
+    switch (message.kind) {
+      case 'heartbeat':
+        this.#heartbeat();
+        this.#answerHeartbeat();
+        break;
+      case 'ack':
+        this.#deliveries?.acknowledge(message.id);
+        break;
+      case 'wake-report':
+        this.#reportWake(message.report);
+        break;
+      case 'bye':
+        this.end('bye');
+        break;
+      case 'login':
+      case 'invalid':
+        this.end('malformed');
+        break;
+    }
+  }
+
+  #reportWake(report: WakeReport): void {
+    this.#wakeReports ??= fullBucket(wakeReportRate, this.#gatehouse.clock.monotonicMs());
+    if (this.#ticket === null || !this.#spend(this.#wakeReports, wakeReportRate)) return;
+    this.#gatehouse.sessions.wakeReported(this.#ticket, report);
+  }
+
+  /** False: it came too fast, and the connection is closed: the library hands over all it sends without a pause. */
+  #spend(bucket: TokenBucket, rate: Rate): boolean {
+    if (waitForToken(bucket, rate, this.#gatehouse.clock.monotonicMs()) > 0) {
+      this.end('flood');
+      return false;
+    }
+    takeToken(bucket);
+    return true;
+  }
+
+  /** The hot path: two stores; the wheel finds the new deadline when it comes by. */
+  #heartbeat(): void {
+    const { clock } = this.#gatehouse;
+    this.lastHeartbeatAt = wallSeconds(clock);
+    this.deadlineMs = clock.monotonicMs() + silenceMsMax;
+  }
+
+  #answerHeartbeat(): void {
+    if (this.#stage === 'online') this.#send(encodeHeartbeatAck(this.lastHeartbeatAt));
+    else this.#owesAck = true;
+  }
+
+  #welcome(epoch: number): void {
+    if (this.#stage !== 'awaiting') return;
+    const { clock, sleepAdvice } = this.#gatehouse;
+    const serverTime = wallSeconds(clock);
+    this.#stage = 'online';
+    this.#send(
+      encodeWelcome({ epoch, heartbeatSeconds: signalHeartbeatSeconds, serverTime, sleep: sleepAdvice() }),
+    );
+    if (this.#owesAck) this.#send(encodeHeartbeatAck(serverTime));
+    this.#deliveries?.open();
+  }
+
+  /** It has a session that the store will not keep: it is to come again. */
+  #fail(error: unknown): void {
+    if (this.#stage !== 'awaiting') return;
+    this.#gatehouse.reportFailure(error);
+    this.#end('drain', signalCloses.busy);
+  }
+
+  #send(text: string): void {
+    if (this.#stage !== 'online') return;
+    if (!sendText(this.#socket, text)) this.end('reset');
+  }
+
+  #end(reason: SignalEndReason, farewell: Farewell): void {
+    const ticket = this.#ticket;
+    if (this.#stage === 'closed' || ticket === null) return;
+    this.#leave(reason, farewell);
+    this.#gatehouse.sessions.ended(ticket, reason, this.lastHeartbeatAt);
+  }
+
+  #leave(reason: SignalEndReason, farewell: Farewell): void {
+    if (this.#stage === 'closed') return;
+    this.#depart();
+    if (farewell === 'cut') this.#socket.close();
+    else if (farewell !== 'gone') this.#dismiss(farewell);
+    this.#gatehouse.telemetry.signalEnd(reason);
+  }
+
+  #dismiss(close: SignalClose): void {
+    this.#gatehouse.census.dismissed();
+    dismiss(this.#socket, close);
+  }
+
+  #depart(): void {
+    this.#stage = 'closed';
+    this.#gatehouse.attendees.remove(this);
+    this.#deliveries?.abandon();
+  }
+}

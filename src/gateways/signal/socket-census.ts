@@ -1,0 +1,94 @@
+/**
+ * The sockets of the listener that have no session: those that have not asked for the upgrade yet, those that have
+ * not logged in yet, in all and by address, and those that were dismissed and may still hang on. The library cuts a
+ * socket without a whole request after 8 to 12 s and a dismissed one after 4 to 8 s, and tells of neither by address:
+ * these are counted for as long as that may take. Source: signal-wire.md.
+ */
+import { RecentCounts } from '../../lib/recent-counts.ts';
+import type { SignalGatewaySettings } from './settings.ts';
+
+export type CensusSettings = Pick<SignalGatewaySettings, 'handshakesMax' | 'handshakesPerAddressMax'>;
+
+const requestMsMax = 12_000;
+const lingerMsMax = 8000;
+
+export class SocketCensus {
+  readonly #settings: CensusSettings;
+  readonly #handshakesByAddress = new Map<string, number>();
+  readonly #arriving: RecentCounts;
+  readonly #dismissed: RecentCounts;
+  #handshakes = 0;
+  #plain = 0;
+
+  /** `turn` is called every `tickMs`. */
+  constructor(settings: CensusSettings, tickMs: number) {
+    this.#settings = settings;
+    this.#arriving = new RecentCounts(requestMsMax / tickMs + 1, settings.handshakesMax);
+    this.#dismissed = new RecentCounts(lingerMsMax / tickMs + 1, 1 + lingerMsMax / tickMs);
+  }
+
+  /** Sockets without a session. */
+  get sockets(): number {
+    return this.#plain + this.#handshakes + this.#dismissed.total;
+  }
+
+  /** A socket came; `address` is an address key. False: there are too many like it, and it is to be closed. */
+  connected(address: string): boolean {
+    this.#plain += 1;
+    if (this.#plain > this.#settings.handshakesMax) return false;
+    if (!this.#countsAddresses) return true;
+    if (this.#isFull(this.#arriving.countOf(address))) return false;
+    this.#arriving.note(address);
+    return true;
+  }
+
+  /** Gone, and never upgraded. */
+  disconnected(): void {
+    this.#plain -= 1;
+  }
+
+  /** Its request is whole, whatever it asks. */
+  requested(address: string): void {
+    this.#arriving.withdraw(address);
+  }
+
+  /** Room for another handshake, of this address. */
+  hasPlace(address: string): boolean {
+    if (this.#handshakes >= this.#settings.handshakesMax) return false;
+    return !this.#isFull(this.#handshakesByAddress.get(address) ?? 0);
+  }
+
+  upgraded(address: string): void {
+    this.#plain -= 1;
+    this.#handshakes += 1;
+    if (this.#countsAddresses)
+      this.#handshakesByAddress.set(address, (this.#handshakesByAddress.get(address) ?? 0) + 1);
+  }
+
+  /** A handshake is over, one way or the other. */
+  concluded(address: string): void {
+    this.#handshakes -= 1;
+    if (!this.#countsAddresses) return;
+    const left = (this.#handshakesByAddress.get(address) ?? 0) - 1;
+    if (left > 0) this.#handshakesByAddress.set(address, left);
+    else this.#handshakesByAddress.delete(address);
+  }
+
+  /** A socket was told to go. */
+  dismissed(): void {
+    this.#dismissed.note('');
+  }
+
+  turn(): void {
+    this.#arriving.turn();
+    this.#dismissed.turn();
+  }
+
+  get #countsAddresses(): boolean {
+    return this.#settings.handshakesPerAddressMax > 0;
+  }
+
+  #isFull(ofAddress: number): boolean {
+    return this.#countsAddresses && ofAddress >= this.#settings.handshakesPerAddressMax;
+  }
+}

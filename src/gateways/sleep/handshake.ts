@@ -1,0 +1,224 @@
+/**
+ * A connection from its accept to its login: PROXY header, admission, TLS, session key, login line, and the
+ * refusals. It owns the socket until the login is accepted, then hands it to a SleepingConnection and is gone.
+ * Lifecycle: arriving -> admitting -> securing -> proving -> refusing | over. Source: sleep-wire.md.
+ */
+import type { Socket } from 'node:net';
+import { TLSSocket, type SecureContext } from 'node:tls';
+import type { WheelEntry } from '../../lib/deadline-wheel.ts';
+import { refusalDiscardBytesMax, refusalLingerMsMax } from '../../model/limits.ts';
+import type { SleepLogin, SleepRefusal } from '../../model/sleep.ts';
+import type { SleepSessionTicket } from '../../core/ports/sleep-sessions.ts';
+import { LoginLineDecoder } from '../../protocol/sleep/login-line.ts';
+import { ProxyHeaderDecoder } from '../../protocol/sleep/proxy-v2.ts';
+import { generateSessionKey } from '../../lib/session-key.ts';
+import { addressKey } from '../../lib/address-key.ts';
+import type { Applicant } from './admission.ts';
+import type { Arrival, Gatehouse } from './gatehouse.ts';
+import { SleepingConnection } from './sleeping-connection.ts';
+import {
+  adoptSocket,
+  handOverSocket,
+  releaseSocket,
+  startReading,
+  stopReading,
+  type SocketOwner,
+} from './socket-owner.ts';
+
+/**
+ * `arriving`: awaits the balancer's header. `admitting`: waits for its turn. `securing`: TLS. `proving`: has
+ * the key. `refusing`: was told why and may still read it.
+ */
+type Stage = 'arriving' | 'admitting' | 'securing' | 'proving' | 'refusing' | 'over';
+
+export class Handshake implements Arrival, Applicant, SocketOwner {
+  deadlineMs: number;
+  wheelNext: WheelEntry | null = null;
+  wheelPrevious: WheelEntry | null = null;
+  lane: Applicant['lane'] = null;
+  line: Applicant['line'] = null;
+  ahead: Applicant | null = null;
+  behind: Applicant | null = null;
+  readonly #gatehouse: Gatehouse;
+  readonly #proxyHeader = new ProxyHeaderDecoder();
+  readonly #loginLine = new LoginLineDecoder();
+  #socket: Socket;
+  #stage: Stage = 'arriving';
+  #sessionKey = '';
+  #discardedBytes = 0;
+
+  /** Takes a socket that was just accepted; `start` sets it going. */
+  constructor(socket: Socket, gatehouse: Gatehouse) {
+    this.#gatehouse = gatehouse;
+    this.#socket = socket;
+    this.deadlineMs = gatehouse.clock.monotonicMs() + gatehouse.settings.loginDeadlineMs;
+    gatehouse.arrivals.add(this);
+  }
+
+  start(): void {
+    const { settings, secureContext } = this.#gatehouse;
+    adoptSocket(this.#socket, this);
+    // In TLS the peer speaks first: until TLS takes over, its bytes stay in the socket.
+    if (settings.proxyProtocol || secureContext === null) startReading(this.#socket);
+    if (!settings.proxyProtocol) this.#apply(null);
+  }
+
+  admitted(): void {
+    const { clock, settings, secureContext } = this.#gatehouse;
+    this.#waitUntil(clock.monotonicMs() + settings.loginDeadlineMs);
+    if (secureContext === null) this.#giveKey();
+    else this.#secure(secureContext);
+  }
+
+  received(chunk: Buffer): void {
+    switch (this.#stage) {
+      case 'arriving':
+        this.#readProxyHeader(chunk);
+        break;
+      case 'admitting':
+        this.#refuse('malformed', false);
+        break;
+      case 'proving':
+        this.#readLoginLine(chunk);
+        break;
+      case 'refusing':
+        this.#discardedBytes += chunk.length;
+        if (this.#discardedBytes > refusalDiscardBytesMax) this.drop();
+        break;
+      case 'securing':
+      case 'over':
+        break;
+    }
+  }
+
+  peerEnded(): void {
+    // What it is to read is still leaving; the socket closes after that, or at the deadline.
+    if (this.#stage !== 'refusing') this.drop();
+  }
+
+  failed(): void {
+    if (this.#stage === 'securing') this.#refuse('malformed', false);
+    else this.drop();
+  }
+
+  expire(): void {
+    if (this.#stage === 'admitting') this.turnAway();
+    else if (this.#stage === 'refusing') this.drop();
+    else this.#refuse('timeout', this.#loginLine.wantsReply);
+  }
+
+  turnAway(): void {
+    if (this.#stage === 'refusing') this.drop();
+    else this.#refuse('busy', this.#loginLine.wantsReply);
+  }
+
+  drop(): void {
+    this.#leave();
+    this.#socket.destroy();
+  }
+
+  #readProxyHeader(chunk: Buffer): void {
+    const step = this.#proxyHeader.feed(chunk);
+    if (step.kind === 'incomplete') return;
+    if (step.kind === 'invalid') {
+      this.#refuse('malformed', false);
+      return;
+    }
+    if (this.#gatehouse.secureContext !== null) {
+      stopReading(this.#socket);
+      if (step.rest.length > 0) this.#socket.unshift(step.rest);
+    } else if (step.rest.length > 0) {
+      this.#refuse('malformed', false);
+      return;
+    }
+    this.#apply(step.source);
+  }
+
+  /** `source`: from a PROXY header; null: the socket's own, which is asked for only if it counts. */
+  #apply(source: string | null): void {
+    const { admission, clock, settings } = this.#gatehouse;
+    this.#stage = 'admitting';
+    this.#waitUntil(clock.monotonicMs() + settings.admissionWaitMs);
+    // A peer that is gone already has no address; its close is on the way.
+    const address =
+      settings.handshakesPerAddressMax === 0 ? '' : (source ?? this.#socket.remoteAddress ?? '');
+    if (!admission.apply(this, addressKey(address))) this.turnAway();
+  }
+
+  #secure(secureContext: SecureContext): void {
+    this.#stage = 'securing';
+    const encrypted = new TLSSocket(this.#socket, { isServer: true, secureContext });
+    releaseSocket(this.#socket);
+    this.#socket = encrypted;
+    adoptSocket(encrypted, this);
+    encrypted.once('secure', () => this.#secured());
+  }
+
+  #secured(): void {
+    if (this.#stage !== 'securing') return;
+    this.#giveKey();
+    startReading(this.#socket);
+  }
+
+  #giveKey(): void {
+    this.#stage = 'proving';
+    this.#sessionKey = generateSessionKey();
+    this.#socket.write(this.#sessionKey, 'latin1');
+  }
+
+  #readLoginLine(chunk: Buffer): void {
+    const step = this.#loginLine.feed(chunk);
+    if (step.kind === 'invalid') this.#refuse('malformed', step.wantsReply);
+    else if (step.kind === 'login') this.#logIn(step.login, step.rest.length);
+  }
+
+  #logIn(login: SleepLogin, restBytes: number): void {
+    const connection = new SleepingConnection(this.#socket, this.#gatehouse, login.heartbeatSeconds);
+    const answer = this.#admit(login, connection);
+    if (answer === 'busy' || answer === 'denied') {
+      this.#refuse(answer, login.wantsReply);
+      return;
+    }
+    this.#gatehouse.telemetry.sleepLogin('accepted');
+    handOverSocket(this.#socket, connection);
+    connection.fallAsleep(answer, login.wantsReply, restBytes);
+    this.#leave();
+  }
+
+  #admit(login: SleepLogin, connection: SleepingConnection): SleepSessionTicket | 'denied' | 'busy' {
+    const { sessions } = this.#gatehouse;
+    try {
+      return sessions.admit(login, this.#sessionKey, connection, this.#gatehouse.hasRoom());
+    } catch (error) {
+      this.#gatehouse.reportAdmitFailure(error);
+      return 'busy';
+    }
+  }
+
+  #refuse(reason: SleepRefusal, wantsReply: boolean): void {
+    if (this.#stage === 'over') return;
+    this.#gatehouse.telemetry.sleepLogin(reason);
+    if (!wantsReply) {
+      this.drop();
+      return;
+    }
+    this.#stage = 'refusing';
+    this.#gatehouse.admission.leave(this);
+    this.#waitUntil(this.#gatehouse.clock.monotonicMs() + refusalLingerMsMax);
+    this.#socket.end(`ERR ${reason}\n`, 'latin1');
+  }
+
+  #leave(): void {
+    this.#stage = 'over';
+    this.#gatehouse.arrivals.remove(this);
+    this.#gatehouse.admission.leave(this);
+  }
+
+  #waitUntil(deadlineMs: number): void {
+    const { arrivals } = this.#gatehouse;
+    const isNearer = deadlineMs < this.deadlineMs;
+    this.deadlineMs = deadlineMs;
+    if (this.wheelNext === null) arrivals.add(this);
+    else if (isNearer) arrivals.hasten(this);
+  }
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeviceId } from '../../../../src/model/ids.ts';
+import { EventRoutes, operatorsReadingMax } from '../../../../src/gateways/admin/event-routes.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
+
+interface Answer {
+  readonly events: readonly { readonly type: string; readonly device_id: string; readonly seq: number }[];
+  readonly next: number;
+  readonly head: number;
+  readonly truncated: boolean;
+  readonly draining: boolean;
+}
+
+class Scene {
+  readonly clock = new DrivenClock();
+  readonly events = new DraftedEventLog();
+  readonly desk = new EventRoutes(this);
+
+  async ask(query: string): Promise<Answer> {
+    const { status, body } = await this.reply(query);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body as Answer;
+  }
+
+  reply(query: string): Promise<{ readonly status: number; readonly body: unknown }> {
+    const [route] = this.desk.routes;
+    assert.ok(route !== undefined);
+    return route.handle({ query: new URLSearchParams(query), body: undefined });
+  }
+}
+
+/** Everything that can run without the clock has run. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(() => setImmediate(resolve));
+  });
+}
+
+test('an event is answered as backends get it', async () => {
+  const scene = new Scene();
+  scene.events.append(sleepLogin());
+  const { events, next, head } = await scene.ask('after=0');
+  assert.deepEqual(events, [
+    {
+      id: scene.events.read(0, 1)[0]?.id,
+      type: 'device.sleep.login',
+      at: '1970-01-01T00:16:40.000+00:00',
+      device_id: 'TESTDEVICE01',
+      seq: 1,
+      epoch: 1,
+      data: { session: 'session-1', node: 'node-1', replaced: false },
+    },
+  ]);
+  assert.deepEqual([next, head], [1, 1]);
+});
+
+test('a follower is answered when an event of its own is committed, and not by another', async () => {
+  const scene = new Scene();
+  const answer = scene.ask('after=0&wait=30&type=device.signal.*');
+  await settled();
+  let isAnswered = false;
+  void answer.then(() => (isAnswered = true));
+  scene.events.append(sleepLogin());
+  await settled();
+  assert.equal(isAnswered, false);
+  scene.events.append(signalOffline());
+  const { events, next } = await answer;
+  assert.deepEqual([events.map(({ type }) => type), next], [['device.signal.offline'], 2]);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('an event that comes between reading and waiting is not missed', async () => {
+  const scene = new Scene();
+  const answer = scene.ask('after=0&wait=30');
+  scene.events.append(sleepLogin());
+  assert.equal((await answer).events.length, 1);
+});
+
+test('a wait that brings nothing ends in time with what to pass back', async () => {
+  const scene = new Scene();
+  scene.events.append(sleepLogin());
+  const answer = scene.ask('after=1&wait=30&device_id=OTHER');
+  await settled();
+  scene.events.append(sleepLogin());
+  scene.clock.advance(30_000);
+  const { events, next } = await answer;
+  assert.deepEqual([events, next], [[], 2]);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('no more than so many operators may read or wait; an answer makes room for another', async () => {
+  const scene = new Scene();
+  const waiting = Array.from({ length: operatorsReadingMax }, () => scene.ask('after=0&wait=30'));
+  await settled();
+  assert.equal((await scene.reply('after=0')).status, 503);
+  scene.events.append(sleepLogin());
+  assert.equal((await Promise.all(waiting)).length, operatorsReadingMax);
+  assert.equal((await scene.reply('after=0')).status, 200);
+});
+
+test('a drain answers who waits and says so; reading goes on without waiting', async () => {
+  const scene = new Scene();
+  const answer = scene.ask('after=0&wait=30');
+  await settled();
+  scene.desk.endWaits();
+  assert.deepEqual(await answer, {
+    events: [],
+    next: 0,
+    head: 0,
+    before: null,
+    truncated: false,
+    draining: true,
+  });
+  scene.events.append(sleepLogin());
+  const late = await scene.ask('after=0&wait=30');
+  assert.deepEqual([late.events.length, late.draining], [1, true]);
+  assert.equal((await scene.ask('after=1&wait=30')).draining, true);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('a cursor behind what is kept, or beyond the log, goes on with what there is and says so', async () => {
+  const scene = new Scene();
+  scene.events.append(sleepLogin(), sleepLogin(), sleepLogin());
+  scene.events.forget(2);
+  const old = await scene.ask('after=0');
+  assert.deepEqual([old.truncated, old.events.map(({ seq }) => seq)], [true, [3]]);
+  const edge = await scene.ask('after=2');
+  assert.deepEqual([edge.truncated, edge.events.length], [false, 1]);
+  const beyond = await scene.ask('after=99');
+  assert.deepEqual([beyond.truncated, beyond.next], [true, 3]);
+  const oldest = await scene.ask('');
+  assert.deepEqual([oldest.truncated, oldest.events.length], [false, 1]);
+});
+
+test('a moment or an event before what is kept begins at the oldest and says so', async () => {
+  const scene = new Scene();
+  scene.events.append(sleepLogin({ atMs: 1000 }), sleepLogin({ atMs: 2000 }), sleepLogin({ atMs: 3000 }));
+  const [first] = scene.events.read(0, 1);
+  assert.equal((await scene.ask('since=0')).truncated, false, 'nothing was forgotten yet');
+  scene.events.forget(2);
+  for (const since of ['1500', String(first?.id)]) {
+    const { truncated, events } = await scene.ask(`since=${since}`);
+    assert.deepEqual([truncated, events.map(({ seq }) => seq)], [true, [3]], since);
+  }
+  assert.equal((await scene.ask('since=3001')).truncated, false);
+});
+
+test('events that are forgotten while they are being read are said to be missing', async () => {
+  const scene = new Scene();
+  scene.events.append(...Array.from({ length: 600 }, () => sleepLogin()));
+  const answer = scene.ask('after=0&limit=1000');
+  scene.events.forget(300);
+  const { truncated, events } = await answer;
+  assert.deepEqual([truncated, events.length], [true, 256 + 300]);
+});
+
+test('a wait keeps to where it began', async () => {
+  const scene = new Scene();
+  scene.events.append(sleepLogin());
+  const answer = scene.ask('last=0&wait=30');
+  await settled();
+  scene.events.append(sleepLogin({ deviceId: 'NEW' as DeviceId }));
+  assert.deepEqual(
+    (await answer).events.map(({ device_id }) => device_id),
+    ['NEW'],
+  );
+});
+
+test('a query that cannot be is 400 and takes no place', async () => {
+  const scene = new Scene();
+  const { status, body } = await scene.reply('limit=0');
+  assert.equal(status, 400);
+  assert.match(JSON.stringify(body), /limit/);
+});
+
+test('a log that cannot be read gives its place back', async () => {
+  const scene = new Scene();
+  scene.events.append(sleepLogin());
+  scene.events.failure = new Error('planted');
+  for (let i = 0; i <= operatorsReadingMax; i++) await assert.rejects(scene.reply('after=0'), /planted/);
+});

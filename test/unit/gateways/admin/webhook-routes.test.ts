@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
+import type { DeskRefusal, WebhookStatus } from '../../../../src/core/ports/webhook-desk.ts';
+import type { WebhookQuestion, WebhookReply } from '../../../../src/webhooks/worker/webhook-messages.ts';
+import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
+import type { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts';
+import { loggedEvent } from '../../../support/webhook-scene.ts';
+
+const url = 'https://backend.example/hook';
+const failure = { atMs: 1_800_000_000_000, status: 500, reason: 'answered 500' };
+const status: WebhookStatus = {
+  appId: '2818153',
+  url,
+  types: ['*'],
+  state: 'off',
+  behind: 3,
+  failed: 2,
+  parked: 1,
+  lastSuccessAtMs: null,
+  lastFailure: failure,
+  switchedOffAtMs: 1_800_000_001_000,
+};
+const statusJson = {
+  app_id: '2818153',
+  url,
+  types: ['*'],
+  state: 'off',
+  behind: 3,
+  failed: 2,
+  parked: 1,
+  last_success_at: null,
+  last_failure: { at: '2027-01-15T08:00:00.000+00:00', status: 500, reason: 'answered 500' },
+  switched_off_at: '2027-01-15T08:00:01.000+00:00',
+};
+
+/** Asks one route, whose thread answers so; what it was asked. */
+async function ask(
+  method: string,
+  path: string,
+  asked: { readonly query?: Record<string, string>; readonly body?: unknown },
+  reply: WebhookReply = { ok: true, value: [] },
+): Promise<AdminReply & { readonly questions: readonly WebhookQuestion[] }> {
+  const questions: WebhookQuestion[] = [];
+  const thread = {
+    ask: async (question: WebhookQuestion) => {
+      questions.push(question);
+      return reply;
+    },
+  } as Pick<WebhookThread, 'ask'>;
+  const route = webhookRoutes(thread).find(
+    (candidate) => candidate.method === method && candidate.path === path,
+  );
+  assert.ok(route !== undefined);
+  const answered = await route.handle({ query: new URLSearchParams(asked.query), body: asked.body });
+  return { ...answered, questions };
+}
+
+test('the list is of all webhooks', async () => {
+  const listed = await ask('GET', '/v1/webhook/list', {}, { ok: true, value: [status] });
+  assert.deepEqual(listed.questions, [{ kind: 'list' }]);
+  assert.deepEqual([listed.status, listed.body], [200, { webhooks: [statusJson] }]);
+});
+
+test('the list of one has its parked events', async () => {
+  const { id: eventId, sequence, type, deviceId, atMs } = loggedEvent(9, 'DOOR-1');
+  const parked = [{ eventId, sequence, type, deviceId, atMs, failure }];
+  const query = { url, app_id: '2818153', after: '5', limit: '10' };
+  const listed = await ask(
+    'GET',
+    '/v1/webhook/list',
+    { query },
+    { ok: true, value: { webhook: status, parked } },
+  );
+  assert.deepEqual(listed.questions, [
+    { kind: 'show', name: { url, appId: '2818153' }, after: 5, limit: 10 },
+  ]);
+  assert.deepEqual(listed.body, {
+    webhooks: [statusJson],
+    parked: [
+      {
+        event_id: 'event-9',
+        sequence: 9,
+        type: 'device.sleep.login',
+        device_id: 'DOOR-1',
+        at: '2027-01-15T08:00:00.009+00:00',
+        last_failure: statusJson.last_failure,
+      },
+    ],
+  });
+});
+
+test('a test says how it was answered', async () => {
+  const value = { delivered: false, status: 500, reason: 'answered 500', tookMs: 12 };
+  const tested = await ask('POST', '/v1/webhook/test', { body: { url } }, { ok: true, value });
+  assert.deepEqual(tested.questions, [{ kind: 'test', name: { url, appId: null } }]);
+  assert.deepEqual(tested.body, { delivered: false, status: 500, reason: 'answered 500', took_ms: 12 });
+});
+
+test('a replay is of all or of one', async () => {
+  const reply = { ok: true, value: { replayed: 2, parked: 0 } } as const;
+  const all = await ask('POST', '/v1/webhook/replay', { body: { url } }, reply);
+  assert.deepEqual(all.questions, [{ kind: 'replay', name: { url, appId: null }, eventId: null }]);
+  assert.deepEqual(all.body, { replayed: 2, parked: 0 });
+  const one = await ask('POST', '/v1/webhook/replay', { body: { url, app_id: '1', event_id: 'e' } }, reply);
+  assert.deepEqual(one.questions, [{ kind: 'replay', name: { url, appId: '1' }, eventId: 'e' }]);
+});
+
+test('enabling answers what it is now', async () => {
+  const enabled = await ask('POST', '/v1/webhook/enable', { body: { url } }, { ok: true, value: status });
+  assert.deepEqual(enabled.questions, [{ kind: 'enable', name: { url, appId: null } }]);
+  assert.deepEqual(enabled.body, { webhook: statusJson });
+});
+
+const refusals: Readonly<Record<DeskRefusal['kind'], number>> = {
+  unknown: 404,
+  ambiguous: 409,
+  busy: 503,
+  unavailable: 503,
+};
+
+for (const [kind, code] of Object.entries(refusals) as [DeskRefusal['kind'], number][])
+  test(`what is ${kind} is answered ${code} by every route`, async () => {
+    const reply: WebhookReply = { ok: false, error: { kind, message: 'why' } };
+    for (const [method, path, asked] of [
+      ['GET', '/v1/webhook/list', {}],
+      ['GET', '/v1/webhook/list', { query: { url } }],
+      ['POST', '/v1/webhook/test', { body: { url } }],
+      ['POST', '/v1/webhook/replay', { body: { url } }],
+      ['POST', '/v1/webhook/enable', { body: { url } }],
+    ] as const) {
+      const refused = await ask(method, path, asked, reply);
+      assert.deepEqual([refused.status, refused.body], [code, { error: 'why' }]);
+    }
+  });
+
+test('what cannot be is answered 400 and asks nothing', async () => {
+  for (const [method, path, asked] of [
+    ['GET', '/v1/webhook/list', { query: { url, limit: 'many' } }],
+    ['GET', '/v1/webhook/list', { query: { uri: url } }],
+    ['POST', '/v1/webhook/test', {}],
+    ['POST', '/v1/webhook/test', { body: { url: 5 } }],
+    ['POST', '/v1/webhook/replay', { body: { url, event_id: '' } }],
+    ['POST', '/v1/webhook/enable', { body: { url, more: true } }],
+  ] as const) {
+    const refused = await ask(method, path, asked);
+    assert.equal(refused.status, 400, JSON.stringify(asked));
+    assert.deepEqual(refused.questions, []);
+  }
+});

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { codeTexts, refusal } from '../../../../src/model/codes.ts';
+import { Authenticator } from '../../../../src/gateways/api/authenticator.ts';
+import { Pipeline } from '../../../../src/gateways/api/pipeline.ts';
+import { RouteTable } from '../../../../src/gateways/api/route-table.ts';
+import { refuse, type Call, type Reply, type Route } from '../../../../src/gateways/api/route.ts';
+import { ApplicationLimit } from '../../../../src/core/devices/application-limit.ts';
+import { SigningKeyCache } from '../../../../src/protocol/tgv1/signing-key.ts';
+import { signRequest } from '../../../../src/protocol/tgv1/sign-request.ts';
+import { InlineVerifier } from '../../../../src/gateways/verification/inline-verifier.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { anyConnections, FakeResponse, fakeRequest } from '../../../support/fake-http.ts';
+import { FakeLog, FakeRegistry, FakeTelemetry } from '../../../support/fakes.ts';
+import { demoCredential } from '../../../support/signed-requests.ts';
+
+const path = '/v1/device/wakeup-request';
+const callersId = 'ring-1';
+const done: Reply = { code: 0, message: codeTexts[0], data: null };
+
+function route(overrides: Partial<Route>): Route {
+  return {
+    name: 'test',
+    method: 'GET',
+    path,
+    permission: 'wakeup:write',
+    envelope: 'with-request-id',
+    successStatus: 200,
+    statusFromCode: true,
+    takesRequestId: false,
+    handle: () => done,
+    ...overrides,
+  };
+}
+
+class Scene {
+  readonly clock = new DrivenClock();
+  readonly registry = new FakeRegistry();
+  readonly telemetry = new FakeTelemetry();
+  readonly log = new FakeLog();
+  readonly pipeline: Pipeline;
+
+  constructor(...routes: Route[]) {
+    const { clock, registry, telemetry, log } = this;
+    registry.credentials.set(demoCredential.accessKeyId, demoCredential);
+    const authenticator = new Authenticator(
+      { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: new InlineVerifier() },
+      { windowMs: 300_000, explainMismatch: false },
+    );
+    this.pipeline = new Pipeline({
+      clock,
+      telemetry,
+      log,
+      authenticator,
+      connections: anyConnections(),
+      routes: new RouteTable(routes),
+      isDraining: () => false,
+    });
+  }
+
+  /** Signed, without a body. */
+  send(method: string, headers: Record<string, string> = {}): FakeResponse {
+    const signed = signRequest({
+      credential: demoCredential,
+      method,
+      path,
+      rawQuery: '',
+      body: null,
+      headerSet: 'short',
+      atMs: this.clock.wallMs(),
+    });
+    const response = new FakeResponse();
+    this.pipeline.handle(response.asResponse, fakeRequest(method, path, { ...signed, ...headers }));
+    return response;
+  }
+}
+
+/** The wakeup path: a POST whose caller chooses the request id, and a GET whose caller does not. */
+function wakeupPath(): Scene {
+  return new Scene(
+    route({ name: 'wakeup', method: 'POST', takesRequestId: true }),
+    route({ name: 'outcome' }),
+  );
+}
+
+const header = { 'X-Request-ID': callersId };
+
+test('on a path of two methods each request is identified by the route of its own', () => {
+  const scene = wakeupPath();
+  const post = scene.send('POST', { ...header, 'Content-Type': 'application/json' });
+  assert.equal(post.headers.get('x-tg-request-id'), callersId);
+  const get = scene.send('GET', header);
+  assert.deepEqual([get.status, get.json['code']], ['200 OK', 0]);
+  assert.notEqual(get.headers.get('x-tg-request-id'), callersId);
+  assert.equal(get.json['request_id'], get.headers.get('x-tg-request-id'));
+});
+
+test('an X-Request-ID that would be invalid on POST is nothing to GET', () => {
+  const ids: Call['requestId'][] = [];
+  const handle = (call: Call): Reply => {
+    ids.push(call.requestId);
+    return done;
+  };
+  const scene = new Scene(route({ method: 'POST', takesRequestId: true }), route({ handle }));
+  scene.send('GET', { 'X-Request-ID': 'x'.repeat(129) });
+  assert.deepEqual(
+    ids.map(({ origin }) => origin),
+    ['absent'],
+  );
+});
+
+test('a method that the path has not is 405 in the envelope of the path, which names those it has', async () => {
+  const response = wakeupPath().send('DELETE', header);
+  await response.finished;
+  assert.equal(response.status, '405 Method Not Allowed');
+  assert.equal(response.headers.get('allow'), 'POST, GET');
+  assert.deepEqual(response.json, { request_id: callersId, code: 40500, message: codeTexts[40500] });
+});
+
+test('a route that waits learns that its caller hung up, and its answer goes nowhere', async () => {
+  const gone: string[] = [];
+  let settle: (reply: Reply) => void = () => undefined;
+  const answer = new Promise<Reply>((resolve) => {
+    settle = resolve;
+  });
+  const scene = new Scene(
+    route({
+      handle: (call) => {
+        call.onGone(() => gone.push('gone'));
+        return answer;
+      },
+    }),
+  );
+  const response = scene.send('GET');
+  assert.deepEqual(gone, []);
+  response.hangUp();
+  assert.deepEqual(gone, ['gone']);
+  await scene.pipeline.idle();
+  settle(done);
+  await new Promise(setImmediate);
+  assert.equal(response.body, null);
+});
+
+test('a route that waits and whose caller stays answers, and nobody is gone', async () => {
+  const gone: string[] = [];
+  const scene = new Scene(
+    route({
+      handle: async (call) => {
+        call.onGone(() => gone.push('gone'));
+        await Promise.resolve();
+        return done;
+      },
+    }),
+  );
+  const response = scene.send('GET');
+  await response.finished;
+  assert.equal(response.json['code'], 0);
+  assert.deepEqual(gone, []);
+});
+
+for (const statusFromCode of [true, false]) {
+  test(`Retry-After ${statusFromCode ? 'goes with a status that says why' : 'does not go with a 200'}`, () => {
+    const handle = (): Reply => refuse({ ...refusal(42901), retryAfterS: 7 });
+    const response = new Scene(route({ statusFromCode, handle })).send('GET');
+    assert.equal(response.json['code'], 42901);
+    assert.equal(response.status, statusFromCode ? '429 Too Many Requests' : '200 OK');
+    assert.equal(response.headers.get('retry-after'), statusFromCode ? '7' : undefined);
+  });
+}
+
+/** One call a second, and the calls that came through. */
+function limited(overrides: Partial<Route>): { scene: Scene; handled: () => number } {
+  let count = 0;
+  const handle = (): Reply => {
+    count += 1;
+    return refuse(refusal(40003));
+  };
+  const limit = new ApplicationLimit(new DrivenClock(), { perSecond: 0.4, burst: 1 });
+  return { scene: new Scene(route({ handle, limit, ...overrides })), handled: () => count };
+}
+
+for (const statusFromCode of [true, false])
+  test(`an application over its limit is told when to come again, ${statusFromCode ? 'by a 429' : 'in a 200'}`, () => {
+    const { scene, handled } = limited({ statusFromCode });
+    scene.send('GET');
+    const { status, json, headers } = scene.send('GET');
+    assert.deepEqual([status, json['code']], [statusFromCode ? '429 Too Many Requests' : '200 OK', 42901]);
+    assert.equal(headers.get('retry-after'), '3');
+    assert.equal(handled(), 1, 'parameters are not looked at');
+  });
+
+test('a call without permission uses nothing of the limit', () => {
+  const { scene, handled } = limited({});
+  scene.registry.credentials.set(demoCredential.accessKeyId, { ...demoCredential, grants: [] });
+  assert.equal(scene.send('GET').json['code'], 40301);
+  scene.registry.credentials.set(demoCredential.accessKeyId, demoCredential);
+  scene.send('GET');
+  assert.equal(handled(), 1);
+});

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Operators } from '../../../../src/gateways/ops/operators.ts';
+import { OpsTokenFile } from '../../../../src/storage/keys/ops-token-file.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
+
+async function scene(t: Ending) {
+  const directory = temporaryDirectory(t);
+  const file = new OpsTokenFile(directory);
+  const clock = new DrivenClock();
+  const log = new FakeLog();
+  const operators = new Operators({ file, localToken: 'the-local-token', clock, log });
+  await operators.open();
+  return { directory, file, clock, log, operators };
+}
+
+const alice = { name: 'alice', role: 'viewer' } as const;
+
+async function made({ operators }: { readonly operators: Operators }): Promise<string> {
+  const created = await operators.create(alice);
+  assert.ok(created.ok);
+  return created.value.token;
+}
+
+test('the token of ops.token is local, an operator; a named one is who it was made for, until it is revoked', async (t) => {
+  const { operators } = await scene(t);
+  assert.deepEqual(operators.identify('the-local-token'), { name: 'local', role: 'operator' });
+  const token = await made({ operators });
+  assert.deepEqual(operators.identify(token), alice);
+  for (const other of ['', token.slice(1), `${token}x`, 'the-local-toke'])
+    assert.equal(operators.identify(other), null);
+  assert.equal(await operators.revoke('alice'), true);
+  assert.equal(await operators.revoke('alice'), false);
+  assert.equal(operators.identify(token), null);
+});
+
+test('another server on the same file knows the same tokens, and SIGHUP reads it again', async (t) => {
+  const { file, clock, log, operators } = await scene(t);
+  const token = await made({ operators });
+  const other = new Operators({ file, localToken: 'x', clock, log });
+  await other.open();
+  assert.deepEqual(other.identify(token), alice);
+  await operators.revoke('alice');
+  assert.deepEqual(other.identify(token), alice);
+  await other.reload();
+  assert.equal(other.identify(token), null);
+});
+
+test('a file that cannot be used leaves who is known, and is said', async (t) => {
+  const { directory, log, operators } = await scene(t);
+  const token = await made({ operators });
+  writeFileSync(join(directory, 'ops-tokens.json'), '{');
+  await operators.reload();
+  assert.deepEqual(operators.identify(token), alice);
+  assert.deepEqual(
+    log.lines.map(({ message }) => message),
+    ["operators' tokens not read again; those that are live stay"],
+  );
+  await assert.rejects(operators.create({ ...alice, name: 'bob' }), /cannot be used/);
+  rmSync(join(directory, 'ops-tokens.json'));
+});
+
+test('the last use is known at once, and written once a minute at most', async (t) => {
+  const { file, clock, operators } = await scene(t);
+  const token = await made({ operators });
+  const lastUsed = async (): Promise<unknown> => (await file.read())[0]?.lastUsedAtS;
+  const startS = clock.wallMs() / 1000;
+  operators.identify(token);
+  assert.equal(operators.stored[0]?.lastUsedAtS, startS);
+  clock.advance(0);
+  await operators.reload();
+  assert.equal(await lastUsed(), startS);
+  for (let s = 0; s < 59; s++) {
+    clock.advance(1000);
+    operators.identify(token);
+  }
+  await operators.reload();
+  assert.equal(await lastUsed(), startS);
+  assert.equal(operators.stored[0]?.lastUsedAtS, startS + 59);
+  clock.advance(1000);
+  await operators.reload();
+  assert.equal(await lastUsed(), startS + 59);
+  operators.identify(token);
+  await operators.close();
+  assert.equal(await lastUsed(), startS + 60);
+});

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
+import { generateSessionId, type MessageId } from '../../../../src/model/ids.ts';
+import type { SignalEndReason } from '../../../../src/model/signal.ts';
+import type { FrameSocket } from '../../../../src/gateways/signal/frame-socket.ts';
+import type { Attendee } from '../../../../src/gateways/signal/gatehouse.ts';
+import { SignalingConnection } from '../../../../src/gateways/signal/signaling-connection.ts';
+import { sleepAdvice } from '../../../../src/gateways/signal/sleep-advice.ts';
+import { SocketCensus } from '../../../../src/gateways/signal/socket-census.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeSignalSessions } from '../../../support/fake-signal-sessions.ts';
+import { FakeTelemetry, testDevice } from '../../../support/fakes.ts';
+
+/** As the library's: it must not be touched once it is closed, and says so. */
+class FakeFrameSocket implements FrameSocket {
+  readonly said: string[] = [];
+  bufferedBytes = 0;
+  takes = true;
+  isClosed = false;
+  onClosed = (): void => undefined;
+
+  send(text: string): number {
+    this.#touch();
+    if (!this.takes) return 2;
+    this.said.push(text);
+    return 1;
+  }
+  getBufferedAmount(): number {
+    this.#touch();
+    return this.bufferedBytes;
+  }
+  end(code: number, reason: string): void {
+    this.#touch();
+    this.said.push(`${code} ${reason}`);
+    this.close();
+  }
+  close(): void {
+    this.#touch();
+    this.isClosed = true;
+    this.onClosed();
+  }
+
+  #touch(): void {
+    if (this.isClosed) throw new Error('a closed socket was touched');
+  }
+}
+
+const ticket = { deviceId: testDevice, sessionId: generateSessionId(), epoch: 1 };
+const heartbeat = Buffer.from('{"type":"heartbeat"}');
+const message = { id: 'm' as MessageId, name: 'hello', payload: {} };
+
+let clock: DrivenClock;
+let socket: FakeFrameSocket;
+let sessions: FakeSignalSessions;
+let telemetry: FakeTelemetry;
+let attendees: DeadlineWheel<Attendee>;
+let failures: unknown[];
+let connection: SignalingConnection;
+beforeEach(() => {
+  clock = new DrivenClock();
+  socket = new FakeFrameSocket();
+  sessions = new FakeSignalSessions();
+  telemetry = new FakeTelemetry();
+  failures = [];
+  attendees = new DeadlineWheel<Attendee>(500, 0, (attendee) => attendee.expire());
+  clock.every(500, () => attendees.turn(clock.monotonicMs()));
+  connection = new SignalingConnection(socket, {
+    clock,
+    sessions,
+    telemetry,
+    attendees,
+    census: new SocketCensus({ handshakesMax: 10, handshakesPerAddressMax: 10 }, 500),
+    sleepAdvice: () => sleepAdvice([]),
+    reportFailure: (error) => failures.push(error),
+  });
+  // The library tells of every close before the call that closes returns.
+  socket.onClosed = () => connection.gone('reset');
+});
+
+function reasons(): string[] {
+  return sessions.ends.map(({ reason }) => reason);
+}
+
+test('an end is told and counted once, whatever comes after it', () => {
+  connection.enter(ticket);
+  connection.received(heartbeat, false);
+  connection.gone('peer_closed');
+  connection.gone('reset');
+  connection.expire();
+  connection.close('kicked');
+  connection.received(heartbeat, false);
+  connection.pinged();
+  assert.deepEqual(sessions.ends, [
+    { ticket, reason: 'peer_closed', lastHeartbeatAt: connection.lastHeartbeatAt },
+  ]);
+  assert.equal(telemetry.count('signal end peer_closed'), 1);
+  assert.equal(telemetry.counts.size, 1);
+  assert.equal(attendees.size, 0);
+});
+
+test('an end of our own tells the house once, though the socket tells us of it too', () => {
+  connection.enter(ticket);
+  connection.end('drain');
+  assert.deepEqual(reasons(), ['drain']);
+  assert.deepEqual(socket.said.slice(1), ['{"type":"bye","reason":"draining"}', '4503 draining']);
+});
+
+const closed: readonly (readonly [SignalEndReason, readonly string[]])[] = [
+  ['replaced', ['{"type":"bye","reason":"replaced"}', '4409 replaced']],
+  ['kicked', ['{"type":"bye","reason":"kicked"}', '4410 kicked']],
+  ['drain', ['{"type":"bye","reason":"draining"}', '4503 draining']],
+  ['heartbeat_timeout', ['{"type":"bye","reason":"heartbeat_timeout"}', '4408 heartbeat_timeout']],
+  ['malformed', ['{"type":"bye","reason":"malformed"}', '4400 malformed']],
+  ['bye', ['{"type":"bye","reason":"bye"}', '1000 bye']],
+  ['reset', []],
+  ['peer_closed', []],
+  ['node_lost', []],
+];
+for (const [reason, words] of closed)
+  test(`what the house closes as ${reason} it is not told of, but it is counted`, () => {
+    connection.enter(ticket);
+    connection.close(reason);
+    assert.deepEqual(reasons(), []);
+    assert.equal(telemetry.count(`signal end ${reason}`), 1);
+    assert.deepEqual(socket.said.slice(1), words);
+    assert.equal(socket.isClosed, true);
+  });
+
+test('a drop tells nobody and counts nothing', () => {
+  connection.enter(ticket);
+  connection.drop();
+  assert.deepEqual(reasons(), []);
+  assert.equal(telemetry.counts.size, 0);
+});
+
+test('a connection closed by the house while it logs in gets no session', () => {
+  connection.close('kicked');
+  connection.enter(ticket);
+  assert.deepEqual(socket.said, ['{"type":"bye","reason":"kicked"}', '4410 kicked']);
+  assert.equal(attendees.size, 0);
+});
+
+test('every heartbeat renews the deadline, and a step of the wall clock ends nothing', () => {
+  connection.enter(ticket);
+  for (let i = 0; i < 20; i++) {
+    clock.advance(89_000);
+    clock.stepWall(i % 2 === 0 ? 365 * 86_400_000 : -365 * 86_400_000);
+    connection.received(heartbeat, false);
+  }
+  assert.deepEqual(reasons(), []);
+  clock.advance(91_000);
+  assert.deepEqual(reasons(), ['heartbeat_timeout']);
+});
+
+test('replaced first, timed out second: no offline event; the other way round: one', () => {
+  connection.enter(ticket);
+  clock.advance(89_999);
+  connection.close('replaced');
+  clock.advance(1001);
+  assert.deepEqual(reasons(), []);
+});
+
+test('timed out first, replaced second is one end', () => {
+  connection.enter(ticket);
+  clock.advance(91_000);
+  connection.close('replaced');
+  assert.deepEqual(reasons(), ['heartbeat_timeout']);
+  assert.equal(telemetry.count('signal end replaced'), 0);
+});
+
+test('a session whose login is never committed hears nothing, and times out like any other', async () => {
+  sessions.commit = new Promise(() => undefined);
+  connection.enter(ticket);
+  const result = connection.deliver(message);
+  connection.received(heartbeat, false);
+  clock.advance(5000);
+  assert.equal(await result, 'unknown');
+  assert.deepEqual(socket.said, []);
+  clock.advance(91_000);
+  assert.deepEqual(reasons(), ['heartbeat_timeout']);
+  assert.deepEqual(socket.said, ['{"type":"bye","reason":"heartbeat_timeout"}', '4408 heartbeat_timeout']);
+});
+
+test('a device may report and leave before its welcome', async () => {
+  let commit = (): void => undefined;
+  sessions.commit = new Promise((resolve) => (commit = resolve));
+  connection.enter(ticket);
+  connection.received(Buffer.from('{"type":"wake_report","cause":"event"}'), false);
+  connection.received(Buffer.from('{"type":"bye","reason":"x"}'), false);
+  commit();
+  await sessions.commit;
+  assert.equal(sessions.reports.length, 1);
+  assert.deepEqual(reasons(), ['bye']);
+  assert.deepEqual(socket.said, ['{"type":"bye","reason":"bye"}', '1000 bye']);
+});
+
+test('a commit that fails is reported, unless the session is over by then', async () => {
+  sessions.commit = Promise.reject(new Error('no store'));
+  connection.enter(ticket);
+  connection.close('kicked');
+  await new Promise((turned) => setImmediate(turned));
+  assert.deepEqual(failures, []);
+});
+
+test('a peer that takes no more is reset, without words, and what it was sent is unknown', async () => {
+  connection.enter(ticket);
+  socket.takes = false;
+  const result = connection.deliver(message);
+  assert.equal(await result, 'unknown');
+  assert.deepEqual(reasons(), ['reset']);
+  assert.equal(await connection.deliver(message), 'unknown');
+  assert.equal(socket.said.length, 1);
+});
+
+test('a peer that pings on and reads nothing is reset', () => {
+  connection.enter(ticket);
+  socket.bufferedBytes = 256 * 1024;
+  connection.pinged();
+  assert.deepEqual(reasons(), []);
+  socket.bufferedBytes += 1;
+  connection.pinged();
+  assert.deepEqual(reasons(), ['reset']);
+});
+
+test('a goodbye that does not fit is not said, and the close still is', () => {
+  connection.enter(ticket);
+  socket.takes = false;
+  connection.close('kicked');
+  assert.deepEqual(socket.said.slice(1), ['4410 kicked']);
+});
+
+test('a connection at rest has no timer of its own', async () => {
+  connection.enter(ticket);
+  const result = connection.deliver(message);
+  connection.received(Buffer.from('{"type":"ack","id":"m"}'), false);
+  assert.equal(await result, 'acknowledged');
+  assert.equal(clock.pendingTimers, 1, 'the one of the wheel');
+});

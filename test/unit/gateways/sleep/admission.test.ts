@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { Admission, type AdmissionSettings, type Applicant } from '../../../../src/gateways/sleep/admission.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+class Caller implements Applicant {
+  lane: Applicant['lane'] = null;
+  line: Applicant['line'] = null;
+  ahead: Applicant | null = null;
+  behind: Applicant | null = null;
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  admitted(): void {
+    order.push(this.name);
+  }
+}
+
+let clock: DrivenClock;
+let order: string[];
+beforeEach(() => {
+  clock = new DrivenClock();
+  order = [];
+});
+
+function admission(settings: Partial<AdmissionSettings> = {}): Admission {
+  return new Admission(
+    {
+      acceptsPerSecond: 20_000,
+      acceptRampSeconds: 0,
+      handshakesMax: 20_000,
+      handshakesPerAddressMax: 1000,
+      admissionQueueMax: 1000,
+      ...settings,
+    },
+    clock,
+  );
+}
+
+/** `count` callers from one address; those that were not turned away. */
+function apply(to: Admission, address: string, count: number, name = address): Caller[] {
+  const callers = Array.from({ length: count }, (_, i) => new Caller(count === 1 ? name : `${name}${i}`));
+  return callers.filter((caller) => to.apply(caller, address));
+}
+
+test('in quiet times a caller is admitted at once', () => {
+  const door = admission();
+  apply(door, 'a', 1);
+  assert.deepEqual(order, ['a']);
+  assert.equal(door.inside, 1);
+});
+
+test('callers over the rate wait and are admitted at the rate, in their order', () => {
+  const door = admission({ acceptsPerSecond: 10 });
+  apply(door, 'a', 4);
+  assert.deepEqual(order, ['a0']);
+  clock.advance(100);
+  assert.deepEqual(order, ['a0', 'a1']);
+  clock.advance(200);
+  assert.deepEqual(order, ['a0', 'a1', 'a2', 'a3']);
+  assert.equal(door.waiting, 0);
+});
+
+test('nobody waiting means no timer', () => {
+  const door = admission({ acceptsPerSecond: 10 });
+  apply(door, 'a', 3);
+  clock.advance(1000);
+  assert.equal(clock.pendingTimers, 0);
+});
+
+test('with handshakesMax in progress a caller waits for one to end', () => {
+  const door = admission({ handshakesMax: 2 });
+  const [first] = apply(door, 'a', 3);
+  assert.deepEqual(order, ['a0', 'a1']);
+  assert(first !== undefined);
+  door.leave(first);
+  assert.deepEqual(order, ['a0', 'a1', 'a2']);
+  assert.equal(door.inside, 2);
+});
+
+test('an address at its bound waits while every other is admitted at once', () => {
+  const door = admission({ handshakesPerAddressMax: 2 });
+  apply(door, 'hostile', 400);
+  apply(door, 'b', 1);
+  apply(door, 'c', 1);
+  assert.deepEqual(order, ['hostile0', 'hostile1', 'b', 'c']);
+});
+
+test('an address at its bound gets one more for each that ends', () => {
+  const door = admission({ handshakesPerAddressMax: 1 });
+  const callers = apply(door, 'a', 3);
+  for (const caller of callers) door.leave(caller);
+  assert.deepEqual(order, ['a0', 'a1', 'a2']);
+  assert.equal(door.inside, 0);
+});
+
+test('when the rate is short, addresses take turns', () => {
+  const door = admission({ acceptsPerSecond: 10 });
+  apply(door, 'crowd', 4);
+  apply(door, 'b', 2);
+  apply(door, 'c', 1);
+  clock.advance(1000);
+  assert.deepEqual(order, ['crowd0', 'crowd1', 'b0', 'c', 'crowd2', 'b1', 'crowd3']);
+});
+
+test('a full queue turns callers away, and one place less is one caller more', () => {
+  const door = admission({ handshakesMax: 1, admissionQueueMax: 4, handshakesPerAddressMax: 0 });
+  const taken = apply(door, '', 10);
+  assert.equal(taken.length, 5);
+  const [, second] = taken;
+  assert(second !== undefined);
+  door.leave(second);
+  assert.equal(apply(door, '', 3).length, 1);
+});
+
+test('one address gets half of the queue and leaves the rest to others', () => {
+  const door = admission({ handshakesMax: 1, admissionQueueMax: 10 });
+  assert.equal(apply(door, 'hostile', 100).length, 1 + 5);
+  assert.equal(apply(door, 'b', 1).length, 1);
+});
+
+test('who no longer waits is not admitted', () => {
+  const door = admission({ handshakesMax: 1 });
+  const [first, second] = apply(door, 'a', 3);
+  assert(first !== undefined && second !== undefined);
+  door.leave(second);
+  door.leave(second);
+  door.leave(first);
+  assert.deepEqual(order, ['a0', 'a2']);
+});
+
+test('callers that come and go while they wait leave nothing behind', () => {
+  const door = admission({ handshakesMax: 1, admissionQueueMax: 3 });
+  apply(door, 'a', 1);
+  for (let i = 0; i < 1000; i++) for (const caller of apply(door, `b${i}`, 1)) door.leave(caller);
+  assert.equal(door.waiting, 0);
+  assert.equal(apply(door, 'c', 1).length, 1);
+});
+
+test('after a start the rate ramps from a tenth to all of it', () => {
+  const door = admission({ acceptsPerSecond: 100, acceptRampSeconds: 10, admissionQueueMax: 10_000 });
+  apply(door, 'a', 2000);
+  clock.advance(1000);
+  assert(order.length >= 10 && order.length <= 30, `${order.length} in the first second`);
+  clock.advance(9000);
+  const inRamp = order.length;
+  clock.advance(1000);
+  assert(order.length - inRamp >= 99 && order.length - inRamp <= 101);
+});
+
+test('a closed admission admits nobody', () => {
+  const door = admission({ handshakesMax: 1 });
+  const [first] = apply(door, 'a', 2);
+  door.close();
+  assert(first !== undefined);
+  door.leave(first);
+  clock.advance(1000);
+  assert.deepEqual(order, ['a0']);
+});

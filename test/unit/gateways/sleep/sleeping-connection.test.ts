@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
+import { generateSessionId } from '../../../../src/model/ids.ts';
+import type { Sleeper } from '../../../../src/gateways/sleep/gatehouse.ts';
+import { sleepGatewayDefaults } from '../../../../src/gateways/sleep/settings.ts';
+import { SleepingConnection } from '../../../../src/gateways/sleep/sleeping-connection.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeSleeperSocket } from '../../../support/fake-sleeper-socket.ts';
+import { FakeSleepSessions } from '../../../support/fake-sleep-sessions.ts';
+import { FakeTelemetry, testDevice } from '../../../support/fakes.ts';
+
+const ticket = { deviceId: testDevice, sessionId: generateSessionId(), epoch: 1 };
+const heartbeat = Buffer.alloc(64);
+
+let clock: DrivenClock;
+let socket: FakeSleeperSocket;
+let sessions: FakeSleepSessions;
+let telemetry: FakeTelemetry;
+let sleepers: DeadlineWheel<Sleeper>;
+let connection: SleepingConnection;
+beforeEach(() => {
+  clock = new DrivenClock();
+  socket = new FakeSleeperSocket();
+  sessions = new FakeSleepSessions();
+  telemetry = new FakeTelemetry();
+  sleepers = new DeadlineWheel<Sleeper>(500, 0, (sleeper) => sleeper.expire());
+  clock.every(500, () => sleepers.turn(clock.monotonicMs()));
+  connection = newConnection();
+});
+
+function newConnection(): SleepingConnection {
+  return new SleepingConnection(
+    socket,
+    { clock, sessions, telemetry, sleepers, settings: sleepGatewayDefaults },
+    5,
+  );
+}
+
+function reasons(): string[] {
+  return sessions.ends.map((end) => end.reason);
+}
+
+test('firmware that must be left in peace reads nothing after its login', () => {
+  connection.fallAsleep(ticket, false, 0);
+  assert.deepEqual(socket.writes, []);
+});
+
+test('a login is not a heartbeat', () => {
+  connection.fallAsleep(ticket, false, 0);
+  assert.equal(connection.lastHeartbeatAt, 0);
+});
+
+test('bytes that came with the login line are a heartbeat', () => {
+  connection.fallAsleep(ticket, false, 1);
+  assert.equal(connection.lastHeartbeatAt, Math.floor(clock.wallMs() / 1000));
+});
+
+test('a heartbeat is stamped in whole wall seconds', () => {
+  connection.fallAsleep(ticket, false, 0);
+  clock.advance(1999);
+  connection.received(heartbeat);
+  assert.equal(connection.lastHeartbeatAt, Date.UTC(2026, 10, 20, 8, 30, 1) / 1000);
+});
+
+test('silence of three intervals ends the session, never early and at most 2 s late', () => {
+  connection.fallAsleep(ticket, false, 0);
+  clock.advance(14_999);
+  assert.deepEqual(reasons(), []);
+  clock.advance(2001);
+  assert.deepEqual(reasons(), ['heartbeat_timeout']);
+  assert.equal(socket.destroyed, true);
+});
+
+test('every arrival renews the deadline', () => {
+  connection.fallAsleep(ticket, false, 0);
+  for (let i = 0; i < 100; i++) {
+    clock.advance(14_000);
+    connection.received(heartbeat);
+  }
+  assert.deepEqual(reasons(), []);
+  clock.advance(17_000);
+  assert.deepEqual(reasons(), ['heartbeat_timeout']);
+});
+
+test('a step of the wall clock ends nothing', () => {
+  connection.fallAsleep(ticket, false, 0);
+  clock.stepWall(365 * 86_400_000);
+  clock.advance(10_000);
+  connection.received(heartbeat);
+  clock.stepWall(-2 * 365 * 86_400_000);
+  clock.advance(10_000);
+  assert.deepEqual(reasons(), []);
+});
+
+test('4 KiB in 10 s is a lively module, one byte more is a flood', () => {
+  connection.fallAsleep(ticket, false, 0);
+  connection.received(Buffer.alloc(4096));
+  assert.deepEqual(reasons(), []);
+  connection.received(Buffer.alloc(1));
+  assert.deepEqual(reasons(), ['flood']);
+});
+
+test('the flood window starts anew after 10 s', () => {
+  connection.fallAsleep(ticket, false, 0);
+  for (let i = 0; i < 10; i++) {
+    connection.received(Buffer.alloc(4096));
+    clock.advance(10_000);
+  }
+  assert.deepEqual(reasons(), []);
+});
+
+test('an end is told and counted once, whatever comes after it', () => {
+  connection.fallAsleep(ticket, false, 0);
+  connection.received(heartbeat);
+  connection.peerEnded();
+  connection.failed();
+  connection.close('kicked');
+  assert.deepEqual(sessions.ends, [
+    { ticket, reason: 'peer_closed', lastHeartbeatAt: connection.lastHeartbeatAt },
+  ]);
+  assert.equal(telemetry.count('end peer_closed'), 1);
+  assert.equal(telemetry.count('end reset') + telemetry.count('end kicked'), 0);
+  assert.equal(sleepers.size, 0);
+});
+
+test('a failing socket is a reset', () => {
+  connection.fallAsleep(ticket, false, 0);
+  connection.failed();
+  assert.deepEqual(reasons(), ['reset']);
+});
+
+test('what the house closes itself it is not told of, but it is counted', () => {
+  connection.fallAsleep(ticket, false, 0);
+  connection.close('replaced');
+  connection.failed();
+  assert.deepEqual(reasons(), []);
+  assert.equal(telemetry.count('end replaced'), 1);
+  assert.equal(socket.destroyed, true);
+});
+
+test('a connection closed by the house while it logs in does not fall asleep', () => {
+  connection.close('kicked');
+  connection.fallAsleep(ticket, true, 0);
+  assert.deepEqual(socket.writes, []);
+  assert.equal(sleepers.size, 0);
+});
+
+test('bytes after the end are no heartbeat', () => {
+  connection.fallAsleep(ticket, false, 0);
+  connection.close('kicked');
+  connection.received(heartbeat);
+  assert.equal(connection.lastHeartbeatAt, 0);
+});
+
+test('OK leaves before a packet is written', async () => {
+  connection.fallAsleep(ticket, true, 0);
+  const result = connection.wake(null);
+  assert.deepEqual(socket.writes, ['OK\n']);
+  socket.land();
+  assert.deepEqual(socket.writes, ['OK\n', '983b16f8f39c0000']);
+  socket.land();
+  assert.equal(await result, 'written');
+});
+
+test('a wakeup during the login is written after OK', () => {
+  void connection.wake(Buffer.from([1, 2]));
+  assert.deepEqual(socket.writes, []);
+  socket.takesAtOnce = true;
+  connection.fallAsleep(ticket, true, 0);
+  assert.deepEqual(socket.writes, ['OK\n', '983b16f8f39c0102']);
+});
+
+test('a wakeup on a closed, a destroyed or an ended socket is refused without a write', async () => {
+  connection.fallAsleep(ticket, false, 0);
+  socket.writable = false;
+  assert.equal(await connection.wake(null), 'refused');
+  socket.writable = true;
+  socket.destroyed = true;
+  assert.equal(await connection.wake(null), 'refused');
+  socket.destroyed = false;
+  connection.close('kicked');
+  assert.equal(await connection.wake(null), 'refused');
+  assert.deepEqual(socket.writes, []);
+});
+
+test('a peer that takes no packet for 10 s ends as write_stuck, and its wakeups are answered', async () => {
+  connection.fallAsleep(ticket, false, 0);
+  const result = connection.wake(null);
+  for (let i = 0; i < 10; i++) {
+    clock.advance(1000);
+    if (i < 9) connection.received(heartbeat);
+  }
+  assert.equal(await result, 'unknown');
+  assert.deepEqual(reasons(), ['write_stuck']);
+});
+
+test('a connection at rest has no timer of its own', async () => {
+  connection.fallAsleep(ticket, false, 0);
+  const result = connection.wake(null);
+  socket.land();
+  await result;
+  assert.equal(clock.pendingTimers, 1, 'the one of the wheel');
+});

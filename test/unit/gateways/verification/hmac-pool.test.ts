@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { VerifierUnavailable } from '../../../../src/core/ports/signature-verifier.ts';
+import { verifySignature } from '../../../../src/protocol/tgv1/verify-signature.ts';
+import type { SignatureJob, SignatureVerdict } from '../../../../src/protocol/tgv1/verify-signature.ts';
+import { verdictOf } from '../../../support/verdict.ts';
+import { HmacPool } from '../../../../src/gateways/verification/hmac-pool.ts';
+import type { HmacPoolOptions } from '../../../../src/gateways/verification/hmac-pool.ts';
+import { Gate, gateFailsVariable } from '../../../support/gate.ts';
+import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
+
+const jobs = distinctJobs(64);
+const gatedWorker = new URL('../../../support/gated-worker.ts', import.meta.url);
+
+let gate: Gate;
+let pool: HmacPool;
+let started: HmacPool[];
+let faults: unknown[];
+let faulted: () => void;
+
+beforeEach(() => {
+  gate = new Gate();
+  started = [];
+  faults = [];
+  faulted = () => {};
+});
+
+afterEach(async () => {
+  delete process.env[gateFailsVariable];
+  for (const pool of started) await pool.close();
+  gate.close();
+});
+
+function onFault(error: unknown): void {
+  faults.push(error);
+  faulted();
+}
+
+async function startPool(options: Partial<HmacPoolOptions> = {}): Promise<void> {
+  pool = await HmacPool.start({ threads: 1, onFault, crossingJobsMin: 1, ...options });
+  started.push(pool);
+}
+
+function startGated(options: Partial<HmacPoolOptions> = {}): Promise<void> {
+  return startPool({ workerFile: gatedWorker, ...options });
+}
+
+/** All of them in this turn. */
+function verifyAll(asked: readonly SignatureJob[]): Promise<SignatureVerdict[]> {
+  return Promise.all(asked.map((job) => verdictOf(pool, job)));
+}
+
+/** The `count` jobs from `from` on. */
+function ask(from: number, count: number): Promise<SignatureVerdict[]> {
+  return verifyAll(jobs.slice(from, from + count));
+}
+
+function allValid(count: number): SignatureVerdict[] {
+  return Array.from({ length: count }, () => 'valid');
+}
+
+/** Resolves when the callbacks that end this turn of the event loop have run. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+async function untilFaults(count: number): Promise<void> {
+  while (faults.length < count) {
+    await new Promise<void>((resolve) => {
+      faulted = resolve;
+    });
+  }
+}
+
+/** A job spoiled by its index in one of the ways that make each verdict. */
+function spoiled(job: SignatureJob, index: number): SignatureJob {
+  switch (index % 7) {
+    case 0:
+      return { ...job, body: Buffer.alloc(index * 97, index) };
+    case 1:
+      return { ...job, signature: job.signature.toUpperCase() };
+    case 2:
+      return { ...job, canonicalRequest: `${job.canonicalRequest}é\u{1f600}` };
+    case 3:
+      return { ...job, signature: `é${job.signature.slice(1)}` };
+    case 4:
+      return { ...job, bodySha256: index % 2 === 0 ? '' : 'é'.repeat(64) };
+    default:
+      return job;
+  }
+}
+
+test('workers and the main loop come to the same verdicts', async () => {
+  await startPool({ threads: 2, batchJobsMax: 64 });
+  const body = Buffer.alloc(64 * 1024, 'x');
+  const asked = [
+    ...distinctJobs(500).map(spoiled),
+    jobOf(signed({ method: 'PUT', path: '/v1/门铃', rawQuery: '', body })),
+    jobOf(signed({ rawQuery: 'device_id=门铃+\u{1f600}é' })),
+  ];
+
+  const verdicts = await verifyAll(asked);
+
+  assert.deepEqual(verdicts, asked.map(verifySignature));
+  assert.equal(new Set(verdicts).size, 3);
+  assert.deepEqual(faults, []);
+});
+
+test('what one turn asks for is one task', async () => {
+  await startGated();
+  const verdicts = ask(0, 20);
+  await gate.untilHeld(1);
+  gate.order('go');
+
+  assert.deepEqual(await verdicts, allValid(20));
+  assert.equal(gate.held, 1);
+});
+
+test('while every thread has its tasks, the turns that follow are collected in one more', async () => {
+  await startGated();
+  const first = ask(0, 1);
+  await gate.untilHeld(1);
+  const second = ask(1, 1);
+  await gate.untilHeld(2);
+  const third = ask(2, 1);
+  await turn();
+  const fourth = ask(3, 1);
+  await turn();
+  assert.equal(gate.held, 2);
+
+  gate.order('go');
+  assert.deepEqual(await Promise.all([first, second]), [['valid'], ['valid']]);
+  await gate.untilHeld(3);
+  gate.order('go');
+
+  assert.deepEqual(await Promise.all([third, fourth]), [['valid'], ['valid']]);
+  assert.equal(gate.held, 3);
+});
+
+test('a batch too small to be worth a message is verified on the main loop', async () => {
+  await startGated({ crossingJobsMin: 4 });
+
+  assert.deepEqual(await ask(0, 3), allValid(3));
+  assert.equal(gate.held, 0);
+});
+
+test('a batch of one job crosses over when its body is large', async () => {
+  await startGated({ crossingJobsMin: 4, crossingBytesMin: 1024 });
+  const body = Buffer.alloc(1024, 'x');
+  const verdict = verdictOf(pool, jobOf(signed({ method: 'POST', body })));
+  await gate.untilHeld(1);
+  gate.order('go');
+
+  assert.equal(await verdict, 'valid');
+});
+
+test('a job larger than a batch is verified at once', async () => {
+  await startGated({ batchBytesMax: 2048 });
+  const body = Buffer.alloc(2048, 'x');
+
+  assert.equal(pool.verify(jobOf(signed({ method: 'POST', body })), assert.fail), 'valid');
+});
+
+test('when every batch is on its way the next job is refused as full, and taken again after', async () => {
+  await startGated({ batches: 2, batchJobsMax: 2 });
+  const accepted = ask(0, 4);
+  await assert.rejects(ask(4, 1), (error) => error instanceof VerifierUnavailable && error.reason === 'full');
+  await gate.untilHeld(2);
+  gate.order('go');
+
+  assert.deepEqual(await accepted, allValid(4));
+  const after = ask(5, 1);
+  await gate.untilHeld(3);
+  gate.order('go');
+  assert.deepEqual(await after, ['valid']);
+});
+
+test('closing waits for what was accepted, sent or not, and refuses the rest', async () => {
+  await startGated();
+  const sent = ask(0, 20);
+  await gate.untilHeld(1);
+  const collected = ask(20, 20);
+  const closed = pool.close();
+
+  await assert.rejects(
+    () => verdictOf(pool, jobs[0] ?? assert.fail()),
+    (error) => error instanceof VerifierUnavailable && error.reason === 'closed',
+  );
+  await gate.untilHeld(2);
+  gate.order('go');
+  assert.deepEqual(await Promise.all([sent, collected]), [allValid(20), allValid(20)]);
+  await closed;
+  await pool.close();
+});
+
+for (const order of ['die', 'throw'] as const) {
+  test(`a worker that is told to ${order} over a batch loses nobody a verdict, and the pool goes on`, async () => {
+    await startGated();
+    const verdicts = ask(0, 20);
+    await gate.untilHeld(1);
+    gate.order(order);
+
+    assert.deepEqual(await verdicts, allValid(20));
+    assert.equal(faults.length, 1);
+    const after = ask(20, 20);
+    await gate.untilHeld(2);
+    gate.order('go');
+    assert.deepEqual(await after, allValid(20));
+    assert.equal(faults.length, 1);
+  });
+}
+
+test('when no worker can be started any more, the main loop verifies', async () => {
+  await startGated();
+  const held = ask(0, 20);
+  await gate.untilHeld(1);
+  process.env[gateFailsVariable] = '1';
+  gate.order('die');
+  assert.deepEqual(await held, allValid(20));
+  await untilFaults(2);
+
+  assert.deepEqual(await ask(20, 20), allValid(20));
+  assert.equal(gate.held, 1);
+});
+
+test('what waits for a worker that then cannot be started is verified on the main loop', async () => {
+  await startGated();
+  const held = ask(0, 20);
+  await gate.untilHeld(1);
+  process.env[gateFailsVariable] = '1';
+  gate.order('die');
+  assert.deepEqual(await held, allValid(20));
+
+  assert.deepEqual(await ask(20, 20), allValid(20));
+  assert.equal(gate.held, 1);
+});
+
+test('a pool whose task cannot be loaded does not start', async () => {
+  process.env[gateFailsVariable] = '1';
+
+  await assert.rejects(startGated());
+});
