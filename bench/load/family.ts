@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClusterJson, MemberJson } from '../../src/server/cluster-json.ts';
+import type { ClusterJson, MemberJson } from '../../src/server/membership/cluster-json.ts';
 import type { Child } from './child.ts';
 import { cpuSecondsOf } from './process-time.ts';
 import type { ReveilleServer } from './servers.ts';

@@ -4,9 +4,9 @@
  */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { EventLog } from '../../src/core/ports/event-log.ts';
-import { openLog } from '../../src/server/logging.ts';
-import { startServer } from '../../src/server/server.ts';
-import { loadSettings } from '../../src/server/settings.ts';
+import { openLog } from '../../src/server/bootstrap/logging.ts';
+import { startServer } from '../../src/server/bootstrap/server.ts';
+import { loadSettings } from '../../src/server/config/settings.ts';
 import { EventStore } from '../../src/storage/events/event-store.ts';
 import { eventSourceDesk, type WriterProtocol } from '../load/event-source-protocol.ts';
 import { answerQuestions } from '../load/ipc.ts';

@@ -1,6 +1,6 @@
 /** `reveille cluster`: the processes and nodes that are one server, as the running one here sees them. Source: cluster.md. */
 import type { Command } from 'commander';
-import type { ClusterJson, MemberJson } from '../server/cluster-json.ts';
+import type { ClusterJson, MemberJson } from '../server/membership/cluster-json.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { findOpsClient, type OpsClient } from './ops-client.ts';

@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Clock } from '../lib/clock.ts';
 import { SystemClock } from '../lib/system-clock.ts';
-import type { Settings } from '../server/settings-schema.ts';
-import { loadSettings, type SettingsSources } from '../server/settings.ts';
+import type { Settings } from '../server/config/settings-schema.ts';
+import { loadSettings, type SettingsSources } from '../server/config/settings.ts';
 import { ProcessOutput, type Output } from './output.ts';
 import { ProgressLine } from './progress-line.ts';
 

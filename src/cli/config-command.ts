@@ -1,8 +1,8 @@
 /** `reveille config`: the settings in force and where each comes from; secrets masked. */
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
-import { describeSettings, settingKeys, type SettingKey } from '../server/settings-keys.ts';
-import type { SettingsSources } from '../server/settings.ts';
+import { describeSettings, settingKeys, type SettingKey } from '../server/config/settings-keys.ts';
+import type { SettingsSources } from '../server/config/settings.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { alignColumns } from './output.ts';
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { CallCredentialsData } from '../client/reveille-client.ts';
 import type { WakeMode } from '../model/sleep.ts';
-import { parseListenAddress } from '../server/settings-values.ts';
+import { parseListenAddress } from '../server/config/settings-values.ts';
 import { credentialLines, showCredentials } from './demo-credentials.ts';
 import { DemoFailure, within } from './demo-failure.ts';
 import type { DemoStage } from './demo-stage.ts';

@@ -1,5 +1,5 @@
 /** What a first start with nothing configured shows, once, to people: where the log goes, no secret may. */
-import type { DemoRegistry } from '../server/demo-seed.ts';
+import type { DemoRegistry } from '../server/config/demo-seed.ts';
 import { reveilleCommand } from './invocation.ts';
 
 export function demoNotice({ credential, devices }: DemoRegistry, dataDirectory: string): string {

@@ -10,8 +10,8 @@ import { wallSeconds, type Clock } from '../lib/clock.ts';
 import { holdsPermission, isCredentialValid } from '../model/registry.ts';
 import type { ReveilleClient } from '../client/reveille-client.ts';
 import type { Log } from '../core/ports/log.ts';
-import { readRuntimeFile, type Runtime } from '../server/runtime-file.ts';
-import { loadSettings } from '../server/settings.ts';
+import { readRuntimeFile, type Runtime } from '../server/bootstrap/runtime-file.ts';
+import { loadSettings } from '../server/config/settings.ts';
 import type { RegistryStore } from '../storage/registry/registry-store.ts';
 import type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
 import { apiBeside, openApi } from './api-access.ts';
@@ -62,7 +62,7 @@ export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<De
   const directory = await mkdtemp(join(tmpdir(), 'reveille-demo-'));
   const listeners = ['api', 'sleep', 'signal', 'media', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({ env: {}, overrides: [`data.dir=${directory}`, ...listeners] });
-  const { startServer } = await import('../server/server.ts');
+  const { startServer } = await import('../server/bootstrap/server.ts');
   try {
     const server = await startServer(settings, { clock, log: troublesOnly });
     const running = readRuntimeFile(directory);

@@ -1,7 +1,7 @@
 /** How simulated devices reach a real server: controllers by WebSocket, modules by TCP. */
 import type { Clock } from '../lib/clock.ts';
 import type { WakeMode } from '../model/sleep.ts';
-import { parseListenAddress } from '../server/settings-values.ts';
+import { parseListenAddress } from '../server/config/settings-values.ts';
 import type { DeviceController, DeviceDoors } from './device-connections.ts';
 import { reachableAddress } from './running-server.ts';
 import { SignalController } from './signal-controller.ts';

@@ -1,5 +1,5 @@
 /** The doctor on files with secrets outside of the data directory: can other users of this machine write or read them? */
-import { findExposedFiles, secretFilesOf, type SecretFile } from '../server/exposed-files.ts';
+import { findExposedFiles, secretFilesOf, type SecretFile } from '../server/config/exposed-files.ts';
 import type { CommandContext } from './command-context.ts';
 import { ok, warn, type Finding } from './doctor-finding.ts';
 

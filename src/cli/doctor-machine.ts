@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { descriptorsReserved, frontEndReadBytes } from '../model/limits.ts';
 import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
 import { Environment } from '../storage/lmdb/environment.ts';
-import type { Settings } from '../server/settings-schema.ts';
-import { isLoopback } from '../server/settings-values.ts';
+import type { Settings } from '../server/config/settings-schema.ts';
+import { isLoopback } from '../server/config/settings-values.ts';
 import type { CommandContext } from './command-context.ts';
 import { failing, ok, warn, type Finding } from './doctor-finding.ts';
 

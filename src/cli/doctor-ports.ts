@@ -1,8 +1,8 @@
 /** The doctor on the listeners: each port is free, or our own running server has it. */
 import { createServer } from 'node:net';
-import type { Settings } from '../server/settings-schema.ts';
-import { formatListenAddress, type ListenAddress } from '../server/settings-values.ts';
-import { readRuntimeFile } from '../server/runtime-file.ts';
+import type { Settings } from '../server/config/settings-schema.ts';
+import { formatListenAddress, type ListenAddress } from '../server/config/settings-values.ts';
+import { readRuntimeFile } from '../server/bootstrap/runtime-file.ts';
 import type { CommandContext } from './command-context.ts';
 import { failing, ok, type Finding } from './doctor-finding.ts';
 

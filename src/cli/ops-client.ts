@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { text as readText } from 'node:stream/consumers';
 import { findOpsToken } from '../gateways/ops/ops-token.ts';
-import type { Runtime } from '../server/runtime-file.ts';
+import type { Runtime } from '../server/bootstrap/runtime-file.ts';
 import { CommandError } from './command-error.ts';
 import { findRunningServer, reachableAddress } from './running-server.ts';
 

@@ -1,6 +1,6 @@
 /** `registry import`: through the running server's ops listener, or straight into the store at rest. */
 import { accessSync, constants } from 'node:fs';
-import { importOutcome } from '../server/unasked-changes.ts';
+import { importOutcome } from '../server/bootstrap/unasked-changes.ts';
 import { importRegistry } from '../storage/registry/registry-import.ts';
 import type { ImportReport, ImportRequest } from '../storage/registry/registry-import-messages.ts';
 import { listNames, type KindName } from '../storage/registry/registry-kinds.ts';

@@ -1,6 +1,6 @@
 /** The server that has the data directory, if one has, and where it can be reached. */
-import { formatListenAddress, parseListenAddress, reachableHere } from '../server/settings-values.ts';
-import { readRuntimeFile, type Runtime } from '../server/runtime-file.ts';
+import { formatListenAddress, parseListenAddress, reachableHere } from '../server/config/settings-values.ts';
+import { readRuntimeFile, type Runtime } from '../server/bootstrap/runtime-file.ts';
 import { livingPid } from '../storage/lmdb/server-lock.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './command-context.ts';

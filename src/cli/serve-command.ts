@@ -4,8 +4,8 @@
  */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { processesMax } from '../model/limits.ts';
-import { openLog, type Logging } from '../server/logging.ts';
-import type { RunningServer } from '../server/server.ts';
+import { openLog, type Logging } from '../server/bootstrap/logging.ts';
+import type { RunningServer } from '../server/bootstrap/server.ts';
 import { addExamples, contextOf, type CommandContext } from './command-context.ts';
 import { usageError } from './command-error.ts';
 import { demoNotice } from './demo-notice.ts';
@@ -82,7 +82,7 @@ async function serve(context: CommandContext): Promise<void> {
   dieOfTheUnexpected(logging);
   const stopping = stopSignal();
   // Loaded only here: the other commands run without the front end's binary.
-  const { startServer } = await import('../server/server.ts');
+  const { startServer } = await import('../server/bootstrap/server.ts');
   const server = await startServer(settings, {
     clock,
     log: logging.log,

@@ -1,8 +1,8 @@
 /** `reveille serve --only media`: the media process of a server on another machine. Source: running.md, Processes and listeners. */
-import { readLinkKey } from '../server/media-gate.ts';
-import { openLog } from '../server/logging.ts';
-import { mediaProcessSettings } from '../server/room-settings.ts';
-import { formatListenAddress } from '../server/settings-values.ts';
+import { readLinkKey } from '../server/bootstrap/media-gate.ts';
+import { openLog } from '../server/bootstrap/logging.ts';
+import { mediaProcessSettings } from '../server/config/room-settings.ts';
+import { formatListenAddress } from '../server/config/settings-values.ts';
 import type { CommandContext } from './command-context.ts';
 import { usageError } from './command-error.ts';
 import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';

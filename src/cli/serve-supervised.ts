@@ -6,19 +6,19 @@
 import type { Socket } from 'node:net';
 import { messageOf } from '../lib/error-message.ts';
 import { processStopMsMax } from '../model/limits.ts';
-import { openLog, type Logging } from '../server/logging.ts';
-import { followSupervisor, reportToSupervisor } from '../server/process-link.ts';
-import type { HandedPort } from '../server/process-company.ts';
-import type { ProcessCompanyFacts, ProcessTask } from '../server/process-messages.ts';
-import { settingsOfProcess } from '../server/roles.ts';
-import type { RunningServer, ServerHouse } from '../server/server.ts';
-import type { Settings } from '../server/settings-schema.ts';
+import { openLog, type Logging } from '../server/bootstrap/logging.ts';
+import { followSupervisor, reportToSupervisor } from '../server/supervisor/process-link.ts';
+import type { HandedPort } from '../server/supervisor/process-company.ts';
+import type { ProcessCompanyFacts, ProcessTask } from '../server/supervisor/process-messages.ts';
+import { settingsOfProcess } from '../server/supervisor/roles.ts';
+import type { RunningServer, ServerHouse } from '../server/bootstrap/server.ts';
+import type { Settings } from '../server/config/settings-schema.ts';
 import type { CommandContext } from './command-context.ts';
 import { demoNotice } from './demo-notice.ts';
 import { dieOfTheUnexpected } from './serving-end.ts';
 
 export async function serveSupervised(context: CommandContext): Promise<void> {
-  const { startServer } = await import('../server/server.ts');
+  const { startServer } = await import('../server/bootstrap/server.ts');
   new Supervised(context, startServer).follow();
 }
 

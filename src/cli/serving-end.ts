@@ -1,6 +1,6 @@
 /** How a serving process ends: when it is asked to, when it cannot start, and when something happens that nobody foresaw. */
 import { constants } from 'node:os';
-import type { Logging } from '../server/logging.ts';
+import type { Logging } from '../server/bootstrap/logging.ts';
 import { CommandError } from './command-error.ts';
 import { reveilleCommand } from './invocation.ts';
 

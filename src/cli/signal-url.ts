@@ -1,6 +1,6 @@
 /** Where controllers sign in, as a URL. */
-import { formatListenAddress, parseListenAddress } from '../server/settings-values.ts';
-import { readRuntimeFile } from '../server/runtime-file.ts';
+import { formatListenAddress, parseListenAddress } from '../server/config/settings-values.ts';
+import { readRuntimeFile } from '../server/bootstrap/runtime-file.ts';
 import type { CommandContext } from './command-context.ts';
 import { usageError } from './command-error.ts';
 import { reachableAddress } from './running-server.ts';

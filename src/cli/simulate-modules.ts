@@ -1,5 +1,5 @@
 /** Sleeping modules alone, without their controllers: a load on the sleep server. */
-import { parseListenAddress, type ListenAddress } from '../server/settings-values.ts';
+import { parseListenAddress, type ListenAddress } from '../server/config/settings-values.ts';
 import type { CommandContext } from './command-context.ts';
 import { usageError } from './command-error.ts';
 import { FleetReport } from './fleet-report.ts';

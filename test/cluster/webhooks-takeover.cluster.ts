@@ -20,7 +20,7 @@ import {
   type SessionId,
 } from '../../src/model/ids.ts';
 import type { AdminReply } from '../../src/gateways/ops/admin-route.ts';
-import { WebhookSuccession } from '../../src/server/webhook-succession.ts';
+import { WebhookSuccession } from '../../src/server/bootstrap/webhook-succession.ts';
 import { MirroredLogStore } from '../../src/storage/events/mirrored-log.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';

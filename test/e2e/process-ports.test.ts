@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { settlePorts } from '../../src/server/process-ports.ts';
-import type { Settings } from '../../src/server/settings-schema.ts';
-import { loadSettings } from '../../src/server/settings.ts';
+import { settlePorts } from '../../src/server/supervisor/process-ports.ts';
+import type { Settings } from '../../src/server/config/settings-schema.ts';
+import { loadSettings } from '../../src/server/config/settings.ts';
 
 const listeners = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
 

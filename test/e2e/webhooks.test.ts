@@ -5,7 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import { startModuleWorker } from '../../src/lib/module-worker.ts';
 import type { ApplicationId, ProductId } from '../../src/model/ids.ts';
 import type { AdminReply } from '../../src/gateways/ops/admin-route.ts';
-import { Webhooks, type WebhooksParts } from '../../src/server/webhook-service.ts';
+import { Webhooks, type WebhooksParts } from '../../src/server/bootstrap/webhook-service.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';

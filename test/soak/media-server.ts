@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { ReveilleClient } from '../../src/client/reveille-client.ts';
-import { startServer, type RunningServer } from '../../src/server/server.ts';
-import { loadSettings } from '../../src/server/settings.ts';
+import { startServer, type RunningServer } from '../../src/server/bootstrap/server.ts';
+import { loadSettings } from '../../src/server/config/settings.ts';
 import type { CallAccess } from './media-call.ts';
 import type { SoakMedia } from './media-carrier.ts';
 

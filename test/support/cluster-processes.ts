@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController } from '../../src/cli/signal-controller.ts';
 import { SleepingModule } from '../../src/cli/sleeping-module.ts';
-import type { ClusterJson, MemberJson } from '../../src/server/cluster-json.ts';
+import type { ClusterJson, MemberJson } from '../../src/server/membership/cluster-json.ts';
 import { ApiClient, type ApiAnswer } from './api-client.ts';
 import { siteAppId, siteDevice, until } from './cluster-site.ts';
 import { processGone } from './process-life.ts';

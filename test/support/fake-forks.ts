@@ -7,9 +7,9 @@ import type {
   ProcessOrder,
   ProcessReport,
   ProcessTask,
-} from '../../src/server/process-messages.ts';
-import { Supervisor } from '../../src/server/supervisor.ts';
-import { SupervisorSleepPort } from '../../src/server/supervisor-sleep-port.ts';
+} from '../../src/server/supervisor/process-messages.ts';
+import { Supervisor } from '../../src/server/supervisor/supervisor.ts';
+import { SupervisorSleepPort } from '../../src/server/supervisor/supervisor-sleep-port.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 

@@ -6,7 +6,7 @@ import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import type { CallRecords } from '../../src/core/ports/call-records.ts';
 import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
 import type { WakeupRecords } from '../../src/core/ports/wakeup-records.ts';
-import { openRecords } from '../../src/server/records.ts';
+import { openRecords } from '../../src/server/bootstrap/records.ts';
 import { FakeCallRecords, FakeRecords, FakeWakeupRecords } from './fakes.ts';
 import type { JoinGround } from './node-ground.ts';
 import { NodesSite } from './nodes-site.ts';

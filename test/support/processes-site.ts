@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { SeatLost } from '../../src/core/ports/seat-follower.ts';
-import { openRecords, type Records } from '../../src/server/records.ts';
-import type { SharedRecords } from '../../src/server/shared-records.ts';
+import { openRecords, type Records } from '../../src/server/bootstrap/records.ts';
+import type { SharedRecords } from '../../src/server/membership/shared-records.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { recordsHouse, recordsSettings, SiteMember, type RecordsSite } from './records-site.ts';
 import { closedAfter, lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';

@@ -8,8 +8,8 @@ import type { ConnectionRecords } from '../../src/core/ports/connection-records.
 import type { EventLog } from '../../src/core/ports/event-log.ts';
 import type { SeatFollower, SeatLost, SeatTaken } from '../../src/core/ports/seat-follower.ts';
 import type { Whereabouts } from '../../src/core/ports/whereabouts.ts';
-import type { RecordsHouse } from '../../src/server/records.ts';
-import type { Settings } from '../../src/server/settings-schema.ts';
+import type { RecordsHouse } from '../../src/server/bootstrap/records.ts';
+import type { Settings } from '../../src/server/config/settings-schema.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { writeBeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
 import { FakeLog } from './fakes.ts';

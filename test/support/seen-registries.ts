@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { ApplicationId } from '../../src/model/ids.ts';
-import { NodeRegistry } from '../../src/server/node-registry.ts';
+import { NodeRegistry } from '../../src/server/membership/node-registry.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import type { RegistryTables } from '../../src/storage/registry/registry-tables.ts';

@@ -7,8 +7,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
-import { describeSettings, settingKeys } from '../../src/server/settings-keys.ts';
-import { loadSettings } from '../../src/server/settings.ts';
+import { describeSettings, settingKeys } from '../../src/server/config/settings-keys.ts';
+import { loadSettings } from '../../src/server/config/settings.ts';
 
 const root = new URL('../../', import.meta.url);
 

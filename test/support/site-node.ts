@@ -15,7 +15,7 @@ import { beatsParts } from '../../src/model/limits.ts';
 import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
 import type { Outbox } from '../../src/core/ports/outbox.ts';
 import type { SeatLost } from '../../src/core/ports/seat-follower.ts';
-import { openRecords, type Records } from '../../src/server/records.ts';
+import { openRecords, type Records } from '../../src/server/bootstrap/records.ts';
 import type { MirroredLogStore } from '../../src/storage/events/mirrored-log.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import type { JoinGround, NodeGround } from './node-ground.ts';

@@ -4,7 +4,7 @@ import type { SessionId } from '../../model/ids.ts';
 import type { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
 import type { WatchKeys } from '../../core/calls/watch-keys.ts';
 import { encodeCall, type CallJson } from '../admin/call-json.ts';
-import type { MediaFront } from '../../server/media-front.ts';
+import type { MediaFront } from '../../server/bootstrap/media-front.ts';
 import { encodeMediaView, type MediaViewJson } from './media-view-json.ts';
 
 export interface WatchHouse {

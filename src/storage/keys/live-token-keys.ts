@@ -11,7 +11,7 @@ import type { Log } from '../../core/ports/log.ts';
 import { StoreOpenError } from '../lmdb/store-open-error.ts';
 import { TokenKeyFile, type StoredTokenKeys, type TokenKeyRotation } from './token-key-file.ts';
 import type { StoredTokenKey } from './token-key-json.ts';
-import type { Settings } from '../../server/settings-schema.ts';
+import type { Settings } from '../../server/config/settings-schema.ts';
 
 export interface LiveTokenKeysHouse {
   readonly file: TokenKeyFile;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { settingOrigins } from '../../../src/cli/config-command.ts';
-import { settingKeys } from '../../../src/server/settings-keys.ts';
+import { settingKeys } from '../../../src/server/config/settings-keys.ts';
 
 test('a setting comes from the flag, else the environment, else the file, else its default', (context) => {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-config-'));

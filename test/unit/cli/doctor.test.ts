@@ -8,8 +8,8 @@ import { checkNode, checkOpenFiles, checkReceiveBuffers } from '../../../src/cli
 import { judgeRegistry } from '../../../src/cli/doctor-registry.ts';
 import type { AccessKeyId, ApplicationId } from '../../../src/model/ids.ts';
 import type { Credential } from '../../../src/model/registry.ts';
-import { loadSettings } from '../../../src/server/settings.ts';
-import type { Settings } from '../../../src/server/settings-schema.ts';
+import { loadSettings } from '../../../src/server/config/settings.ts';
+import type { Settings } from '../../../src/server/config/settings-schema.ts';
 import { temporaryDirectory } from '../../support/temporary-store.ts';
 
 test('Node 20 and 22 are well, others are said, older ones fail', () => {

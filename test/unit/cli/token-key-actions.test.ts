@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { listTokenKeys, retireTokenKey, rotateTokenKeys } from '../../../src/cli/token-key-actions.ts';
-import { loadSettings } from '../../../src/server/settings.ts';
+import { loadSettings } from '../../../src/server/config/settings.ts';
 import type { TokenKeyListing, TokenKeyRotationJson } from '../../../src/gateways/admin/token-key-routes.ts';
 import { ServerLock } from '../../../src/storage/lmdb/server-lock.ts';
 import { linesInFile } from '../../support/audit-scene.ts';

@@ -1,0 +1,125 @@
+/** The REST door and what stands behind it: verification, endpoints, one pipeline. */
+import type { Rate } from '../../lib/token-bucket.ts';
+import { readersMax, readersPerApplicationMax } from '../../model/limits.ts';
+import { Authenticator } from '../../gateways/api/authenticator.ts';
+import { callCredentialsRoute } from '../../gateways/api/call-credentials-route.ts';
+import { callStatusRoute } from '../../gateways/api/call-status-route.ts';
+import { connectivityRoute } from '../../gateways/api/connectivity-route.ts';
+import { eventsRoute } from '../../gateways/api/events-route.ts';
+import { messageRoute } from '../../gateways/api/message-route.ts';
+import { Pipeline } from '../../gateways/api/pipeline.ts';
+import type { Route } from '../../gateways/api/route.ts';
+import { RouteTable } from '../../gateways/api/route-table.ts';
+import { wakeupOutcomeRoute } from '../../gateways/api/wakeup-outcome-route.ts';
+import { wakeupRoute } from '../../gateways/api/wakeup-route.ts';
+import { ApplicationLimit } from '../../core/devices/application-limit.ts';
+import { EventArrivals } from '../../core/events/event-arrivals.ts';
+import { EventTurns } from '../../core/events/event-turns.ts';
+import type { CallCredentialsHouse } from '../../core/calls/issue-call-credentials.ts';
+import type { CallStatusHouse } from '../../core/calls/query-call-status.ts';
+import { OutcomeArrivals } from '../../core/wakeups/outcome-arrivals.ts';
+import { WaitingReaders } from '../../core/events/waiting-readers.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
+import { HmacPool } from '../../gateways/verification/hmac-pool.ts';
+import { InlineVerifier } from '../../gateways/verification/inline-verifier.ts';
+import type { House } from './house.ts';
+import { callRates, verifierThreads, type CallRates } from '../config/room-settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
+
+/** Who issues calls. `homes` where other members do. */
+export type ApiCalls = Pick<CallCredentialsHouse, 'directory' | 'bridges' | 'keys' | 'homes'> &
+  Pick<CallStatusHouse, 'keptElsewhere'>;
+
+export interface ApiHouse extends House {
+  readonly calls: ApiCalls;
+}
+
+export interface Api {
+  readonly pipeline: Pipeline;
+  /** For a drain: who waits for an event or an outcome is answered now. */
+  endWaits(): void;
+  close(): Promise<void>;
+}
+
+export async function composeApi(settings: Settings, house: ApiHouse): Promise<Api> {
+  const verifier = await startVerifier(settings, house.log);
+  const { clock_window_s: windowS, explain_mismatch: explainMismatch } = settings.auth;
+  const authenticator = new Authenticator(
+    { ...house, verifier },
+    { windowMs: windowS * 1000, explainMismatch },
+  );
+  const limits = { max: readersMax, perApplicationMax: readersPerApplicationMax };
+  const outcomeReaders = new WaitingReaders(house.clock, limits);
+  const eventReaders = new WaitingReaders(house.clock, limits);
+  const routes = new RouteTable(composeRoutes(settings, house, { outcomeReaders, eventReaders }));
+  return {
+    pipeline: new Pipeline({ ...house, routes, authenticator, connections: house.connections.api }),
+    endWaits() {
+      outcomeReaders.wakeAll();
+      eventReaders.wakeAll();
+    },
+    close: () => verifier.close(),
+  };
+}
+
+interface Readers {
+  readonly outcomeReaders: WaitingReaders;
+  readonly eventReaders: WaitingReaders;
+}
+
+function composeRoutes(
+  settings: Settings,
+  house: ApiHouse,
+  { outcomeReaders, eventReaders }: Readers,
+): Route[] {
+  const { registry, records, messages, calls } = house;
+  const { wakeups: wakeupRecords, calls: callRecords, events } = records;
+  const arrivals = house.cluster === null ? null : new OutcomeArrivals(events);
+  const reading = {
+    ...house,
+    events,
+    readers: eventReaders,
+    turns: new EventTurns(),
+    arrivals: new EventArrivals({ registry, events, log: house.log }),
+  };
+  const calling = { ...house, ...calls, records: callRecords };
+  const { queries, issuances, messages: sendings, eventReads } = applicationLimits(settings, house);
+  return [
+    { ...connectivityRoute(house), limit: queries },
+    // Wakeups have limits of their own, behind their other checks.
+    wakeupRoute(house),
+    {
+      ...wakeupOutcomeRoute({ ...house, wakeupRecords, readers: outcomeReaders, arrivals }),
+      limit: queries,
+    },
+    { ...messageRoute({ ...house, memory: messages }), limit: sendings },
+    { ...eventsRoute(reading), limit: eventReads },
+    { ...callStatusRoute(calling), limit: queries },
+    {
+      ...callCredentialsRoute({ ...calling, requireBridge: settings.calls.require_bridge }),
+      limit: issuances,
+    },
+  ];
+}
+
+type ApplicationLimits = Readonly<Record<keyof CallRates, ApplicationLimit | null>>;
+
+function applicationLimits(settings: Settings, { clock, sharers }: ApiHouse): ApplicationLimits {
+  const rates = callRates(settings);
+  const limit = (rate: Rate | null): ApplicationLimit | null =>
+    rate === null ? null : new ApplicationLimit(clock, rate, sharers);
+  return {
+    queries: limit(rates.queries),
+    issuances: limit(rates.issuances),
+    messages: limit(rates.messages),
+    eventReads: limit(rates.eventReads),
+  };
+}
+
+async function startVerifier(settings: Settings, log: Log): Promise<SignatureVerifier> {
+  const { verification, batches_max: batches, batch_jobs_max: batchJobsMax } = settings.auth;
+  if (verification === 'inline') return new InlineVerifier();
+  const onFault = (error: unknown): void => log.error({ err: error }, 'a verification thread failed');
+  return HmacPool.start({ threads: verifierThreads(settings), batches, batchJobsMax, onFault });
+}

@@ -1,0 +1,114 @@
+/**
+ * Calls as the server has them: the live sessions, the bridges that wait for them, the desk where legs ask, and the
+ * media process before it. Composed before anything listens; `resume` comes before the API is asked, `listen` after.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { BridgePool } from '../../core/calls/bridge-pool.ts';
+import { CallDirectory } from '../../core/calls/call-directory.ts';
+import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
+import { Desk } from '../../core/calls/call-desk.ts';
+import { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
+import { WatchKeys } from '../../core/calls/watch-keys.ts';
+import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
+import type { GuestRoute } from '../../gateways/watch/guest-route.ts';
+import type { CallRecords } from '../../core/ports/call-records.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { RegistryReader } from '../../core/ports/registry-reader.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { callRoutes } from '../../gateways/admin/call-routes.ts';
+import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
+import type { MediaCarrier } from '../supervisor/media-child.ts';
+import { MediaFront } from './media-front.ts';
+import { mediaOrigin } from './media-origin.ts';
+import { mediaSupply, type MediaSupply } from '../supervisor/media-supply.ts';
+import type { Settings } from '../config/settings-schema.ts';
+import { formatListenAddress, reachableHere, type ListenAddress } from '../config/settings-values.ts';
+import { watchGuestRoutes } from '../../gateways/watch/watch-guests.ts';
+import { watchRoutes } from '../../gateways/watch/watch-routes.ts';
+
+export interface CallServiceParts {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly telemetry: Telemetry;
+  readonly registry: RegistryReader;
+  readonly records: CallRecords;
+  readonly tokenKeys: LiveTokenKeys;
+  /** Of a child; a test has one within its own process. */
+  readonly startMedia: () => MediaCarrier;
+  /** Brings calls here that another member keeps; left out: there are none. */
+  readonly fetchCall?: FetchCall | undefined;
+  /** Of the ops listener. */
+  opsAddress(): ListenAddress;
+}
+
+export class CallService {
+  readonly directory: CallDirectory;
+  readonly bridges: BridgePool;
+  readonly keys: LiveTokenKeys['keys'];
+  readonly desk: Desk;
+  readonly front: MediaFront;
+  readonly media: MediaSupply;
+  readonly routes: readonly AdminRoute[];
+  readonly guestRoutes: readonly GuestRoute[];
+  readonly #log: Log;
+  #stopTurning: Cancel = () => undefined;
+
+  constructor(parts: CallServiceParts) {
+    const { settings, clock, tokenKeys, log } = parts;
+    const { keys } = tokenKeys;
+    this.#log = log;
+    this.keys = keys;
+    this.directory = new CallDirectory(parts);
+    this.bridges = new BridgePool({ ...parts, directory: this.directory, assign: settings.calls.assign });
+    this.directory.follow(this.bridges);
+    const tickets = new ViewerTickets(clock);
+    this.desk = new Desk({
+      ...parts,
+      keys,
+      directory: this.directory,
+      pool: this.bridges,
+      tickets,
+      developmentKeys: settings.media.bridge_keys,
+      maxFps: settings.media.max_fps,
+    });
+    this.front = new MediaFront({ ...parts, desk: this.desk, keys });
+    tokenKeys.onChange(() => this.front.keysChanged());
+    this.media = mediaSupply(settings, { ...parts, front: this.front });
+    const keysOfPages = new WatchKeys(clock);
+    this.directory.follow(keysOfPages);
+    const house = {
+      clock,
+      calls: this.directory,
+      media: this.front,
+      tickets,
+      pageTickets: new ViewerTickets(clock),
+      keys: keysOfPages,
+      opsOrigin: () => `http://${formatListenAddress(reachableHere(parts.opsAddress()))}`,
+      mediaOrigin: () => mediaOrigin(settings, this.front.address ?? settings.media.listen),
+    };
+    this.routes = [...callRoutes(house), ...watchRoutes(house)];
+    this.guestRoutes = watchGuestRoutes(house);
+  }
+
+  /** Takes up the calls that the last stop left, and ends those forbidden since. Throws when the store cannot be read. */
+  resume(): void {
+    const calls = this.directory.resume();
+    this.bridges.resume();
+    this.#stopTurning = this.directory.start();
+    this.desk.registryChanged();
+    if (calls > 0) this.#log.info({ calls }, 'calls that were live are taken up again');
+  }
+
+  /** Closes every leg in order; the calls stay in the store for the next start. Resolves when the media process is gone. */
+  async drain(): Promise<void> {
+    this.desk.drain();
+    await this.media.stop();
+  }
+
+  close(): void {
+    this.#stopTurning();
+    this.desk.close();
+    this.media.close();
+  }
+}

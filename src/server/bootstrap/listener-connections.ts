@@ -1,0 +1,81 @@
+/**
+ * How the listeners of this process share its descriptors: one census of all, and the connections of those that the front
+ * end's library counts for us. The media process, whose descriptors are its own, counts for itself; the link to it is within
+ * the reserve. Source: decisions.md, File descriptors.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { ConnectionCensus } from '../../lib/connection-census.ts';
+import { HttpConnections, httpConnectionsTickMs } from '../../lib/http-connections.ts';
+import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import {
+  addressesCountedMax,
+  apiConnectionsReserved,
+  httpPoolShareMax,
+  descriptorsReserved,
+  opsConnectionsReserved,
+} from '../../model/limits.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Settings } from '../config/settings-schema.ts';
+
+type Counted = 'api' | 'ops' | 'sleep' | 'signal';
+
+/** What a listener for devices tells of itself. */
+interface DeviceListener {
+  readonly socketCount: number;
+}
+
+export class ListenerConnections {
+  readonly api: HttpConnections;
+  readonly ops: HttpConnections;
+  readonly #census = new ConnectionCensus<Counted>(
+    boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved),
+  );
+
+  constructor({ api, ops }: Settings) {
+    this.api = this.#ofHttp('api', apiConnectionsReserved, api);
+    this.ops = this.#ofHttp('ops', opsConnectionsReserved, ops);
+  }
+
+  /** All of its connections come from what all share. */
+  join(name: 'sleep' | 'signal', listener: DeviceListener): void {
+    this.#census.join(name, { reserved: 0, count: () => listener.socketCount });
+  }
+
+  /** What the other listeners hold of what all share. */
+  othersOf(name: 'sleep' | 'signal'): number {
+    return this.#census.othersOf(name);
+  }
+
+  /** Open connections by listener, for the metrics. */
+  counts(): Readonly<Record<string, number>> {
+    return this.#census.counts();
+  }
+
+  /** Forgets addresses in time, and tells of connections that were refused, at most once a second. */
+  start(clock: Clock, log: Log): Cancel {
+    const told = { api: 0, ops: 0 };
+    return clock.every(httpConnectionsTickMs, () => {
+      for (const listener of ['api', 'ops'] as const) {
+        const { count, refused } = this[listener];
+        this[listener].turn();
+        if (refused > told[listener])
+          log.warn({ listener, count, refused: refused - told[listener] }, 'connections are refused');
+        told[listener] = refused;
+      }
+    });
+  }
+
+  #ofHttp(
+    name: 'api' | 'ops',
+    reserved: number,
+    settings: { readonly connections_max: number; readonly connections_per_address_max: number },
+  ): HttpConnections {
+    const { connections_max: max, connections_per_address_max: perAddressMax } = settings;
+    const connections: HttpConnections = new HttpConnections(
+      { max: () => Math.min(max, this.#census.roomOf(name, httpPoolShareMax)), perAddressMax },
+      addressesCountedMax,
+    );
+    this.#census.join(name, { reserved, count: () => connections.count });
+    return connections;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The log: one JSON object a line, written behind to standard output, so that a slow reader holds up nobody.
+ * What could be a secret is redacted by name, at the top and one level down; a request is named by `request_id`.
+ * Source: running.md, Probes, metrics, logs.
+ */
+import { destination, pino, type Logger } from 'pino';
+import type { Log } from '../../core/ports/log.ts';
+import type { Settings } from '../config/settings-schema.ts';
+
+export type LogLevel = Settings['log']['level'];
+
+export interface Logging {
+  readonly log: Log;
+  /** Written whatever the level: what whoever started the process waits for. */
+  readonly announce: (fields: object, message: string) => void;
+  /** For a process that is about to end: blocks until all is written but a write under way, which the exit awaits. */
+  readonly flushNow: () => void;
+  /** Resolves when everything is written. Nothing may be logged after it. */
+  readonly close: () => Promise<void>;
+}
+
+/** Bytes that wait for a slow reader; beyond it lines are lost, not memory. */
+const logBytesWaitingMax = 16 * 1024 * 1024;
+
+/** What a pipe takes whole, so that lines of several processes that share one stay lines. */
+const sharedWriteBytesMax = 4096;
+
+const standardOutput = 1;
+
+const secretNames = [
+  'authorization',
+  'bridge_keys',
+  'key',
+  'mac',
+  'msg_session_key',
+  'msg_session_token',
+  'secret',
+  'secret_key',
+  'secretKey',
+  'session_key',
+  'session_token',
+  'sessionKey',
+  'sessionToken',
+  'signature',
+  'ticket',
+  'token',
+];
+
+/**
+ * `descriptor` is an open file; unless it is a standard one it is closed with the log. `process`: the number of one
+ * among several that write there, which each of its lines has.
+ */
+export function openLog(
+  level: LogLevel,
+  descriptor: number = standardOutput,
+  process: number | null = null,
+): Logging {
+  const output = destination({
+    dest: descriptor,
+    sync: false,
+    maxLength: logBytesWaitingMax,
+    ...(process !== null && { maxWrite: sharedWriteBytesMax }),
+  });
+  // A reader that is gone takes the log with it, not the server.
+  let isReaderGone = false;
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    isReaderGone ||= error.code === 'EPIPE';
+  });
+  const logger = pino(
+    {
+      level,
+      base: process === null ? null : { process },
+      formatters: { level: (label) => ({ level: label }) },
+      redact: secretNames.flatMap((name) => [name, `*.${name}`]),
+    },
+    output,
+  );
+  const always = logger.child({}, { level: 'info' });
+  return {
+    log: bound(logger),
+    announce: (fields, message) => always.info(fields, message),
+    flushNow: () => output.flushSync(),
+    close: () =>
+      new Promise((resolve) => {
+        if (isReaderGone) return resolve();
+        output.once('close', resolve);
+        output.once('error', () => resolve());
+        output.end();
+      }),
+  };
+}
+
+/** Pino's methods need their logger; a port's methods stand alone. */
+function bound(logger: Logger): Log {
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * Where a media process elsewhere comes in: one at a time, shown by the key that it shares with the server. It may come
+ * late, go, and come again; until it is there nobody can be let in to a call.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Duplex } from 'node:stream';
+import { settlesWithin } from '../../lib/settles-within.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { mediaStopMsMax } from '../../model/limits.ts';
+import { declineLink } from '../../media/link/decline-link.ts';
+import { linkKeyBytesMin, listenPsk, type PskListener } from '../../media/link/psk-transport.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { MediaFront } from './media-front.ts';
+import { formatListenAddress, type ListenAddress } from '../config/settings-values.ts';
+
+export interface MediaGateSettings {
+  readonly address: ListenAddress;
+  readonly keyFile: string;
+}
+
+export interface MediaGateHouse {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly front: MediaFront;
+}
+
+export class MediaGate {
+  readonly #settings: MediaGateSettings;
+  readonly #house: MediaGateHouse;
+  #listener: PskListener | null = null;
+  #isShut = false;
+
+  constructor(settings: MediaGateSettings, house: MediaGateHouse) {
+    this.#settings = settings;
+    this.#house = house;
+  }
+
+  /** Resolves when one may come; rejects, with a sentence for the operator, when none can. */
+  async start(): Promise<void> {
+    const { address, keyFile } = this.#settings;
+    const key = await readLinkKey(keyFile);
+    const { clock, log } = this.#house;
+    const welcome = (link: Duplex): void => void this.#welcome(link);
+    const refused = (sentence: string): void => log.warn({}, `the gate of the media process: ${sentence}`);
+    try {
+      this.#listener = await listenPsk({ ...address, key }, clock, welcome, refused);
+    } catch (cause) {
+      const where = formatListenAddress(address);
+      throw new Error(`cannot listen on ${where}: in use, or not an address of this machine`, { cause });
+    }
+    const waitsAt = formatListenAddress({ ...address, port: this.#listener.port });
+    log.info({ address: waitsAt }, 'waiting for a media process elsewhere');
+  }
+
+  async stop(): Promise<void> {
+    this.#shut();
+    const { clock, front } = this.#house;
+    await settlesWithin(clock, mediaStopMsMax, front.drain());
+  }
+
+  close(): void {
+    this.#shut();
+    this.#house.front.close();
+  }
+
+  #shut(): void {
+    this.#isShut = true;
+    this.#listener?.close();
+  }
+
+  /** Never rejects. */
+  async #welcome(link: Duplex): Promise<void> {
+    const { clock, front, log } = this.#house;
+    if (front.isTaken) {
+      log.warn({}, "a second media process came and was sent away: a session's legs have to meet in one");
+      declineLink(link, clock, 'another media process carries the calls of this server');
+      return;
+    }
+    try {
+      const { host, port } = await front.attach(link, null, (fault) => this.#ended(fault));
+      log.info({ address: formatListenAddress({ host, port }) }, 'a media process elsewhere is up');
+    } catch (error) {
+      log.error({ err: error }, 'a media process elsewhere came and does not listen');
+    }
+  }
+
+  #ended(fault: string | null): void {
+    if (!this.#isShut) this.#house.log.warn({ fault }, 'the media process elsewhere is gone');
+  }
+}
+
+/** Rejects, with a sentence for the operator, when there is none. */
+export async function readLinkKey(file: string): Promise<Buffer> {
+  const key = await readFile(file).catch((cause: unknown) => {
+    throw new Error(`media.link_key_file: ${file} cannot be read`, { cause });
+  });
+  if (key.length < linkKeyBytesMin)
+    throw new Error(
+      `media.link_key_file: ${file} has ${key.length} bytes; at least ${linkKeyBytesMin}: openssl rand -out ${file} 32`,
+    );
+  return key;
+}

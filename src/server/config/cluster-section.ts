@@ -1,0 +1,69 @@
+/** The settings of several processes or nodes that are one server. Source: cluster.md; what it leaves open is chosen here. */
+import { z } from 'zod';
+import { processesMax } from '../../model/limits.ts';
+import { section, setting } from './settings-section.ts';
+import { optionalText, wholeNumber } from './settings-values.ts';
+
+const serversExpected =
+  'URLs of NATS such as nats://host:4222 or tls://host:4222, comma separated, or nothing';
+const prefixExpected = 'letters, digits, - and _';
+const nameExpected = 'a name of at most 255 characters without control characters, or nothing';
+const replicasExpected = '1, 3 or 5';
+
+export const clusterSection = section({
+  processes: setting(
+    wholeNumber(1, processesMax),
+    1,
+    'Server processes of this machine behind the same ports, as one server; not with cluster.nats_url.',
+  ),
+  nats_url: setting(
+    z.string(serversExpected).refine(areServers, serversExpected).nullable(),
+    null,
+    'The NATS that nodes share, one server or several, comma separated, nats:// or tls://; nothing: this node is alone.',
+  ),
+  nats_credentials: setting(
+    optionalText('the path of a credentials file'),
+    null,
+    'The credentials for NATS, read again at every connection; nothing: those in the URL.',
+    true,
+  ),
+  nats_ca: setting(
+    optionalText('the path of a PEM file'),
+    null,
+    'Authorities that the certificates of NATS are checked against, over TLS always; nothing: those of the system.',
+  ),
+  nats_prefix: setting(
+    z.string(prefixExpected).regex(/^[A-Za-z0-9_-]{1,64}$/, prefixExpected),
+    'reveille',
+    'What the names of all subjects, streams and buckets begin with; clusters that share a NATS have one each.',
+  ),
+  node_name: setting(
+    z
+      .string(nameExpected)
+      .regex(/^[^\p{Cc}]{1,255}$/u, nameExpected)
+      .nullable(),
+    null,
+    'The name of this node in events, unique in its cluster; nothing: the host name.',
+  ),
+  replicas: setting(
+    z.number(replicasExpected).refine((count) => [1, 3, 5].includes(count), replicasExpected),
+    1,
+    'Copies that NATS keeps of each stream and bucket that this node makes: 1, 3 or 5, of as many servers.',
+  ),
+}).superRefine(oneStore);
+
+function areServers(text: string): boolean {
+  const parts = text.split(',').map((part) => part.trim());
+  return parts.every((part) => /^(?:nats|tls):\/\/[^/]/.test(part) && URL.canParse(part));
+}
+
+/** Processes share the store of one machine, nodes share none. */
+function oneStore(
+  given: { readonly processes: number; readonly nats_url: string | null },
+  context: z.core.$RefinementCtx,
+): void {
+  if (given.nats_url === null || given.processes === 1) return;
+  const message =
+    '1 with cluster.nats_url: instead, run several nodes on this machine, each with ports, a data.dir and a cluster.node_name of its own';
+  context.addIssue({ code: 'custom', path: ['processes'], input: given.processes, message });
+}

@@ -1,0 +1,98 @@
+/**
+ * Files with secrets that the settings name, and what other users of this machine can do to them: who writes the registry
+ * file makes devices and credentials, who reads a key is the server. The data directory is closed at every start, so what
+ * is in it is not looked at. A group may read, because that is how keys are handed to a service; it may not write.
+ */
+import { statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Log } from '../../core/ports/log.ts';
+import { settingKeys } from './settings-keys.ts';
+import type { Settings } from './settings-schema.ts';
+
+export interface SecretFile {
+  /** The setting that names it. */
+  readonly name: string;
+  readonly path: string;
+}
+
+export interface ExposedFile extends SecretFile {
+  readonly found: string;
+  readonly advice: string;
+}
+
+const tokenKeysFile = 'calls.token_keys_file';
+const secretFiles: ReadonlySet<string> = new Set([
+  'registry.file',
+  tokenKeysFile,
+  'media.link_key_file',
+  'cluster.nats_credentials',
+]);
+/** Wherever there is a certificate, its key. */
+const tlsKey = 'tls_key_file';
+
+/** Those that are named. */
+export function secretFilesOf(settings: Settings): SecretFile[] {
+  return settingKeys
+    .filter(({ name, key }) => secretFiles.has(name) || key === tlsKey)
+    .flatMap(({ section, key, name }) => {
+      const values: Readonly<Record<string, unknown>> = settings[section as keyof Settings];
+      const path = values[key];
+      return typeof path === 'string' ? [{ name, path }] : [];
+    });
+}
+
+const writeBits = 0o022;
+const readByAllBit = 0o004;
+const passBits = 0o011;
+const stickyBit = 0o1000;
+
+/** The worst of each. What is not there, or not to be looked at, is told by who needs it. */
+export function findExposedFiles(files: readonly SecretFile[]): ExposedFile[] {
+  if (process.platform === 'win32') return [];
+  return files.flatMap((file) => {
+    const worst = exposureOf(resolve(file.path));
+    return worst === null ? [] : [{ ...file, ...worst }];
+  });
+}
+
+/** At the start and at every reload. Of the keys of tokens LiveTokenKeys tells it, which reads them. */
+export function reportExposedFiles(settings: Settings, log: Log): void {
+  const files = secretFilesOf(settings).filter(({ name }) => name !== tokenKeysFile);
+  for (const { name, path, found, advice } of findExposedFiles(files))
+    log.warn({ setting: name, file: path }, `${name} ${found}: ${advice}`);
+}
+
+function exposureOf(path: string): Omit<ExposedFile, keyof SecretFile> | null {
+  const mode = modeOf(path);
+  const directory = dirname(path);
+  const directoryMode = modeOf(directory);
+  if (mode === null || directoryMode === null || !letsOthersPass(directory)) return null;
+  if ((mode & writeBits) !== 0)
+    return { found: `can be written by other users (mode ${shown(mode)})`, advice: `chmod go-w ${path}` };
+  if ((directoryMode & writeBits) !== 0 && (directoryMode & stickyBit) === 0)
+    return {
+      found: `can be replaced by other users (its directory has mode ${shown(directoryMode)})`,
+      advice: `chmod go-w ${directory}`,
+    };
+  if ((mode & readByAllBit) !== 0)
+    return { found: `can be read by every user (mode ${shown(mode)})`, advice: `chmod o-r ${path}` };
+  return null;
+}
+
+/** False: one of the directories above is its owner's alone. */
+function letsOthersPass(directory: string): boolean {
+  const above = dirname(directory);
+  return ((modeOf(directory) ?? 0) & passBits) !== 0 && (above === directory || letsOthersPass(above));
+}
+
+function modeOf(path: string): number | null {
+  try {
+    return statSync(path).mode & 0o7777;
+  } catch {
+    return null;
+  }
+}
+
+function shown(mode: number): string {
+  return mode.toString(8).padStart(4, '0');
+}

@@ -1,0 +1,114 @@
+/** The settings of the media process and its listener. Source: calls-and-media.md; what it leaves open is chosen here. */
+import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';
+import { section, setting } from './settings-section.ts';
+import type { z } from 'zod';
+import { sourceSideMax } from '../../model/limits.ts';
+import {
+  bearerKeyList,
+  listenAddress,
+  numberBetween,
+  oneOf,
+  onOff,
+  optionalOrigin,
+  optionalText,
+  wholeNumber,
+  type ListenAddress,
+} from './settings-values.ts';
+
+export const mediaSection = section({
+  listen: setting(listenAddress, '127.0.0.1:8083', 'Where device and bridge legs of calls connect.'),
+  advertise: setting(
+    optionalOrigin('an origin such as https://media.example:8083'),
+    null,
+    'By what people reach the media listener, in the links of viewer tickets; nothing: where it listens.',
+  ),
+  bridge_keys: setting(bearerKeyList(), [], 'Development keys that make a bridge of any application.', true),
+  legs_max: setting(
+    wholeNumber(1, 1_000_000),
+    4000,
+    'Legs, idle bridges and viewers connected at once; another is answered 503.',
+  ),
+  handshakes_max: setting(
+    wholeNumber(1, 1_000_000),
+    1000,
+    'Connections that have not been let in yet, at once.',
+  ),
+  handshakes_per_address_max: setting(
+    wholeNumber(0, 1_000_000),
+    250,
+    'Those of one address (IPv6: one /64); 0, as it must be behind a proxy: no such bound.',
+  ),
+  max_fps: setting(
+    wholeNumber(1, 60),
+    15,
+    'Frames per second that a bridge asks the phone for, and that pictures are made of at most.',
+  ),
+  process: setting(
+    oneOf('child', 'elsewhere', 'none'),
+    'child',
+    'Who carries media: a process that the server starts and watches, one that connects to media.link_listen, or nobody.',
+  ),
+  spare: setting(
+    onOff,
+    true,
+    'A second process waits to take over at once from a child that dies; it takes some 60 MB of memory.',
+  ),
+  link_listen: setting(
+    listenAddress.nullable(),
+    null,
+    'Where a media process elsewhere connects, with media.process elsewhere; needs media.link_key_file.',
+  ),
+  link_server: setting(
+    listenAddress.nullable(),
+    null,
+    'Of serve --only media: the media.link_listen of its server.',
+  ),
+  link_key_file: setting(
+    optionalText('the path of a file'),
+    null,
+    'At least 32 bytes that a server and its media process elsewhere share; they encrypt the link, too.',
+  ),
+  workers: setting(
+    wholeNumber(0, 256),
+    0,
+    'Threads that decode, scale and encode; 0: one less than there are processors.',
+  ),
+  load_max: setting(
+    numberBetween(0.05, 1),
+    0.85,
+    "Share of the workers' time that calls may take; a call beyond it is refused.",
+  ),
+  quality: setting(wholeNumber(1, 100), 80, 'Of JPEGs, on the scale of libjpeg.'),
+  frame_width_max: setting(
+    wholeNumber(16, sourceSideMax),
+    1920,
+    'Pixels of the long side of a source frame; a larger one is dropped before it is decoded.',
+  ),
+  frame_height_max: setting(wholeNumber(16, sourceSideMax), 1080, 'The same of its short side.'),
+  ...tlsSettings,
+})
+  .superRefine(pairedTlsFiles)
+  .superRefine(linkedElsewhere);
+
+/** A server that waits for its media process has a place and a key to wait with. */
+function linkedElsewhere(
+  given: {
+    readonly process: 'child' | 'elsewhere' | 'none';
+    readonly link_listen: ListenAddress | null;
+    readonly link_key_file: string | null;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  if (given.process !== 'elsewhere') return;
+  for (const [name, what] of [
+    ['link_listen', 'an address'],
+    ['link_key_file', 'a path'],
+  ] as const)
+    if (given[name] === null)
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        input: null,
+        message: `${what}, since media.process is elsewhere`,
+      });
+}

@@ -1,0 +1,213 @@
+/**
+ * Every setting there is, with its default, its bounds and what it does: the one schema behind the file, the
+ * environment, the flags, `config/default.json` and `docs/settings.md`. Names are `section.key`; a section is one
+ * word, so that `REVEILLE_SECTION_KEY` is never ambiguous. Source: running.md, Settings; the limits are those of
+ * decisions.md and sleep-wire.md.
+ */
+import { z } from 'zod';
+import {
+  hmacBatchesMax,
+  hmacBatchJobsMax,
+  opsConnectionsReserved,
+  signingKeysMax,
+} from '../../model/limits.ts';
+import { clusterSection } from './cluster-section.ts';
+import { limitsSection } from './limits-section.ts';
+import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';
+import {
+  burst,
+  listenAddress,
+  numberBetween,
+  onOff,
+  oneOf,
+  optionalText,
+  rate,
+  text,
+  textList,
+  wholeNumber,
+} from './settings-values.ts';
+import { section, setting } from './settings-section.ts';
+import { mediaSection } from './media-section.ts';
+import { signalSection } from './signal-section.ts';
+import { sleepSection } from './sleep-section.ts';
+
+const api = section({
+  listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
+  connections_max: setting(
+    wholeNumber(1, 1_000_000),
+    10_000,
+    'Connections at once; the limit of open files and the sessions of devices may lower it, to 256 at the least.',
+  ),
+  connections_per_address_max: setting(
+    wholeNumber(0, 1_000_000),
+    1000,
+    'Once half of the connections are taken: those of one address (IPv6: one /64) that came in the last 12 s and have shown no valid signature, a quarter of all at most; 0, as it must be behind a proxy: no such bound.',
+  ),
+  ...tlsSettings,
+}).superRefine(pairedTlsFiles);
+
+const ops = section({
+  listen: setting(
+    listenAddress,
+    '127.0.0.1:8090',
+    'Where probes, metrics and administration listen; never public.',
+  ),
+  hosts: setting(
+    textList('a list of host names'),
+    [],
+    'Names by which administration may be asked beside the loopback ones and the host listened on.',
+  ),
+  connections_max: setting(
+    wholeNumber(1, 10_000),
+    opsConnectionsReserved,
+    'Connections at once; 64 of them are there whatever the other listeners hold.',
+  ),
+  connections_per_address_max: setting(
+    wholeNumber(0, 10_000),
+    32,
+    'Once half of the connections are taken: those of one address that came in the last 12 s, a quarter of all at most; 0: no such bound.',
+  ),
+});
+
+const dataDirectory = section({
+  dir: setting(
+    text('the path of a directory'),
+    '.reveille',
+    'The store, the tokens of operators, the audit log, and uploads on their way.',
+  ),
+});
+
+const registry = section({
+  file: setting(
+    optionalText('the path of a JSON file'),
+    null,
+    'Registry file, imported at start and on SIGHUP.',
+  ),
+  allow_short_secrets: setting(
+    onOff,
+    false,
+    'Whether an entry may have a secret of fewer than 16 characters; for tests.',
+  ),
+});
+
+const auth = section({
+  verification: setting(
+    oneOf('pool', 'inline'),
+    'pool',
+    'Where signatures are verified: on worker threads, or on the main loop.',
+  ),
+  threads: setting(
+    wholeNumber(0, 64),
+    0,
+    'Threads of the pool; 0: one less than there are processors, 1 to 4.',
+  ),
+  batches_max: setting(
+    wholeNumber(1, 1024),
+    hmacBatchesMax,
+    'Batches of signatures on their way to the threads; beyond it requests are answered 50301.',
+  ),
+  batch_jobs_max: setting(wholeNumber(1, 4096), hmacBatchJobsMax, 'Signatures in one batch.'),
+  derived_keys_max: setting(
+    wholeNumber(1, 1_000_000),
+    signingKeysMax,
+    'Derived signing keys remembered, the least recently used out first.',
+  ),
+  clock_window_s: setting(wholeNumber(1, 3600), 300, 'How far X-Tg-Date may be from the time of the server.'),
+  explain_mismatch: setting(
+    onOff,
+    true,
+    'A known credential whose signature is wrong is told what the server computed.',
+  ),
+});
+
+const wakeup = section({
+  device_per_second: setting(rate, 1, 'Wakeups per second of one device.'),
+  device_burst: setting(
+    burst.nullable(),
+    null,
+    'Wakeups of one device at once after a quiet time; nothing: 3 seconds of its rate.',
+  ),
+  application_per_second: setting(rate, 200, 'Wakeups per second of one application.'),
+  application_burst: setting(
+    burst.nullable(),
+    null,
+    'Wakeups of one application at once after a quiet time; nothing: 2 seconds of its rate.',
+  ),
+  in_flight_max: setting(wholeNumber(1, 1_000_000), 2000, 'Wakeups of this node whose write is under way.'),
+  replay_max: setting(
+    wholeNumber(1, 10_000_000),
+    1_000_000,
+    'Signatures of wakeups remembered, in memory, while their date is within the window; full is 42901.',
+  ),
+  known_max: setting(
+    wholeNumber(1, 1_000_000_000),
+    20_000_000,
+    'Accepted request ids remembered, in the store, for 24 hours; full is 42901.',
+  ),
+});
+
+const events = section({
+  retention_days: setting(numberBetween(0.01, 3650), 7, 'How long the event log keeps an event.'),
+  retained_max: setting(
+    wholeNumber(1000, 1_000_000_000),
+    10_000_000,
+    'Events the log keeps; the oldest are forgotten beyond it.',
+  ),
+});
+
+const calls = section({
+  assign: setting(
+    oneOf('issuance', 'device'),
+    'issuance',
+    'When an idle bridge is asked to take a call: when its credentials are issued, or when its device connects.',
+  ),
+  require_bridge: setting(
+    onOff,
+    false,
+    'Whether issuance is answered 50301 while no bridge of the application is idle; else the call waits for one.',
+  ),
+  token_keys_file: setting(
+    optionalText('the path of a JSON file'),
+    null,
+    'Keys that sign the tokens of calls, made at first need; nothing: token-keys.json in the data directory.',
+  ),
+});
+
+const webhooks = section({
+  allow_local: setting(
+    onOff,
+    false,
+    'Whether webhooks may go to loopback, private and other special addresses; never to the metadata of a cloud.',
+  ),
+});
+
+const log = section({
+  level: setting(
+    oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    'info',
+    'Lines below this level are not written; the one that says ready always is.',
+  ),
+});
+
+export const settingsSchema = z
+  .strictObject({
+    api,
+    sleep: sleepSection,
+    signal: signalSection,
+    media: mediaSection,
+    calls,
+    ops,
+    data: dataDirectory,
+    registry,
+    auth,
+    wakeup,
+    limits: limitsSection,
+    events,
+    webhooks,
+    cluster: clusterSection,
+    log,
+  })
+  .readonly();
+
+/** Read-only all the way down, in the type and in memory. */
+export type Settings = z.output<typeof settingsSchema>;

@@ -1,0 +1,59 @@
+/** `GET /v1/cluster` on the ops listener, as it is written: processes of one machine and nodes in one shape. */
+import type { MemberStatus } from '../../model/cluster.ts';
+import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
+import type { ProcessRole, ProcessState } from '../supervisor/process-messages.ts';
+
+/** `read` never rejects. */
+export function clusterRoute(read: () => Promise<readonly MemberJson[]>): AdminRoute {
+  const handle = async (): ReturnType<AdminRoute['handle']> => {
+    const body: ClusterJson = { members: await read() };
+    return { status: 200, body };
+  };
+  return { method: 'GET', path: '/v1/cluster', handle };
+}
+
+export interface ClusterJson {
+  readonly members: readonly MemberJson[];
+}
+
+/** What is not known of a member, since it does not answer, is left out. Times are wall milliseconds. */
+export interface MemberJson extends Partial<StatusJson> {
+  readonly process: number;
+  /** `silent`: it should be up, and does not answer. */
+  readonly state: MemberStatus['state'] | ProcessState | 'silent';
+  readonly role?: ProcessRole;
+  readonly pid?: number | null;
+  /** How often it had to be started again. */
+  readonly restarts?: number;
+}
+
+interface StatusJson {
+  readonly member: string;
+  readonly node: string;
+  readonly version: string;
+  readonly started_at_ms: number;
+  readonly sleep_sessions: number;
+  readonly signal_sessions: number;
+  /** Changes that are on their way to the others. */
+  readonly outbox_length: number;
+  /** Events of the log that it has not seen yet. */
+  readonly event_lag: number;
+  /** Milliseconds since its lease was last renewed. */
+  readonly lease_age_ms: number;
+}
+
+export function memberJson(status: MemberStatus): StatusJson & Pick<MemberJson, 'process' | 'state'> {
+  return {
+    process: status.process,
+    state: status.state,
+    member: status.member,
+    node: status.node,
+    version: status.version,
+    started_at_ms: status.startedAtMs,
+    sleep_sessions: status.sleepSessions,
+    signal_sessions: status.signalSessions,
+    outbox_length: status.outboxLength,
+    event_lag: status.eventLag,
+    lease_age_ms: status.leaseAgeMs,
+  };
+}

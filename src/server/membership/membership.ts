@@ -1,0 +1,107 @@
+/**
+ * How a server process stands among others that are one server with it: whom it shares its records with, who they are,
+ * and what it does for those that are gone. Alone it is all there is. What several processes of one machine have is in
+ * process-membership.ts, what nodes have in node-membership.ts. Source: cluster.md.
+ */
+import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
+import type { ClusterHouse } from '../../core/devices/locate-device.ts';
+import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
+import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';
+import type { Exposition } from '../../telemetry/exposition.ts';
+import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
+import type { ApiCalls } from '../bootstrap/api.ts';
+import type { Back } from '../bootstrap/back.ts';
+import type { CallService } from '../bootstrap/call-service.ts';
+import { clusterRoute, memberJson, type MemberJson } from './cluster-json.ts';
+import type { DeviceDoors } from '../bootstrap/doors.ts';
+import type { House, HouseParts } from '../bootstrap/house.ts';
+import { memberStatus } from './member-status.ts';
+import type { Records, SharedParts } from '../bootstrap/records.ts';
+import type { ServerRole } from '../supervisor/roles.ts';
+import { endOpenSessions } from '../bootstrap/start-up.ts';
+import type { WebhookService, WebhooksParts } from '../bootstrap/webhook-service.ts';
+
+/** What this process has of a server's parts; null: another has it. */
+export interface OwnParts {
+  readonly doors: DeviceDoors | null;
+  readonly calls: CallService | null;
+}
+
+/** What only a node has to do with: others share no store with it. */
+export interface NodeTies {
+  /** Whose outbox it is that commits go to. */
+  readonly outboxOf: MemberId;
+  /** The same records, with logins committed when all know them. */
+  claimed(records: ConnectionRecords, connection: ConnectionKind): ConnectionRecords;
+  /** The calls of this node, for an API that asks others for theirs. */
+  callsOf(calls: CallService): ApiCalls;
+  webhooks(parts: WebhooksParts): WebhookService;
+  readonly fetchCall: FetchCall;
+  /** This node has changed the registry. */
+  registryWritten(): void;
+  /** Before this node's own registry comes in. Rejects with a sentence. */
+  prepare(house: House, back: Back): Promise<void>;
+  figures(): ClusterFigures;
+  /** It is about to stop. */
+  draining(): void;
+  /** Behind everything else. */
+  hangUp(): Promise<void>;
+}
+
+export interface Membership {
+  readonly role: ServerRole;
+  /** Null: no others, or they share the store. */
+  readonly nodes: NodeTies | null;
+  /** For the records; null: this process writes its store alone. */
+  readonly shared: SharedParts | null;
+  /** Of records that are open; null: alone. */
+  cluster(records: Records, parts: HouseParts): ClusterHouse | null;
+  /** What operators see of all. `exposition` null: this process's own. `parts` is asked when somebody looks. */
+  view(house: House, parts: () => OwnParts): MembershipView;
+  /** Who issues calls, for a process that has none; null: it has. */
+  callsElsewhere(house: House): ApiCalls | null;
+  /** Resolves when the others reach it, and it them; before any listener accepts. Rejects with a sentence. */
+  open(house: House, parts: OwnParts): Promise<void>;
+  /** Ends, and commits the end of, what those that are gone have left open; from then on of all that go. */
+  endLost(house: House): Promise<void>;
+  /** Nobody can ask it any more. Before the records are closed. */
+  close(): Promise<void>;
+}
+
+export interface MembershipView {
+  readonly exposition: Exposition | null;
+  readonly routes: readonly AdminRoute[];
+}
+
+export class AloneMembership implements Membership {
+  readonly role = 'alone';
+  readonly nodes = null;
+  readonly shared = null;
+
+  cluster(): null {
+    return null;
+  }
+
+  view(house: House, parts: () => OwnParts): MembershipView {
+    const member = `${house.node}/0@0` as MemberId;
+    const life = { member, process: 0, startedAtMs: house.clock.wallMs() };
+    const read = (): MemberJson => ({
+      ...memberJson(memberStatus(house, life, parts().doors)),
+      pid: process.pid,
+    });
+    return { exposition: null, routes: [clusterRoute(() => Promise.resolve([read()]))] };
+  }
+
+  callsElsewhere(): null {
+    return null;
+  }
+
+  async open(): Promise<void> {}
+
+  endLost(house: House): Promise<void> {
+    return endOpenSessions(house);
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,79 @@
+/** The registry as a node has it: mirrored from the bucket that all nodes share, its own changes on their way there. */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { JetStreamSource } from '../../cluster/events/jetstream-source.ts';
+import type { NatsLink } from '../../cluster/nats/nats-link.ts';
+import { RegistryMirror } from '../../cluster/registry/registry-mirror.ts';
+import { RegistryPublisher } from '../../cluster/registry/registry-publisher.ts';
+import { NatsShelf } from '../../cluster/nats/shelf.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { AppliedChanges } from '../../storage/registry/mirrored-applied.ts';
+import { MirroredRegistryStore } from '../../storage/registry/mirrored-registry.ts';
+import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
+
+export interface NodeRegistryParts {
+  readonly link: NatsLink;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tables: RegistryTables;
+  /** What others have changed is here. Must not throw. */
+  readonly applied: (changes: AppliedChanges) => void;
+}
+
+/** A start waits so long for what others have; then it goes on with what is here, and the rest comes behind. */
+const caughtUpMsMax = 120_000;
+
+export class NodeRegistry {
+  readonly #parts: NodeRegistryParts;
+  readonly #store: MirroredRegistryStore;
+  readonly #mirror: RegistryMirror;
+  readonly #publisher: RegistryPublisher;
+  #unfollow: Cancel = () => undefined;
+
+  constructor(parts: NodeRegistryParts) {
+    const { link, clock, log } = parts;
+    const shelf = new NatsShelf(link, 'registry');
+    this.#parts = parts;
+    this.#store = new MirroredRegistryStore(parts);
+    this.#mirror = new RegistryMirror({
+      source: new JetStreamSource(link, link.names.bucketStream('registry')),
+      registry: this.#store,
+      clock,
+      log,
+    });
+    this.#publisher = new RegistryPublisher({
+      registry: this.#store,
+      clock,
+      log,
+      put: (key, value) => shelf.put(key, value),
+    });
+  }
+
+  get lag(): number {
+    return this.#mirror.lag;
+  }
+
+  /** Resolves when what others have is here, as far as NATS can be reached: before this node makes changes of its own. */
+  async start(): Promise<void> {
+    const { link, log } = this.#parts;
+    await this.#store.adopt();
+    this.#mirror.start();
+    if (link.isAway) log.warn({}, 'the registry cannot be mirrored now: this node starts with what it has');
+    else if (!(await this.#mirror.caughtUp(caughtUpMsMax)))
+      log.warn({ lag: this.lag }, 'the registry is not mirrored yet: this node starts with what it has');
+    this.#publisher.start();
+    this.#unfollow = link.onChange((isAway) => {
+      if (!isAway) this.#publisher.poke();
+    });
+  }
+
+  /** A change was made here. */
+  changed(): void {
+    this.#store.changed();
+  }
+
+  async stop(): Promise<void> {
+    this.#unfollow();
+    await this.#publisher.stop();
+    await this.#mirror.stop();
+  }
+}

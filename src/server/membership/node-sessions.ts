@@ -1,0 +1,31 @@
+/** The sessions of this node, as their ownership asks for them. */
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { LiveSessions } from '../../cluster/ownership/live-sessions.ts';
+import type { SharedEpochOf } from '../../cluster/events/shared-drafts.ts';
+
+/** `directory` is asked when a session is. */
+export function liveSessions(directory: () => DeviceDirectory): LiveSessions {
+  return {
+    find(deviceId, connection) {
+      const actor = directory().find(deviceId);
+      if (actor === null) return null;
+      const isSleep = connection === 'sleep';
+      const session = isSleep ? actor.sleepSession : actor.signalSession;
+      const heartbeatAt = isSleep ? actor.sleepHeartbeatAt : actor.signalHeartbeatAt;
+      return session === null ? null : { session, heartbeatAt };
+    },
+  };
+}
+
+/** What was noted of a session before all knew it is told by the epoch that all know. */
+export function sharedEpochs(directory: () => DeviceDirectory): SharedEpochOf {
+  return (deviceId, connection, localEpoch) => {
+    const actor = directory().find(deviceId);
+    if (actor === null) return localEpoch;
+    const [epoch, told] =
+      connection === 'sleep'
+        ? [actor.sleepEpoch, actor.toldSleepEpoch]
+        : [actor.signalEpoch, actor.toldSignalEpoch];
+    return epoch === localEpoch ? told : localEpoch;
+  };
+}

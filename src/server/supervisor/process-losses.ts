@@ -1,0 +1,74 @@
+/**
+ * What the keeper does for processes that are gone: their sessions end as lost with their node, once, and their
+ * wakeups are watched here from then on, whenever one is. One round at a time; a round that the store refuses is done again. Source: cluster.md, Several processes on one machine.
+ */
+import { assert } from '../../lib/assert.ts';
+import type { Cancel } from '../../lib/clock.ts';
+import { recallLoggedSessions } from '../../core/devices/logged-sessions.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import type { House } from '../bootstrap/house.ts';
+import type { ProcessCompany } from './process-company.ts';
+
+const againMs = 1000;
+
+export class ProcessLosses {
+  readonly #house: House;
+  readonly #company: ProcessCompany;
+  #living: readonly MemberId[];
+  #isClosing = false;
+  #isDue = false;
+  #cancelAgain: Cancel = () => undefined;
+
+  constructor(house: House, company: ProcessCompany) {
+    this.#house = house;
+    this.#company = company;
+    this.#living = company.members;
+  }
+
+  /** Resolves when what is open of those that are gone now has ended, and that is committed, and their wakeups are taken up. Rejects when the store cannot be read. */
+  async endAll(): Promise<void> {
+    const { records, watch, clock, log } = this.#house;
+    assert(records.shared !== null, 'several processes share their records');
+    const gone = (member: MemberId): boolean => this.#company.isGone(member);
+    const sessions = await records.shared.closeSessionsOf(gone, clock.wallMs());
+    if (sessions > 0)
+      log.warn({ sessions, reason: 'node_lost' }, 'sessions that lost processes left open are ended');
+    // What they committed last is seen behind this.
+    records.shared.refresh();
+    const wakeups = watch.resume(gone, (deviceId) => recallLoggedSessions(records.events, watch, deviceId));
+    if (wakeups > 0) log.info({ wakeups }, 'wakeups that lost processes awaited are watched on');
+  }
+
+  /** From now on. */
+  follow(): void {
+    this.#company.onChange(() => {
+      const before = this.#living;
+      this.#living = this.#company.members;
+      if (before.some((member) => this.#company.isGone(member))) this.#endSoon();
+    });
+  }
+
+  close(): void {
+    this.#cancelAgain();
+  }
+
+  #endSoon(): void {
+    this.#isDue = true;
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    void this.#rounds().finally(() => (this.#isClosing = false));
+  }
+
+  async #rounds(): Promise<void> {
+    while (this.#isDue) {
+      this.#isDue = false;
+      try {
+        await this.endAll();
+      } catch (error) {
+        const { log, clock } = this.#house;
+        log.error({ err: error }, 'sessions of lost processes cannot be ended; tried again in a moment');
+        this.#cancelAgain = clock.after(againMs, () => this.#endSoon());
+      }
+    }
+  }
+}

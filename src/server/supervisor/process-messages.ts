@@ -1,0 +1,92 @@
+/**
+ * What the supervisor and its processes say to each other, over the channel that Node gives to a child. Nobody else
+ * can speak there, so nothing of it is checked. Source: cluster.md, Several processes on one machine.
+ */
+import type { Socket } from 'node:net';
+import type { MemberId } from '../../model/cluster.ts';
+import type { ListenAddress } from '../config/settings-values.ts';
+
+/** `keeper`: what there is one of on a machine; `worker`: doors for devices and callers. */
+export type ProcessRole = 'keeper' | 'worker';
+
+/** The keeper's; workers count from 1. */
+export const keeperNumber = 0;
+
+/** `down`: it died and has not been started again. */
+export type ProcessState = 'starting' | 'up' | 'draining' | 'down';
+
+export type ListenerName = 'api' | 'sleep' | 'signal' | 'media' | 'ops';
+
+/** One life of one process, as it is told what it is. */
+export interface ProcessTask {
+  readonly process: number;
+  readonly role: ProcessRole;
+  readonly member: MemberId;
+  /** How many there are, when all are up. */
+  readonly workers: number;
+  /** Of the sockets by which processes reach each other: ours alone. */
+  readonly socketDirectory: string;
+  /** With real ports: the same for all, and for every life. */
+  readonly listeners: Readonly<Record<ListenerName, ListenAddress>>;
+}
+
+/** What everybody is told of one process. */
+export interface ProcessFacts {
+  readonly process: number;
+  readonly role: ProcessRole;
+  readonly state: ProcessState;
+  /** Null: it is down. */
+  readonly member: MemberId | null;
+  readonly pid: number | null;
+  /** How often it had to be started again. */
+  readonly restarts: number;
+}
+
+/** All processes, the keeper first. A member that is not among them is gone for good. */
+export interface ProcessCompanyFacts {
+  readonly processes: readonly ProcessFacts[];
+  /** All of them are being stopped. */
+  readonly isStopping: boolean;
+}
+
+export type ProcessOrder =
+  /** Once, first. */
+  | { readonly kind: 'begin'; readonly task: ProcessTask; readonly company: ProcessCompanyFacts }
+  /** Whenever anything of it changes. */
+  | { readonly kind: 'company'; readonly company: ProcessCompanyFacts }
+  /** To be answered by the same. */
+  | { readonly kind: 'beat' }
+  | { readonly kind: 'reload' }
+  /** To the keeper, which has the audit log: it asks for the restart of the workers in turn. */
+  | { readonly kind: 'restart-signalled' }
+  /** It comes with a connection to the sleep port, unless that has ended on the way. */
+  | { readonly kind: 'sleep-connection' }
+  /** Drain, flush, end. */
+  | { readonly kind: 'stop' };
+
+export type ProcessReport =
+  /** It listens: what was said before would have been lost. First. */
+  | { readonly kind: 'loaded' }
+  /** It serves: where, by name. */
+  | { readonly kind: 'ready'; readonly listeners: Readonly<Partial<Record<ListenerName, string>>> }
+  /** It cannot start, for a reason that is a sentence for the operator. It ends. */
+  | { readonly kind: 'failed'; readonly reason: string }
+  /** `sleepConnections` that it has, of all that it was ever handed, `sleepTaken`. */
+  | { readonly kind: 'beat'; readonly sleepConnections: number; readonly sleepTaken: number }
+  /** An operator wants the workers to be restarted one after the other. */
+  | { readonly kind: 'restart-workers' };
+
+/** A process that was started, from the supervisor's side. */
+export interface ProcessFork {
+  readonly pid: number | null;
+  /** Resolves, once, when it is gone: how it ended, in a few words. */
+  readonly ended: Promise<string>;
+  /** One listens, from before the first report on. */
+  onReport(told: (report: ProcessReport) => void): void;
+  /** What is said before it listens reaches it when it does. Nothing happens when it is gone. */
+  order(order: ProcessOrder): void;
+  /** `sent`: it is on its way, and its end is the process's affair. Never called when the process is gone before that. */
+  hand(socket: Socket, sent: () => void): void;
+  /** Ends it where it stands, also when it is stopped. */
+  kill(): void;
+}

@@ -1,0 +1,32 @@
+/** One life of a process under the supervisor, and what its place asks of the house. Source: cluster.md, Several processes on one machine. */
+import type { Socket } from 'node:net';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { ProcessCompanyFacts, ProcessFork, ProcessState, ProcessTask } from './process-messages.ts';
+import type { SleepHands } from './supervisor-sleep-hands.ts';
+
+export interface SlotHouse {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Throws when the machine has no process to give. */
+  fork(): ProcessFork;
+  /** For another life. */
+  task(): ProcessTask;
+  company(): ProcessCompanyFacts;
+  /** Told of every change of its facts. */
+  changed(): void;
+  wantsRestartOfWorkers(): void;
+  /** A connection that was meant for a life that takes no more. */
+  given(socket: Socket): void;
+}
+
+export interface Life {
+  readonly fork: ProcessFork;
+  readonly hands: SleepHands;
+  readonly task: ProcessTask;
+  readonly startedMs: number;
+  state: Exclude<ProcessState, 'down'>;
+  beatsUnanswered: number;
+  /** Why it says that it cannot start. */
+  fault: string | null;
+}

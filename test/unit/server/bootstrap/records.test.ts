@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { sleepEvent } from '../../../../src/model/state/session-event.ts';
+import type { MemberId } from '../../../../src/model/cluster.ts';
+import { neverConnected } from '../../../../src/model/connectivity.ts';
+import type { EventType } from '../../../../src/model/events.ts';
+import type { ApplicationId, DeviceId, ProductId, RequestId, SessionId } from '../../../../src/model/ids.ts';
+import { Readiness } from '../../../../src/telemetry/readiness.ts';
+import { openRecords, type RecordsHouse, type SharedParts } from '../../../../src/server/bootstrap/records.ts';
+import type { Settings } from '../../../../src/server/config/settings-schema.ts';
+import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+import { callOf } from '../../../support/stored-calls.ts';
+import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
+import { draftOf } from '../../../support/test-journal.ts';
+
+const device = 'TESTDEVICE01' as DeviceId;
+const settings = {
+  wakeup: { known_max: 10 } as Settings['wakeup'],
+  events: { retention_days: 1, retained_max: 1000 },
+};
+
+function houseOf() {
+  return {
+    clock: new DrivenClock(),
+    log: new FakeLog(),
+    readiness: new Readiness(),
+    productOf: () => 'doorbell' as ProductId,
+  };
+}
+
+function opened(t: TestContext, changes: Pick<RecordsHouse, 'onEvent'> = {}) {
+  const store = temporaryStore(t);
+  const house = { ...houseOf(), ...changes };
+  house.readiness.clear('starting');
+  return { store, house, records: openRecords(store.state, settings, house) };
+}
+
+test('records of both connections and wakeups share one log, and every event of it is counted', async (t) => {
+  const counted: EventType[] = [];
+  const { records } = opened(t, { onEvent: (type) => counted.push(type) });
+  records.sleep.write(device, neverConnected, draftOf(device, 1));
+  records.signal.write(device, neverConnected, draftOf(device, 2));
+  records.events.append(draftOf(device, 3));
+  assert.equal(records.isOverloaded(), false);
+  await records.close();
+  assert.deepEqual(
+    records.events.read(0, 10).map(({ data, seq, productId }) => [data, seq, productId]),
+    [1, 2, 3].map((number) => [{ request_id: `ring-${number}` }, number, 'doorbell']),
+  );
+  assert.equal(counted.length, 3);
+});
+
+test('what collects and nobody waits for is committed by an orderly stop', async (t) => {
+  const { records } = opened(t);
+  records.sleep.write(device, { ...neverConnected, epoch: 7 }, null);
+  await records.close();
+  assert.equal(records.sleep.committed(device), null);
+  assert.equal(records.sleep.read(device)?.epoch, 7);
+  assert.equal(records.wakeups.find('app' as ApplicationId, 'r' as RequestId), null);
+});
+
+test('a store that refuses makes the node unready, says why, and does not keep it from stopping', async (t) => {
+  const { store, house, records } = opened(t);
+  const { clock, log, readiness } = house;
+  await store.close();
+  records.sleep.write(device, neverConnected, draftOf(device));
+  const closing = records.close();
+  while (readiness.reasons.length === 0) await new Promise(setImmediate);
+  assert.deepEqual(readiness.reasons, ['store']);
+  clock.advance(10_000);
+  await closing;
+  assert.deepEqual(
+    log.lines.map(({ level }) => level),
+    ['error', 'error'],
+  );
+});
+
+test('events are forgotten by the settings, from the start on and until the stop', async (t) => {
+  const { house, records } = opened(t);
+  records.events.append(draftOf(device, 1, house.clock.wallMs()));
+  await records.sleep.allCommitted();
+  house.clock.stepWall(24 * 3600 * 1000);
+  house.clock.advance(1000);
+  while (records.events.oldest === 1) await new Promise(setImmediate);
+  assert.deepEqual([records.events.oldest, records.events.head], [2, 1]);
+  await records.close();
+  assert.equal(house.clock.pendingTimers, 0);
+});
+
+function processOf(t: TestContext, directory: string, name: string, changes: Partial<SharedParts> = {}) {
+  const store = closedAfter(t, openStore(directory, { lock: 'held' }));
+  const member = `node-1/${name}@1` as MemberId;
+  const shared = { member, node: 'node-1', isKeeper: false, grew: () => undefined, ...changes };
+  return { store, house: { ...houseOf(), shared } };
+}
+
+test('of several processes only the keeper forgets, the others see what is gone', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const parts = [processOf(t, directory, '0', { isKeeper: true }), processOf(t, directory, '1')];
+  const [keeper, worker] = parts.map(({ store, house }) => ({
+    ...house,
+    store,
+    records: openRecords(store.state, settings, house),
+  }));
+  assert(keeper !== undefined && worker !== undefined);
+  const atMs = worker.clock.wallMs();
+  worker.records.events.append(draftOf(device, 1, atMs));
+  worker.records.events.append(draftOf(device, 2, atMs + 24 * 3600 * 1000));
+  await worker.records.close();
+  keeper.records.shared?.refresh();
+  const forgotten = t.mock.method(keeper.store.state.environment, 'batch');
+  const kept = t.mock.method(worker.store.state.environment, 'batch');
+  for (const { clock } of [worker, keeper]) {
+    clock.stepWall(24 * 3600 * 1000);
+    clock.advance(1000);
+  }
+  while (keeper.records.events.oldest === 1) await new Promise(setImmediate);
+  assert.deepEqual([forgotten.mock.callCount() > 0, kept.mock.callCount()], [true, 0]);
+  await keeper.records.close();
+});
+
+test('what the keeper writes of calls and another process of sessions is read by all', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  let grew = 0;
+  const parts = [
+    processOf(t, directory, '0', { isKeeper: true, grew: () => (grew += 1) }),
+    processOf(t, directory, '1'),
+  ];
+  const [keeper, worker] = parts.map(({ store, house }) => openRecords(store.state, settings, house));
+  assert(keeper !== undefined && worker !== undefined);
+  assert.deepEqual(worker.calls.read(device), []);
+  keeper.calls.write(device, [callOf(device)], draftOf(device));
+  await keeper.calls.committed(device);
+  assert.deepEqual(worker.calls.read(device), [callOf(device)]);
+  keeper.calls.write(device, [], draftOf(device));
+  await keeper.calls.committed(device);
+  assert.deepEqual(worker.calls.read(device), []);
+  assert.equal(grew, 2);
+  worker.shared?.refresh();
+  assert.equal(worker.events.head, 2);
+  const session = 'a' as SessionId;
+  const change = { kind: 'opened', session, epoch: 1, atMs: 1000, replaced: false } as const;
+  const record = { ...neverConnected, epoch: 1, lastLoginAt: 1, openSession: session };
+  const taken: unknown[] = [];
+  worker.shared?.follow({ taken: (seat) => taken.push(seat.session), lost: () => undefined });
+  worker.sleep.write(device, record, sleepEvent(device, 'node-1', change));
+  await worker.sleep.committed(device);
+  assert.deepEqual(taken, [session]);
+  const row = await keeper.shared?.whereabouts.find(device, 0);
+  assert.equal(row?.sleep.seats[0]?.member, 'node-1/1@1');
+  assert.equal(await keeper.shared?.closeSessionsOf((member) => member === 'node-1/1@1', 2000), 1);
+  worker.shared?.refresh();
+  assert.equal(worker.sleep.read(device)?.openSession, null);
+  for (const records of [keeper, worker]) await records.close();
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadSettings } from '../../../../src/server/config/settings.ts';
+import { describeSettings } from '../../../../src/server/config/settings-keys.ts';
+import { SettingsError } from '../../../../src/server/config/settings-error.ts';
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    loadSettings({ env });
+  } catch (error) {
+    assert.ok(error instanceof SettingsError);
+    return error.problems;
+  }
+  return [];
+}
+
+test('a node is alone, and one process, unless it is told otherwise', () => {
+  assert.deepEqual(loadSettings({ env: {} }).cluster, {
+    processes: 1,
+    nats_url: null,
+    nats_credentials: null,
+    nats_ca: null,
+    nats_prefix: 'reveille',
+    node_name: null,
+    replicas: 1,
+  });
+});
+
+test('several servers of NATS, and names in any script, are taken', () => {
+  const { cluster } = loadSettings({
+    env: {
+      REVEILLE_CLUSTER_NATS_URL: 'nats://one:4222, tls://user:word@[::1]:4223,nats://three',
+      REVEILLE_CLUSTER_NODE_NAME: 'Knoten 1 / Süd',
+      REVEILLE_CLUSTER_REPLICAS: '3',
+      REVEILLE_CLUSTER_NATS_PREFIX: 'north-1_b',
+    },
+  });
+  assert.equal(cluster.node_name, 'Knoten 1 / Süd');
+  assert.equal(cluster.replicas, 3);
+});
+
+for (const [variable, values] of Object.entries({
+  NATS_URL: ['http://host', 'nats://', 'host:4222', 'nats://one,,nats://two', 'nats:// two'],
+  NATS_PREFIX: ['', 'a.b', 'a b', 'a>', 'x'.repeat(65)],
+  NODE_NAME: ['two\nlines', 'x'.repeat(256)],
+  REPLICAS: ['0', '2', '4', '7'],
+  PROCESSES: ['0', '65', '1.5'],
+}))
+  for (const value of values)
+    test(`${variable} cannot be ${JSON.stringify(value).slice(0, 40)}`, () => {
+      assert.equal(problemsOf({ [`REVEILLE_CLUSTER_${variable}`]: value }).length, 1);
+    });
+
+test('several processes over NATS are refused with what to do instead', () => {
+  const env = { REVEILLE_CLUSTER_NATS_URL: 'nats://host', REVEILLE_CLUSTER_PROCESSES: '4' };
+  assert.deepEqual(problemsOf(env), [
+    'REVEILLE_CLUSTER_PROCESSES (cluster.processes): expected 1 with cluster.nats_url: instead, run several nodes on this machine, each with ports, a data.dir and a cluster.node_name of its own; got 4',
+  ]);
+});
+
+test('passwords in the URLs of NATS are shown neither in what is in force nor in problems', () => {
+  const env = { REVEILLE_CLUSTER_NATS_URL: 'nats://user:hush@one,tls://user:hush@two' };
+  assert.equal(
+    describeSettings(loadSettings({ env }))['cluster']?.['nats_url'],
+    'nats://***@one,tls://***@two',
+  );
+  assert.doesNotMatch(problemsOf({ REVEILLE_CLUSTER_NATS_URL: 'http://user:hush@one' }).join(), /hush/);
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadSettings } from '../../../../src/server/config/settings.ts';
+import { SettingsError } from '../../../../src/server/config/settings-error.ts';
+import { mediaProcessSettings } from '../../../../src/server/config/room-settings.ts';
+
+const elsewhere = [
+  'media.process=elsewhere',
+  'media.link_listen=10.0.0.5:8085',
+  'media.link_key_file=link.key',
+];
+
+function load(overrides: readonly string[], env: NodeJS.ProcessEnv = {}): ReturnType<typeof loadSettings> {
+  return loadSettings({ env, overrides });
+}
+
+test('a server that waits for its media process names where it waits, and its key', () => {
+  const { media } = load(elsewhere);
+  assert.deepEqual(media.link_listen, { host: '10.0.0.5', port: 8085 });
+  for (const [missing, word] of [
+    [1, 'link_listen'],
+    [2, 'link_key_file'],
+  ] as const)
+    assert.throws(
+      () => load(elsewhere.filter((_, index) => index !== missing)),
+      (error) => error instanceof SettingsError && error.message.includes(word),
+    );
+});
+
+test('a server that starts its media process needs neither', () => {
+  const { media } = load([]);
+  assert.deepEqual([media.process, media.link_listen, media.link_key_file], ['child', null, null]);
+});
+
+test('variables of the environment set them, too', () => {
+  const { media } = load([], {
+    REVEILLE_MEDIA_PROCESS: 'elsewhere',
+    REVEILLE_MEDIA_LINK_LISTEN: '[::1]:8085',
+    REVEILLE_MEDIA_LINK_KEY_FILE: '/etc/reveille/link.key',
+    REVEILLE_MEDIA_LINK_SERVER: '10.0.0.5:8085',
+    REVEILLE_MEDIA_WORKERS: '3',
+    REVEILLE_MEDIA_SPARE: '0',
+  });
+  assert.deepEqual([media.process, media.workers, media.spare], ['elsewhere', 3, false]);
+  assert.deepEqual(media.link_listen, { host: '::1', port: 8085 });
+  assert.deepEqual(media.link_server, { host: '10.0.0.5', port: 8085 });
+});
+
+for (const bad of [
+  'media.process=thread',
+  'media.workers=-1',
+  'media.load_max=0',
+  'media.load_max=1.5',
+  'media.quality=0',
+  'media.quality=101',
+  'media.frame_width_max=4097',
+  'media.frame_height_max=8',
+])
+  test(`${bad} is refused by its name`, () => {
+    assert.throws(
+      () => load([bad]),
+      (error) => error instanceof SettingsError && error.message.includes(bad.split('=')[0] ?? ''),
+    );
+  });
+
+test('what the media process is told is of the media section, whole', () => {
+  const settings = load([
+    'media.listen=0.0.0.0:9000',
+    'media.workers=2',
+    'media.quality=90',
+    'media.frame_width_max=1280',
+    'media.frame_height_max=720',
+    'media.max_fps=10',
+    'media.tls_cert_file=/cert.pem',
+    'media.tls_key_file=/key.pem',
+  ]);
+  assert.deepEqual(mediaProcessSettings(settings), {
+    legs: {
+      host: '0.0.0.0',
+      port: 9000,
+      legsMax: 4000,
+      handshakesMax: 1000,
+      handshakesPerAddressMax: 250,
+      tls: { certFile: '/cert.pem', keyFile: '/key.pem' },
+    },
+    workers: 2,
+    loadMax: 0.85,
+    quality: 90,
+    sourceMax: { width: 1280, height: 720 },
+    maxFps: 10,
+  });
+});

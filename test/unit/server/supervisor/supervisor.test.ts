@@ -1,0 +1,393 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import {
+  processBeatMs,
+  processRestartMsMax,
+  processRestartMsMin,
+  processSilentBeatsMax,
+  processSpareDelayMs,
+  processStartBeatsMax,
+  sleepHandsMax,
+} from '../../../../src/model/limits.ts';
+import { FakeSocket, stopMsMax, SupervisorScene } from '../../../support/fake-forks.ts';
+
+describe('a start', () => {
+  test('has the keeper up before there is a worker, and is over when all are up', async () => {
+    const scene = new SupervisorScene(2);
+    let isOver = false;
+    const starting = scene.supervisor.start().then(() => (isOver = true));
+    await scene.settle();
+    assert.deepEqual(
+      scene.forks.map(({ process }) => process),
+      [0],
+    );
+    scene.life(0).ready();
+    await scene.settle();
+    assert.deepEqual(
+      scene.forks.map(({ process }) => process),
+      [0, 1, 2],
+    );
+    scene.life(1).ready();
+    await scene.settle();
+    assert.equal(isOver, false);
+    scene.life(2).ready();
+    await starting;
+    const { api, ops } = scene.supervisor.listeners;
+    assert.deepEqual([api, ops], ['127.0.0.1:8080', '127.0.0.1:8090']);
+  });
+
+  test('tells every process what it is and who lives', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    const { process, role, member, listeners } = scene.life(1).task;
+    assert.deepEqual([process, role, listeners.api.port], [1, 'worker', 8080]);
+    assert.match(member, /^node-a\/1@[0-9a-f-]{36}$/);
+    assert.deepEqual(scene.life(0).members, ['0 keeper up', '1 worker up']);
+    assert.deepEqual(scene.life(1).members, ['0 keeper up', '1 worker up']);
+  });
+
+  test('that a process refuses is refused in its words, and nobody is left', async () => {
+    const scene = new SupervisorScene(2);
+    const starting = scene.supervisor.start();
+    await scene.settle();
+    scene.life(0).ready();
+    await scene.settle();
+    scene.life(2).report({ kind: 'failed', reason: 'cannot listen on 127.0.0.1:8080' });
+    scene.life(2).die('exit code 1');
+    await assert.rejects(starting, { message: 'cannot listen on 127.0.0.1:8080' });
+    assert.deepEqual(
+      scene.forks.map((fork) => fork.has('stop')),
+      [true, true, false],
+    );
+    assert.equal(scene.forks.length, 3);
+  });
+
+  test('in which a process ends without a word names it', async () => {
+    const scene = new SupervisorScene(1);
+    const starting = scene.supervisor.start();
+    await scene.settle();
+    scene.life(0).die('SIGSEGV');
+    await assert.rejects(starting, { message: 'process 0 ended while it started: SIGSEGV' });
+  });
+
+  test('that is called off starts no workers', async () => {
+    const scene = new SupervisorScene(1);
+    const starting = scene.supervisor.start();
+    const refused = assert.rejects(starting);
+    await scene.settle();
+    await scene.supervisor.stop();
+    await refused;
+    assert.equal(scene.forks.length, 1);
+  });
+});
+
+describe('a process that dies', () => {
+  test('is followed at once by the same number and another member', async () => {
+    const scene = new SupervisorScene(2);
+    await scene.started();
+    const { member } = scene.life(1).task;
+    scene.life(1).die('SIGKILL');
+    await scene.settle();
+    assert.equal(scene.lives(1), 2);
+    assert.notEqual(scene.life(1).task.member, member);
+    assert.deepEqual(scene.life(2).members, ['0 keeper up', '1 worker starting', '2 worker up']);
+    scene.life(1).ready();
+    assert.deepEqual(scene.life(2).members, ['0 keeper up', '1 worker up', '2 worker up']);
+  });
+
+  test('again and again is started ever later, and at once when it had lived', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    for (const waitMs of [0, processRestartMsMin, processRestartMsMin * 2, processRestartMsMin * 4]) {
+      const lives = scene.lives(1);
+      scene.life(1).die('exit code 1');
+      await scene.settle();
+      if (waitMs > 0) {
+        scene.clock.advance(waitMs - 1);
+        await scene.settle();
+        assert.equal(scene.lives(1), lives);
+        scene.clock.advance(1);
+        await scene.settle();
+      }
+      assert.equal(scene.lives(1), lives + 1);
+    }
+    scene.life(1).ready();
+    await scene.pass(6000);
+    const lives = scene.lives(1);
+    scene.life(1).die('SIGKILL');
+    await scene.settle();
+    assert.equal(scene.lives(1), lives + 1);
+  });
+
+  test('never waits for longer than the most', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    for (let death = 0; death < 20; death += 1) {
+      scene.life(1).die('exit code 1');
+      await scene.settle();
+      await scene.pass(processRestartMsMax);
+    }
+    assert.equal(scene.lives(1), 21);
+  });
+
+  test('is started later where the machine has no process to give', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    scene.noProcess = new Error('EAGAIN');
+    scene.life(1).die('SIGKILL');
+    await scene.settle();
+    assert.equal(scene.lives(1), 1);
+    scene.noProcess = null;
+    await scene.pass(processRestartMsMin * 4);
+    assert.equal(scene.lives(1), 2);
+  });
+
+  test('is followed by the spare, and another is prepared', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    await scene.pass(processSpareDelayMs);
+    const spare = scene.forks[2];
+    assert.equal(spare?.process, null);
+    scene.life(1).die('SIGKILL');
+    await scene.settle();
+    assert.equal(spare?.process, 1);
+    assert.equal(scene.forks.length, 3);
+    spare?.ready();
+    await scene.pass(processSpareDelayMs);
+    assert.equal(scene.forks.length, 4);
+  });
+});
+
+describe('a process that hangs', () => {
+  test('is killed after its beats were not answered, and followed', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    const hanging = scene.life(1);
+    hanging.isSound = false;
+    await scene.pass(processBeatMs * processSilentBeatsMax);
+    assert.equal(hanging.wasKilled, false);
+    await scene.pass(processBeatMs);
+    assert.equal(hanging.wasKilled, true);
+    assert.equal(scene.lives(1), 2);
+    assert.equal(scene.lives(0), 1);
+  });
+
+  test('while it starts has longer', async () => {
+    const scene = new SupervisorScene(1);
+    const starting = scene.supervisor.start();
+    const refused = assert.rejects(starting);
+    await scene.settle();
+    scene.life(0).isSound = false;
+    await scene.pass(processBeatMs * processStartBeatsMax);
+    assert.equal(scene.life(0).wasKilled, false);
+    await scene.pass(processBeatMs);
+    assert.equal(scene.life(0).wasKilled, true);
+    await refused;
+  });
+});
+
+describe('a stop', () => {
+  test('has the workers end first and the keeper last', async () => {
+    const scene = new SupervisorScene(2);
+    await scene.started();
+    for (const fork of scene.forks) fork.isSound = false;
+    let isOver = false;
+    const stopping = scene.supervisor.stop().then(() => (isOver = true));
+    await scene.settle();
+    assert.deepEqual(
+      scene.forks.map((fork) => fork.has('stop')),
+      [false, true, true],
+    );
+    assert.equal(scene.life(0).knowsStop, true);
+    scene.life(1).die('exit code 0');
+    await scene.settle();
+    assert.equal(scene.life(0).has('stop'), false);
+    scene.life(2).die('exit code 0');
+    await scene.settle();
+    assert.equal(scene.life(0).has('stop'), true);
+    assert.equal(isOver, false);
+    scene.life(0).die('exit code 0');
+    await stopping;
+    assert.equal(scene.forks.length, 3);
+    assert.equal(scene.clock.pendingTimers, 0);
+  });
+
+  test('kills who does not stop by itself', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    const stuck = scene.life(1);
+    stuck.order = () => undefined;
+    const stopping = scene.supervisor.stop();
+    scene.clock.advance(stopMsMax);
+    await stopping;
+    assert.equal(stuck.wasKilled, true);
+    assert.equal(scene.life(0).wasKilled, false);
+  });
+
+  test('takes the spare with it', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    await scene.pass(processSpareDelayMs);
+    await scene.supervisor.stop();
+    assert.equal(scene.forks[2]?.wasKilled, true);
+  });
+
+  test('at once kills everybody', async () => {
+    const scene = new SupervisorScene(2);
+    await scene.started();
+    scene.supervisor.kill();
+    assert.deepEqual(
+      scene.forks.map(({ wasKilled }) => wasKilled),
+      [true, true, true],
+    );
+  });
+});
+
+describe('a restart of the workers', () => {
+  test('that is signalled is asked of the keeper, which has the audit log, and done when it asks for it', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    const [keeper, worker] = scene.forks;
+    scene.supervisor.signalRestart();
+    await scene.settle();
+    assert.deepEqual([keeper?.has('restart-signalled'), worker?.has('stop')], [true, false]);
+    keeper?.report({ kind: 'restart-workers' });
+    await scene.settle();
+    assert.equal(worker?.has('stop'), true);
+  });
+
+  test('waits for each to be replaced before the next is drained', async () => {
+    const scene = new SupervisorScene(2);
+    await scene.started();
+    const [, first, second] = scene.forks;
+    const restarting = scene.supervisor.restartWorkers();
+    await scene.settle();
+    assert.equal(first?.has('stop'), true);
+    assert.equal(second?.has('stop'), false);
+    assert.equal(scene.lives(1), 2);
+    scene.life(1).ready();
+    await scene.settle();
+    assert.equal(second?.has('stop'), true);
+    scene.life(2).ready();
+    await restarting;
+    assert.deepEqual(scene.life(0).members, ['0 keeper up', '1 worker up', '2 worker up']);
+    assert.equal(scene.lives(0), 1);
+  });
+
+  test('is ended by a stop', async () => {
+    const scene = new SupervisorScene(2);
+    await scene.started();
+    const restarting = scene.supervisor.restartWorkers();
+    await scene.settle();
+    await scene.supervisor.stop();
+    await restarting;
+    assert.equal(scene.lives(2), 1);
+  });
+
+  test('goes on past one whose follower dies while it starts', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    const restarting = scene.supervisor.restartWorkers();
+    await scene.settle();
+    scene.life(1).die('exit code 1');
+    await scene.settle();
+    assert.equal(scene.lives(1), 3);
+    scene.life(1).ready();
+    await restarting;
+  });
+});
+
+test('a reload reaches every process', async () => {
+  const scene = new SupervisorScene(2);
+  await scene.started();
+  scene.supervisor.reload();
+  assert.deepEqual(
+    scene.forks.map((fork) => fork.has('reload')),
+    [true, true, true],
+  );
+});
+
+describe('the sleep port', () => {
+  const connection = (): Socket => new FakeSocket() as unknown as Socket;
+
+  function give(scene: SupervisorScene, count: number): Socket[] {
+    const sockets = Array.from({ length: count }, connection);
+    for (const socket of sockets) scene.sleepPort.give(socket);
+    return sockets;
+  }
+
+  function handed(scene: SupervisorScene): number[] {
+    return scene.forks.slice(1).map((fork) => fork.handed.length);
+  }
+
+  test('is open once all are up, and closed before anybody is told to stop', async () => {
+    const scene = new SupervisorScene(1);
+    assert.equal(scene.sleepPort.isListening, false);
+    await scene.started();
+    assert.equal(scene.sleepPort.isListening, true);
+    const stopping = scene.supervisor.stop();
+    assert.equal(scene.sleepPort.isListening, false);
+    await stopping;
+  });
+
+  test('hands a storm to the workers in turn', async () => {
+    const scene = new SupervisorScene(4);
+    await scene.started();
+    give(scene, 400);
+    assert.deepEqual(handed(scene), [100, 100, 100, 100]);
+  });
+
+  test('hands a connection to the worker that has the fewest, with those it was given since it said so', async () => {
+    const scene = new SupervisorScene(2);
+    await scene.started();
+    give(scene, 20);
+    scene.life(1).sleepConnections = 4;
+    scene.life(2).sleepConnections = 10;
+    await scene.pass(processBeatMs);
+    give(scene, 8);
+    assert.deepEqual(handed(scene), [17, 11]);
+  });
+
+  test('hands one connection after another, and those that wait to others when their worker dies', async () => {
+    const scene = new SupervisorScene(2);
+    await scene.started();
+    const slow = scene.life(1);
+    slow.takesSockets = false;
+    const sockets = give(scene, 8);
+    assert.deepEqual(handed(scene), [1, 4]);
+    slow.taken();
+    assert.deepEqual(handed(scene), [2, 4]);
+    slow.die('SIGKILL');
+    await scene.settle();
+    assert.equal(scene.life(2).handed.length, 7);
+    assert.deepEqual(new Set([...slow.handed.slice(0, 1), ...scene.life(2).handed]), new Set(sockets));
+  });
+
+  test('hands nothing to a worker that is drained or starts', async () => {
+    const scene = new SupervisorScene(2);
+    await scene.started();
+    const [, drained, other] = scene.forks;
+    if (drained !== undefined) drained.isSound = false;
+    void scene.supervisor.restartWorkers();
+    await scene.settle();
+    give(scene, 4);
+    drained?.die('exit code 0');
+    await scene.settle();
+    give(scene, 4);
+    assert.deepEqual([drained?.handed.length, other?.handed.length], [0, 8]);
+  });
+
+  test('resets who finds every worker full, and says how many', async () => {
+    const scene = new SupervisorScene(2);
+    await scene.started();
+    for (const worker of scene.forks.slice(1)) worker.takesSockets = false;
+    const sockets = give(scene, sleepHandsMax * 2 + 3) as unknown as FakeSocket[];
+    assert.deepEqual(
+      sockets.map(({ wasReset }) => wasReset),
+      sockets.map((_, index) => index >= sleepHandsMax * 2),
+    );
+    await scene.pass(processBeatMs);
+    assert.equal(scene.log.lines.filter(({ message }) => message.includes('are reset')).length, 1);
+  });
+});
