@@ -4,10 +4,10 @@
  */
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import type { PlaybackTally } from './bridge-playback.ts';
-import type { CommandContext } from './command-context.ts';
+import type { CommandContext } from './shell/command-context.ts';
 import type { LegCounts } from './media-leg.ts';
 import { sizeInWords } from './picture-sizes.ts';
-import type { ProgressLine } from './progress-line.ts';
+import type { ProgressLine } from './shell/progress-line.ts';
 
 /** How a bridge says what happens to it. */
 export interface BridgeVoice {

@@ -10,13 +10,13 @@ import type {
 } from '../client/reveille-client.ts';
 import type { FailureCode, WakeupCode } from '../model/codes.ts';
 import type { WireEvent } from '../gateways/admin/event-answer.ts';
-import { envelopeOf } from './api-access.ts';
+import { envelopeOf } from './api/api-access.ts';
 import { credentialLines, showCredentials } from './demo-credentials.ts';
 import { DemoFailure, untilRight } from './demo-failure.ts';
 import type { DemoStage } from './demo-stage.ts';
-import { tellingPart } from './events-line.ts';
+import { tellingPart } from './api/events-line.ts';
 import type { Timeline } from './timeline.ts';
-import { describeOutcome } from './wakeup-outcome.ts';
+import { describeOutcome } from './api/wakeup-outcome.ts';
 
 /** Long enough to be worth it, short enough to ask again within our patience. */
 const waitS = 2;

@@ -1,10 +1,10 @@
 /** `reveille demo`: the whole story on real sockets, with what the API says at each step. */
 import type { Command } from 'commander';
-import { addExamples, contextOf, type CommandContext } from './command-context.ts';
+import { addExamples, contextOf, type CommandContext } from './shell/command-context.ts';
 import { DemoFailure } from './demo-failure.ts';
 import { findDemoStage, openOwnStage, type DemoStage } from './demo-stage.ts';
 import { playDemo } from './demo-story.ts';
-import { findRunningServer } from './running-server.ts';
+import { findRunningServer } from './admin/running-server.ts';
 import { Timeline } from './timeline.ts';
 
 export function addDemoCommand(program: Command): void {

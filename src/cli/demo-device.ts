@@ -7,7 +7,7 @@ import { credentialLines, showCredentials } from './demo-credentials.ts';
 import { DemoFailure, within } from './demo-failure.ts';
 import type { DemoStage } from './demo-stage.ts';
 import { spacedHex } from './fleet-report.ts';
-import { reachableAddress } from './running-server.ts';
+import { reachableAddress } from './admin/running-server.ts';
 import { SignalController } from './signal-controller.ts';
 import { SleepingModule } from './sleeping-module.ts';
 import type { Timeline } from './timeline.ts';

@@ -1,8 +1,8 @@
 /** Who plays in the story and nowhere else: a device and a bridge, added to the registry for it, put out of use after it. */
 import { randomBytes } from 'node:crypto';
 import { generateSecret } from '../storage/registry/generated-secrets.ts';
-import type { OpsClient } from './ops-client.ts';
-import type { FreshBridge } from './registry-changes.ts';
+import type { OpsClient } from './admin/ops-client.ts';
+import type { FreshBridge } from './admin/registry-changes.ts';
 import type { SimulatedDevice } from './simulated-devices.ts';
 import type { Timeline } from './timeline.ts';
 

@@ -14,15 +14,15 @@ import { readRuntimeFile, type Runtime } from '../server/bootstrap/runtime-file.
 import { loadSettings } from '../server/config/settings.ts';
 import type { RegistryStore } from '../storage/registry/registry-store.ts';
 import type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
-import { apiBeside, openApi } from './api-access.ts';
-import type { CommandContext } from './command-context.ts';
-import { CommandError } from './command-error.ts';
+import { apiBeside, openApi } from './api/api-access.ts';
+import type { CommandContext } from './shell/command-context.ts';
+import { CommandError } from './shell/command-error.ts';
 import { inviteGuests, type DemoGuests } from './demo-guests.ts';
-import { reveilleCommand } from './invocation.ts';
+import { reveilleCommand } from './api/invocation.ts';
 import { mediaUrl } from './media-url.ts';
-import { opsClientOf } from './ops-client.ts';
-import { lookIntoRegistry } from './registry-look.ts';
-import { reachableAddress } from './running-server.ts';
+import { opsClientOf } from './admin/ops-client.ts';
+import { lookIntoRegistry } from './admin/registry-look.ts';
+import { reachableAddress } from './admin/running-server.ts';
 import { signalUrl } from './signal-url.ts';
 import type { Timeline } from './timeline.ts';
 

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { WakeMode } from '../model/sleep.ts';
 import { parseListenAddress } from '../server/config/settings-values.ts';
 import type { DeviceController, DeviceDoors } from './device-connections.ts';
-import { reachableAddress } from './running-server.ts';
+import { reachableAddress } from './admin/running-server.ts';
 import { SignalController } from './signal-controller.ts';
 import { sourceAddress, type SimulatedDevice } from './simulated-devices.ts';
 import { SleepingModule } from './sleeping-module.ts';

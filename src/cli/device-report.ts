@@ -7,14 +7,14 @@ import type { Clock } from '../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
 import type { WakeupOutcomeData } from '../client/reveille-client.ts';
 import type { DeviceTally } from './device-tally.ts';
-import { formatLocalTime } from './events-line.ts';
-import { showable } from './showable.ts';
+import { formatLocalTime } from './api/events-line.ts';
+import { showable } from './shell/showable.ts';
 import { spacedHex } from './fleet-report.ts';
 import { encodeFleetFigures, fleetLine, renderFleetTable, type FleetFigures } from './fleet-table.ts';
 import { LatencyWindow } from './latency-window.ts';
 import type { LiveTable } from './live-table.ts';
-import type { Output } from './output.ts';
-import { describeOutcome } from './wakeup-outcome.ts';
+import type { Output } from './shell/output.ts';
+import { describeOutcome } from './api/wakeup-outcome.ts';
 
 /** Lines for people and troubles for all; what goes beyond is counted. */
 const wakeLines: Rate = { perSecond: 20, burst: 40 };

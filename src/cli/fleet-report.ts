@@ -3,10 +3,10 @@
  * stands in one line; at the end a summary. With `--json` each is a JSON object with its `event`.
  */
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
-import type { CommandContext } from './command-context.ts';
+import type { CommandContext } from './shell/command-context.ts';
 import type { FleetTally } from './module-fleet.ts';
-import type { ProgressLine } from './progress-line.ts';
-import { showable } from './showable.ts';
+import type { ProgressLine } from './shell/progress-line.ts';
+import { showable } from './shell/showable.ts';
 
 /** Lines for people; what goes beyond is counted. */
 const wakeLines: Rate = { perSecond: 20, burst: 40 };

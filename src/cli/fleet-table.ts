@@ -1,5 +1,5 @@
 /** How a fleet of devices stands, as a few lines of text for a terminal and as one JSON object for machines. */
-import { alignColumns } from './output.ts';
+import { alignColumns } from './shell/output.ts';
 import type { LatencySummary } from './latency-window.ts';
 
 export interface FleetFigures {

@@ -1,9 +1,9 @@
 /** Where the legs of calls connect, as a URL. */
 import { formatListenAddress, parseListenAddress } from '../server/config/settings-values.ts';
 import { readRuntimeFile } from '../server/bootstrap/runtime-file.ts';
-import type { CommandContext } from './command-context.ts';
-import { CommandError, usageError } from './command-error.ts';
-import { reachableAddress } from './running-server.ts';
+import type { CommandContext } from './shell/command-context.ts';
+import { CommandError, usageError } from './shell/command-error.ts';
+import { reachableAddress } from './admin/running-server.ts';
 
 /**
  * `media`: the listener that was named, `host:port` or a URL beginning with `ws://` or `wss://`; undefined: that of the

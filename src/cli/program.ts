@@ -1,28 +1,28 @@
 /** All commands under one roof, and the options that every one of them takes. */
 import { Command } from 'commander';
-import { addAuditCommand } from './audit-command.ts';
-import { addBridgeCommand } from './bridge-command.ts';
-import { addCallCommand } from './call-command.ts';
-import { addCallsCommand } from './calls-command.ts';
-import { addClusterCommand } from './cluster-command.ts';
-import { addConfigCommand } from './config-command.ts';
-import { addCredentialCommand } from './credential-command.ts';
+import { addAuditCommand } from './admin/audit-command.ts';
+import { addBridgeCommand } from './admin/bridge-command.ts';
+import { addCallCommand } from './api/call-command.ts';
+import { addCallsCommand } from './admin/calls-command.ts';
+import { addClusterCommand } from './admin/cluster-command.ts';
+import { addConfigCommand } from './admin/config-command.ts';
+import { addCredentialCommand } from './admin/credential-command.ts';
 import { addDemoCommand } from './demo-command.ts';
-import { addDeviceCommand } from './device-command.ts';
-import { addDoctorCommand } from './doctor-command.ts';
-import { addEventsCommand } from './events-command.ts';
-import { addOpsTokenCommand } from './ops-token-command.ts';
-import { addRegistryCommand } from './registry-command.ts';
-import { addServeCommand } from './serve-command.ts';
-import { addSignCommand } from './sign-command.ts';
+import { addDeviceCommand } from './admin/device-command.ts';
+import { addDoctorCommand } from './doctor/doctor-command.ts';
+import { addEventsCommand } from './api/events-command.ts';
+import { addOpsTokenCommand } from './admin/ops-token-command.ts';
+import { addRegistryCommand } from './admin/registry-command.ts';
+import { addServeCommand } from './serve/serve-command.ts';
+import { addSignCommand } from './api/sign-command.ts';
 import { addSimulateBridgeCommand } from './simulate-bridge-command.ts';
 import { addSimulateCommand } from './simulate-command.ts';
-import { addStatusCommand } from './status-command.ts';
-import { addTokenKeyCommand } from './token-key-command.ts';
+import { addStatusCommand } from './api/status-command.ts';
+import { addTokenKeyCommand } from './admin/token-key-command.ts';
 import { readVersion } from '../lib/package-version.ts';
-import { addVersionCommand } from './version-command.ts';
-import { addWakeCommand } from './wake-command.ts';
-import { addWebhookCommand } from './webhook-command.ts';
+import { addVersionCommand } from './shell/version-command.ts';
+import { addWakeCommand } from './api/wake-command.ts';
+import { addWebhookCommand } from './admin/webhook-command.ts';
 
 export function buildProgram(): Command {
   const program = new Command('reveille')

@@ -1,9 +1,9 @@
 /** Where controllers sign in, as a URL. */
 import { formatListenAddress, parseListenAddress } from '../server/config/settings-values.ts';
 import { readRuntimeFile } from '../server/bootstrap/runtime-file.ts';
-import type { CommandContext } from './command-context.ts';
-import { usageError } from './command-error.ts';
-import { reachableAddress } from './running-server.ts';
+import type { CommandContext } from './shell/command-context.ts';
+import { usageError } from './shell/command-error.ts';
+import { reachableAddress } from './admin/running-server.ts';
 
 const signalPath = '/v1/signal';
 

@@ -1,7 +1,7 @@
 /** What `reveille simulate` does. Exits 1 when a login was refused, or none came through. */
 import type { Clock } from '../lib/clock.ts';
-import type { CommandContext } from './command-context.ts';
-import { usageError } from './command-error.ts';
+import type { CommandContext } from './shell/command-context.ts';
+import { usageError } from './shell/command-error.ts';
 import { findSignalUrl } from './signal-url.ts';
 import { simulateDevices } from './simulate-devices.ts';
 import { simulateModules } from './simulate-modules.ts';

@@ -1,8 +1,8 @@
 /** `reveille simulate-bridge`: a bridge that takes calls and plays video to them, as if it came from phones. */
 import { Option, type Command } from 'commander';
-import { addExamples, contextOf } from './command-context.ts';
+import { addExamples, contextOf } from './shell/command-context.ts';
 import { playedFormats } from './frame-coder.ts';
-import { wholeNumberOption } from './option-values.ts';
+import { wholeNumberOption } from './shell/option-values.ts';
 import { parseSizes } from './picture-sizes.ts';
 import { simulateBridge, type SimulateBridgeOptions } from './simulate-bridge-action.ts';
 

@@ -1,10 +1,10 @@
 /** `reveille simulate`: devices over real sockets, until Ctrl-C or for a while. */
 import { Option, type Command } from 'commander';
 import { heartbeatSecondsMax, heartbeatSecondsMin } from '../model/limits.ts';
-import { parseOriginOption } from './api-access.ts';
-import { addExamples, contextOf } from './command-context.ts';
-import { addCredentialOptions } from './credential-source.ts';
-import { wholeNumberOption } from './option-values.ts';
+import { parseOriginOption } from './api/api-access.ts';
+import { addExamples, contextOf } from './shell/command-context.ts';
+import { addCredentialOptions } from './api/credential-source.ts';
+import { wholeNumberOption } from './shell/option-values.ts';
 import { simulate } from './simulate-action.ts';
 import type { SimulateOptions } from './simulation.ts';
 

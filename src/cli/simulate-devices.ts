@@ -1,9 +1,9 @@
 /** Whole devices, controllers and modules: they come online, sleep, are woken and come online again. */
 import type { Clock } from '../lib/clock.ts';
 import type { ReveilleClient } from '../client/reveille-client.ts';
-import { findApi, openApi } from './api-access.ts';
-import type { CommandContext } from './command-context.ts';
-import { findCredential } from './credential-source.ts';
+import { findApi, openApi } from './api/api-access.ts';
+import type { CommandContext } from './shell/command-context.ts';
+import { findCredential } from './api/credential-source.ts';
 import { openDoors, type DeviceDoorsOptions } from './device-doors.ts';
 import { DeviceFleet } from './device-fleet.ts';
 import { DeviceReport } from './device-report.ts';
@@ -11,7 +11,7 @@ import { LiveTable } from './live-table.ts';
 import { RandomWaker } from './random-waker.ts';
 import type { SimulatedDevice } from './simulated-devices.ts';
 import type { SimulateOptions, Simulation } from './simulation.ts';
-import { wakeAndWait } from './wakeup-outcome.ts';
+import { wakeAndWait } from './api/wakeup-outcome.ts';
 
 export async function simulateDevices(
   context: CommandContext,

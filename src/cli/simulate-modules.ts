@@ -1,10 +1,10 @@
 /** Sleeping modules alone, without their controllers: a load on the sleep server. */
 import { parseListenAddress, type ListenAddress } from '../server/config/settings-values.ts';
-import type { CommandContext } from './command-context.ts';
-import { usageError } from './command-error.ts';
+import type { CommandContext } from './shell/command-context.ts';
+import { usageError } from './shell/command-error.ts';
 import { FleetReport } from './fleet-report.ts';
 import { ModuleFleet } from './module-fleet.ts';
-import { listenerAddress } from './running-server.ts';
+import { listenerAddress } from './admin/running-server.ts';
 import type { SimulateOptions, Simulation } from './simulation.ts';
 import { sourceAddress, type SimulatedDevice } from './simulated-devices.ts';
 import { SleepingModule } from './sleeping-module.ts';

@@ -4,10 +4,10 @@
  */
 import { legCloses } from '../protocol/media/close-code.ts';
 import { LegGone } from './awaited-texts.ts';
-import { keyAdvice } from './bridge-key.ts';
+import { keyAdvice } from './admin/bridge-key.ts';
 import { requestInWords, type BridgeLeg, type StartText } from './bridge-leg.ts';
-import { CommandError } from './command-error.ts';
-import { reveilleCommand } from './invocation.ts';
+import { CommandError } from './shell/command-error.ts';
+import { reveilleCommand } from './api/invocation.ts';
 import { LegRefused, type LegClosed } from './media-leg.ts';
 import { SimulatedCall, type CallHouse } from './simulated-call.ts';
 

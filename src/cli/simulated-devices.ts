@@ -2,10 +2,10 @@
 import { wallSeconds } from '../lib/clock.ts';
 import { isExpired } from '../model/registry.ts';
 import type { RegistryStore } from '../storage/registry/registry-store.ts';
-import type { CommandContext } from './command-context.ts';
-import { CommandError, usageError } from './command-error.ts';
-import { reveilleCommand } from './invocation.ts';
-import { lookIntoRegistry } from './registry-look.ts';
+import type { CommandContext } from './shell/command-context.ts';
+import { CommandError, usageError } from './shell/command-error.ts';
+import { reveilleCommand } from './api/invocation.ts';
+import { lookIntoRegistry } from './admin/registry-look.ts';
 
 export interface SimulatedDevice {
   readonly deviceId: string;

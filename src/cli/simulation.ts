@@ -1,6 +1,6 @@
 /** What is asked of `reveille simulate`, and what its two plays have in common. */
 import type { WakeMode } from '../model/sleep.ts';
-import type { CredentialOptions } from './credential-source.ts';
+import type { CredentialOptions } from './api/credential-source.ts';
 import type { DeviceChoice } from './simulated-devices.ts';
 
 export interface SimulateOptions extends DeviceChoice, CredentialOptions {

@@ -1,5 +1,5 @@
 /** The story as it unfolds: who, what, and the milliseconds since it began. */
-import type { CommandContext } from './command-context.ts';
+import type { CommandContext } from './shell/command-context.ts';
 
 const whoWidth = 10;
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import type { OpsClient } from '../../src/cli/ops-client.ts';
+import type { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import type { AuditLine } from '../../src/model/audit.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { anIntent, linesInFile, openAudit } from '../support/audit-scene.ts';

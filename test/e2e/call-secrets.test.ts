@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
-import { OpsClient } from '../../src/cli/ops-client.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { callBody, issuance, msgSessionKey, msgSessionToken } from '../support/call-hands.ts';

@@ -10,7 +10,7 @@ import { connect as connectTls } from 'node:tls';
 import { pathToFileURL } from 'node:url';
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
-import { OpsClient } from '../../src/cli/ops-client.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callBody, issuance } from '../support/call-hands.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
-import { CommandError } from '../../src/cli/command-error.ts';
+import { CommandError } from '../../src/cli/shell/command-error.ts';
 import { SimulatedBridge } from '../../src/cli/simulated-bridge.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { LegListener, type TakenLeg } from '../support/leg-listener.ts';

@@ -13,7 +13,7 @@ import { BridgePlayback, noPlaybackTally } from '../../src/cli/bridge-playback.t
 import { DeviceLeg } from '../../src/cli/device-leg.ts';
 import { testFilm } from '../../src/cli/film.ts';
 import { openFrameCoder } from '../../src/cli/frame-coder.ts';
-import { OpsClient } from '../../src/cli/ops-client.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import type { Size } from '../../src/model/call.ts';
 import { mediaFrameHeaderBytes } from '../../src/model/limits.ts';

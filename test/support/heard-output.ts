@@ -1,5 +1,5 @@
 /** What a command says, heard within the test. */
-import type { Output } from '../../src/cli/output.ts';
+import type { Output } from '../../src/cli/shell/output.ts';
 
 export class HeardOutput implements Output {
   readonly wantsJson = false;

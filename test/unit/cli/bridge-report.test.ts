@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { noPlaybackTally } from '../../../src/cli/bridge-playback.ts';
 import { BridgeReport } from '../../../src/cli/bridge-report.ts';
 import { noLegCounts } from '../../../src/cli/media-leg.ts';
-import type { Output } from '../../../src/cli/output.ts';
-import { ProgressLine } from '../../../src/cli/progress-line.ts';
+import type { Output } from '../../../src/cli/shell/output.ts';
+import { ProgressLine } from '../../../src/cli/shell/progress-line.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 function stage({ wantsJson = false } = {}) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DeviceReport } from '../../../src/cli/device-report.ts';
 import { DeviceTally } from '../../../src/cli/device-tally.ts';
 import { LiveTable } from '../../../src/cli/live-table.ts';
-import type { Output } from '../../../src/cli/output.ts';
+import type { Output } from '../../../src/cli/shell/output.ts';
 import type { WakeupOutcomeData } from '../../../src/client/reveille-client.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 

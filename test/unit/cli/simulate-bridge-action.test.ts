@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CommandContext } from '../../../src/cli/command-context.ts';
-import { CommandError } from '../../../src/cli/command-error.ts';
+import { CommandContext } from '../../../src/cli/shell/command-context.ts';
+import { CommandError } from '../../../src/cli/shell/command-error.ts';
 import { simulateBridge, type SimulateBridgeOptions } from '../../../src/cli/simulate-bridge-action.ts';
 
 const [landscape, portrait] = [

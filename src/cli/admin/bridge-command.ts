@@ -1,0 +1,68 @@
+/** `reveille bridge …`: the processes that may stand in a messaging app's room for a device. */
+import type { Command } from 'commander';
+import { addBridge, revokeBridge, type AddBridgeOptions } from './bridge-actions.ts';
+import { addExamples, contextOf } from '../shell/command-context.ts';
+import { wholeNumberOption } from '../shell/option-values.ts';
+import { listEntries, type ListOptions } from './registry-list-action.ts';
+
+const listedMax = 1000;
+
+export function addBridgeCommand(program: Command): void {
+  const bridge = program.command('bridge').description('Add, list or revoke bridges of calls.');
+  addExamples(
+    bridge,
+    ['bridge add bridge-1 --app 2818153', 'a bridge of one application; its key is made and shown'],
+    ['bridge revoke bridge-1', 'its key is refused from now on, and its connection is closed'],
+  );
+  addAdd(bridge);
+  addList(bridge);
+  addRevoke(bridge);
+}
+
+function addAdd(bridge: Command): void {
+  const command = bridge
+    .command('add')
+    .description('Add a bridge. Its key is made here, shown once and kept as its hash only.')
+    .argument('<id>', '1-255 bytes of UTF-8 without control characters')
+    .requiredOption('--app <id>', 'an application whose calls it takes; may be repeated', collect)
+    .option('--replace', 'also when there is a bridge of this id: it gets a new key')
+    .action((id: string, options: AddBridgeOptions, self: Command) =>
+      addBridge(contextOf(self), id, options),
+    );
+  addExamples(
+    command,
+    ['bridge add bridge-1 --app 2818153', 'for the calls of one application'],
+    ['bridge add bridge-1 --app 2818153 --app 9999999', 'of two'],
+    ['bridge add bridge-1 --app 2818153 --replace', 'a new key for a bridge that is there'],
+  );
+}
+
+function addList(bridge: Command): void {
+  const command = bridge
+    .command('list')
+    .description('List the bridges of the registry, revoked ones too.')
+    .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
+    .option('--after <id>', 'behind this one')
+    .action((options: ListOptions, self: Command) => listEntries(contextOf(self), 'bridges', options));
+  addExamples(command, ['bridge list', 'for people'], ['bridge list --json', 'for machines']);
+}
+
+function addRevoke(bridge: Command): void {
+  const command = bridge
+    .command('revoke')
+    .description('Refuse the key of a bridge from now on; where it is connected, it is sent away.')
+    .argument('<id>', 'the bridge')
+    .option('--restore', 'the other way round')
+    .action((id: string, options: { restore?: boolean }, self: Command) =>
+      revokeBridge(contextOf(self), id, options.restore !== true),
+    );
+  addExamples(
+    command,
+    ['bridge revoke bridge-1', 'at once'],
+    ['bridge revoke bridge-1 --restore', 'its key is good again'],
+  );
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}

@@ -1,0 +1,95 @@
+/** `reveille cluster`: the processes and nodes that are one server, as the running one here sees them. Source: cluster.md. */
+import type { Command } from 'commander';
+import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { CommandError } from '../shell/command-error.ts';
+import { findOpsClient, type OpsClient } from './ops-client.ts';
+import { alignColumns } from '../shell/output.ts';
+
+export function addClusterCommand(program: Command): void {
+  const cluster = program
+    .command('cluster')
+    .description('Show the processes and nodes that are one server, and restart its processes.');
+  const status = cluster
+    .command('status')
+    .description(
+      'Show each member: its state, its sessions, and how far it is behind. Fails when one is not up.',
+    )
+    .action((_options: object, self: Command) => showStatus(contextOf(self)));
+  addExamples(
+    status,
+    ['cluster status', 'a line for each; exit code 1 when one is not up'],
+    ['cluster status --json', 'for machines: ages in milliseconds'],
+  );
+  const restart = cluster
+    .command('restart')
+    .description(
+      'Restart the worker processes of this machine, one after another; devices log in at the others.',
+    )
+    .action((_options: object, self: Command) => restartWorkers(contextOf(self)));
+  addExamples(
+    restart,
+    ['cluster restart', 'as SIGUSR2 to the supervisor does; it returns at once'],
+    ['cluster restart && reveille cluster status', 'and who is up meanwhile'],
+  );
+  addExamples(
+    cluster,
+    ['cluster status', 'processes of this machine, or the nodes that share a NATS'],
+    ['cluster restart', 'the workers of serve --processes, one after another'],
+  );
+}
+
+async function showStatus(context: CommandContext): Promise<void> {
+  const cluster = await readCluster(clientOf(context));
+  context.output.answer(cluster, tableOf(cluster.members));
+  if (cluster.members.some(({ state }) => state !== 'up')) process.exitCode = 1;
+}
+
+async function restartWorkers(context: CommandContext): Promise<void> {
+  const client = clientOf(context);
+  const { members } = await readCluster(client);
+  if (!members.some(({ role }) => role === 'worker'))
+    throw new CommandError('this server is one process and has no workers', 'stop it, and start it again');
+  const answer = await client.change<object>('/v1/cluster/restart', {});
+  context.output.answer(answer, 'the workers are restarted one after another; see reveille cluster status');
+}
+
+function readCluster(client: OpsClient): Promise<ClusterJson> {
+  return client.ask<ClusterJson>('/v1/cluster', new URLSearchParams());
+}
+
+function clientOf({ dataDirectory }: CommandContext): OpsClient {
+  const ops = findOpsClient(dataDirectory);
+  if (ops !== null) return ops;
+  throw new CommandError(
+    `no server runs on ${dataDirectory}`,
+    'start it, or name its directory with --data-dir',
+  );
+}
+
+const head = ['member', 'role', 'state', 'pid', 'sleep', 'signal', 'outbox', 'lag', 'lease', 'restarts'];
+
+function tableOf(members: readonly MemberJson[]): string {
+  return alignColumns([head, ...members.map(rowOf)]);
+}
+
+/** What is not known of a member that does not answer is a dash. */
+function rowOf(member: MemberJson): string[] {
+  const { node, process, role, state, lease_age_ms: leaseMs } = member;
+  return [
+    node === undefined ? String(process) : `${node}/${process}`,
+    role ?? '-',
+    state,
+    cell(member.pid),
+    cell(member.sleep_sessions),
+    cell(member.signal_sessions),
+    cell(member.outbox_length),
+    cell(member.event_lag),
+    leaseMs === undefined ? '-' : `${(leaseMs / 1000).toFixed(1)} s`,
+    cell(member.restarts),
+  ];
+}
+
+function cell(value: number | null | undefined): string {
+  return value === undefined || value === null ? '-' : String(value);
+}

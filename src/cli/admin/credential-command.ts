@@ -1,0 +1,125 @@
+/** `reveille credential …`: access keys of an application; several can be live, so that they rotate without an outage. */
+import { InvalidArgumentError, type Command } from 'commander';
+import { wallSeconds } from '../../lib/clock.ts';
+import type { ApplicationId } from '../../model/ids.ts';
+import { permissions, type Grant } from '../../model/registry.ts';
+import type { JsonObject } from '../../storage/registry/entry-reader.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
+import { alignColumns } from '../shell/output.ts';
+import { changeRegistry } from './change-registry.ts';
+import { showable } from '../shell/showable.ts';
+
+interface CreateOptions {
+  readonly app: string;
+  readonly permissions: readonly Grant[];
+  readonly notBefore?: number;
+  readonly notAfter?: number;
+}
+
+export function addCredentialCommand(program: Command): void {
+  const credential = program.command('credential').description('Create, rotate or revoke access keys.');
+  addExamples(
+    credential,
+    ['credential create --app 2818153', 'an access key that may do everything'],
+    ['credential rotate AK123 --grace 24h', 'a new one; the old one ends in a day'],
+  );
+  addCreate(credential);
+  addRotate(credential);
+  addRevoke(credential);
+}
+
+function addCreate(credential: Command): void {
+  const command = credential
+    .command('create')
+    .description('Make an access key for an application. Its secret is shown now and never again.')
+    .requiredOption('--app <id>', 'the application')
+    .option('--permissions <list>', `comma separated: *, ${permissions.join(', ')}`, parseGrants, ['*'])
+    .option('--not-before <moment>', 'Unix seconds or ISO 8601', parseMoment)
+    .option('--not-after <moment>', 'Unix seconds or ISO 8601', parseMoment)
+    .action((options: CreateOptions, self: Command) => createCredential(contextOf(self), options));
+  addExamples(
+    command,
+    ['credential create --app 2818153', 'may do everything, without end'],
+    ['credential create --app 2818153 --permissions connectivity:read,wakeup:write', 'may ask and wake'],
+    ['credential create --app 2818153 --not-after 2027-12-31 --json', 'until a day, for machines'],
+  );
+}
+
+function addRotate(credential: Command): void {
+  const command = credential
+    .command('rotate')
+    .description('Make a second access key like this one, and let this one end after a while.')
+    .argument('<access-key-id>', 'the one to be replaced')
+    .option('--grace <span>', 'how long the old one is still good: 90s, 30m, 24h, 7d', parseSpan, 86_400)
+    .action((id: string, { grace }: { grace: number }, self: Command) =>
+      rotateCredential(contextOf(self), id, grace),
+    );
+  addExamples(
+    command,
+    ['credential rotate AK123', 'the old one ends in 24 hours'],
+    ['credential rotate AK123 --grace 0', 'the old one ends now'],
+  );
+}
+
+function addRevoke(credential: Command): void {
+  const command = credential
+    .command('revoke')
+    .description('Refuse an access key from now on. This cannot be taken back.')
+    .argument('<access-key-id>', 'the one to be refused')
+    .action((id: string, _options: object, self: Command) => revokeCredential(contextOf(self), id));
+  addExamples(
+    command,
+    ['credential revoke AK123', 'at once'],
+    ['credential revoke AK123 --json', 'for machines'],
+  );
+}
+
+async function createCredential(context: CommandContext, options: CreateOptions): Promise<void> {
+  const { clock, dataDirectory, output } = context;
+  const terms = {
+    appId: options.app as ApplicationId,
+    grants: options.permissions,
+    notBefore: options.notBefore ?? null,
+    notAfter: options.notAfter ?? null,
+  };
+  const credential = await changeRegistry(dataDirectory, clock, (changes) => changes.createCredential(terms));
+  output.answer({ credential }, describeFresh(credential));
+}
+
+async function rotateCredential(context: CommandContext, id: string, graceSeconds: number): Promise<void> {
+  const { clock, dataDirectory, output } = context;
+  const credential = await changeRegistry(dataDirectory, clock, (changes) =>
+    changes.rotateCredential(id, graceSeconds),
+  );
+  const end = formatMoment(wallSeconds(clock) + graceSeconds, '');
+  output.answer(
+    { credential, replaced: id },
+    `${describeFresh(credential)}\n${showable(id)} is good until ${end}`,
+  );
+}
+
+async function revokeCredential(context: CommandContext, id: string): Promise<void> {
+  await changeRegistry(context.dataDirectory, context.clock, (changes) => changes.revokeCredential(id));
+  context.output.answer({ revoked: id }, `${showable(id)} is revoked`);
+}
+
+function describeFresh(credential: JsonObject): string {
+  const rows = [
+    ['application', String(credential['app_id'])],
+    ['access key id', String(credential['access_key_id'])],
+    ['secret key', `${String(credential['secret_key'])}  (shown this once)`],
+    ['permissions', (credential['permissions'] as readonly string[]).join(', ')],
+  ];
+  return alignColumns(rows);
+}
+
+const grants: readonly string[] = ['*', ...permissions];
+
+function parseGrants(text: string): readonly Grant[] {
+  const given = text.split(',').map((grant) => grant.trim());
+  const unknown = given.find((grant) => !grants.includes(grant));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`Expected some of ${grants.join(', ')}; got "${unknown}".`);
+  return given as Grant[];
+}

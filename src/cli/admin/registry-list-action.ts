@@ -1,0 +1,67 @@
+/** `registry list`: one page of one kind as a table, or how many there are of each. */
+import { assert } from '../../lib/assert.ts';
+import type { JsonObject } from '../../storage/registry/entry-reader.ts';
+import { maskSecrets } from '../../storage/registry/registry-export.ts';
+import { writeEntry } from '../../storage/registry/registry-entry.ts';
+import { findKindOfList, idKeys, kindNames, listNames, type KindName } from '../../storage/registry/registry-kinds.ts';
+import type { RegistryStore } from '../../storage/registry/registry-store.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { alignColumns } from '../shell/output.ts';
+import { lookIntoRegistry } from './registry-look.ts';
+
+export interface ListOptions {
+  readonly limit: number;
+  readonly after?: string;
+}
+
+export async function listEntries(
+  context: CommandContext,
+  list: string | undefined,
+  options: ListOptions,
+): Promise<void> {
+  const { output, dataDirectory } = context;
+  if (list === undefined) {
+    const counts = await lookIntoRegistry(dataDirectory, (registry) => registry.counts());
+    const rows = kindNames.map((kind) => [listNames[kind], String(counts[kind])]);
+    return output.answer(counts, alignColumns(rows));
+  }
+  const kind = findKindOfList(list);
+  assert(kind !== null, 'the argument is one of the lists');
+  const page = await lookIntoRegistry(dataDirectory, (registry) => readPage(registry, kind, options));
+  output.answer({ [list]: page.entries, next: page.next }, asTable(list, page.entries));
+  if (page.next !== null) output.remark(`there may be more: --after ${JSON.stringify(page.next)}`);
+}
+
+interface Page {
+  readonly entries: readonly JsonObject[];
+  /** For `--after`; null when this was the last page. */
+  readonly next: string | null;
+}
+
+function readPage(registry: RegistryStore, kind: KindName, { limit, after }: ListOptions): Page {
+  const entries = registry
+    .page(kind, limit, kind === 'webhook' ? after?.replace(' ', '\n') : after)
+    .map((entry) => maskSecrets(writeEntry(kind, entry)));
+  const last = entries.length < limit ? undefined : entries.at(-1);
+  return { entries, next: last === undefined ? null : idOf(kind, last) };
+}
+
+/** A webhook's id is application and url, parted by a line feed in the store and by a space on a command line. */
+function idOf(kind: KindName, entry: JsonObject): string {
+  const id = cell(entry[idKeys[kind]]);
+  return kind === 'webhook' ? `${cell(entry['app_id'])} ${id}` : id;
+}
+
+function asTable(list: string, entries: readonly JsonObject[]): string {
+  const first = entries[0];
+  if (first === undefined) return `no ${list}`;
+  const columns = Object.keys(first);
+  const heading = columns.map((column) => column.toUpperCase());
+  return alignColumns([heading, ...entries.map((entry) => columns.map((column) => cell(entry[column])))]);
+}
+
+function cell(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  if (value === null) return '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,75 @@
+/** The signed API, as the commands that ask it reach it. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import { InvalidArgumentError } from 'commander';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/error-message.ts';
+import type { FailureCode } from '../../model/codes.ts';
+import { parseOrigin } from '../../client/origin.ts';
+import { ReveilleClient, type ApiResult } from '../../client/reveille-client.ts';
+import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { CommandError } from '../shell/command-error.ts';
+import { apiListener } from '../admin/running-server.ts';
+
+export interface ApiPlace {
+  readonly origin: string;
+  /** The one that is shown there, whoever signed it and whatever its name; null: one that Node trusts for the origin. */
+  readonly certificate: X509Certificate | null;
+}
+
+/** Where `url` says, else where the server beside us is. Throws a CommandError. */
+export function findApi(context: CommandContext, url: string | undefined): ApiPlace {
+  if (url !== undefined) return { origin: url, certificate: null };
+  const { address, certFile } = apiListener(context);
+  return apiBeside(address, certFile);
+}
+
+/**
+ * Of a server on this machine, at `host:port`, with the certificate of this file. Its name is that by which others
+ * reach it, not ours; that it is the very one in the file is as good. Throws a CommandError.
+ */
+export function apiBeside(address: string, certFile: string | null): ApiPlace {
+  if (certFile === null) return { origin: `http://${address}`, certificate: null };
+  try {
+    return { origin: `https://${address}`, certificate: new X509Certificate(readFileSync(certFile)) };
+  } catch (error) {
+    throw new CommandError(
+      `cannot read the API's certificate, ${certFile}: ${messageOf(error)}`,
+      'name the server by what its certificate says: --url https://NAME:PORT',
+    );
+  }
+}
+
+/** Sends nothing again: who asked by hand sees what the server said. To be closed. */
+export function openApi(
+  { origin, certificate }: ApiPlace,
+  credential: SigningCredential,
+  clock: Clock,
+): ReveilleClient {
+  const tls = certificate === null ? undefined : trustingOnly(certificate);
+  return new ReveilleClient({ origin, credential, clock, tls, retry: { attemptsMax: 1 } });
+}
+
+function trustingOnly(certificate: X509Certificate): ConnectionOptions {
+  return {
+    ca: certificate.toString(),
+    allowPartialTrustChain: true,
+    checkServerIdentity: () => undefined,
+  };
+}
+
+/** An origin: scheme, host and port. Throws InvalidArgumentError. */
+export function parseOriginOption(text: string): string {
+  const origin = parseOrigin(text);
+  if (origin === null) throw new InvalidArgumentError('Expected an origin like http://127.0.0.1:8080.');
+  return origin;
+}
+
+/** What the server said of a wakeup or a message, as it was on the wire. */
+export function envelopeOf(result: ApiResult<object, FailureCode>): object {
+  const { requestId, message, data } = result;
+  const envelope = { request_id: requestId, code: result.ok ? 0 : result.code, message };
+  return data === null ? envelope : { ...envelope, data };
+}

@@ -1,0 +1,87 @@
+/** `reveille call`: a signed request by hand, and what the server says. */
+import { Option, type Command } from 'commander';
+import type { RawAnswer } from '../../client/reveille-client.ts';
+import type { HeaderSet } from '../../protocol/tgv1/signed-headers.ts';
+import { findApi, openApi, parseOriginOption } from './api-access.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+import {
+  parseMethod,
+  parseTarget,
+  permissionFor,
+  readRequestBody,
+  type RequestTarget,
+} from './request-target.ts';
+
+interface CallOptions extends CredentialOptions {
+  readonly body?: string;
+  readonly requestId?: string;
+  readonly headerSet: HeaderSet;
+  readonly url?: string;
+}
+
+export function addCallCommand(program: Command): void {
+  const command = program
+    .command('call')
+    .description('Send a signed request and print the answer. Exits 1 unless its code is 0.')
+    .argument('<method>', 'GET, POST, …', parseMethod)
+    .argument('<target>', 'path and query as they are sent', parseTarget)
+    .option('--body <json>', 'the body, or @FILE')
+    .option('--request-id <id>', 'X-Request-ID')
+    .addOption(
+      new Option('--header-set <set>', 'which headers are signed').choices(['long', 'short']).default('long'),
+    )
+    .option(
+      '--url <origin>',
+      'the server, like http://127.0.0.1:8080; the local one when left out',
+      parseOriginOption,
+    )
+    .action((method: string, target: RequestTarget, options: CallOptions, self: Command) =>
+      call(contextOf(self), method, target, options),
+    );
+  addExamples(
+    addCredentialOptions(command),
+    ["call GET '/v1/device/connectivity?device_id=DOOR-1'", 'what was last seen of a device'],
+    [`call POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}'`, 'wake it'],
+    [
+      "call GET '/v1/device/connectivity?device_id=DOOR-1' --url http://10.0.0.5:8080 --credential key.json",
+      'elsewhere',
+    ],
+  );
+}
+
+async function call(
+  context: CommandContext,
+  method: string,
+  target: RequestTarget,
+  options: CallOptions,
+): Promise<void> {
+  const { headerSet, requestId } = options;
+  const body = readRequestBody(method, options.body);
+  const need = { permission: permissionFor(target.path), deviceId: null };
+  const credential = await findCredential(context, options, need);
+  const api = openApi(findApi(context, options.url), credential, context.clock);
+  const headers: Record<string, string> = requestId === undefined ? {} : { 'X-Request-ID': requestId };
+  const answer = await api
+    .request({ method, ...target, body, headerSet, headers })
+    .finally(() => api.close());
+  context.output.answer(
+    { status: answer.status, headers: headersOfInterest(answer), body: answer.json ?? answer.text },
+    describeAnswer(answer),
+  );
+  if (answer.json?.['code'] !== 0) process.exitCode = 1;
+}
+
+const interesting = ['content-type', 'date', 'retry-after', 'allow', 'x-tg-request-id'];
+
+function headersOfInterest({ headers }: RawAnswer): Record<string, string> {
+  return Object.fromEntries(
+    interesting.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+  );
+}
+
+function describeAnswer(answer: RawAnswer): string {
+  const headers = Object.entries(headersOfInterest(answer)).map(([name, value]) => `${name}: ${value}`);
+  const body = answer.json === null ? answer.text : JSON.stringify(answer.json, null, 2);
+  return [`HTTP ${answer.status}`, ...headers, '', body].join('\n');
+}

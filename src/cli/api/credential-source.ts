@@ -1,0 +1,110 @@
+/**
+ * Whose signature a request gets: of a file, of the options, or else the first credential of the local registry
+ * that will do. Never shown by the commands that use it.
+ */
+import { readFileSync } from 'node:fs';
+import { Option, type Command } from 'commander';
+import { wallSeconds } from '../../lib/clock.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import { holdsPermission, isCredentialValid, type Credential, type Permission } from '../../model/registry.ts';
+import type { RegistryStore } from '../../storage/registry/registry-store.ts';
+import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { CommandError, usageError } from '../shell/command-error.ts';
+import { reveilleCommand } from './invocation.ts';
+import { lookIntoRegistry } from '../admin/registry-look.ts';
+
+export interface CredentialOptions {
+  readonly credential?: string;
+  readonly accessKeyId?: string;
+  readonly secretKey?: string;
+  readonly appId?: string;
+}
+
+export interface CredentialNeed {
+  /** Null: any will do. */
+  readonly permission: Permission | null;
+  /** Its application should be associated with this device's product; null: with any. */
+  readonly deviceId: string | null;
+}
+
+export function addCredentialOptions(command: Command): Command {
+  const parts = ['credential'];
+  return command
+    .option('--credential <file>', 'JSON file with access_key_id, secret_key and app_id')
+    .addOption(new Option('--access-key-id <id>', 'with --secret-key and --app-id').conflicts(parts))
+    .addOption(
+      new Option('--secret-key <key>', 'seen by other users of this machine: better in a file').conflicts(
+        parts,
+      ),
+    )
+    .addOption(new Option('--app-id <id>', 'the application of the access key').conflicts(parts));
+}
+
+/** Throws a CommandError when there is none. */
+export async function findCredential(
+  context: CommandContext,
+  options: CredentialOptions,
+  need: CredentialNeed,
+): Promise<SigningCredential> {
+  if (options.credential !== undefined) return readCredentialFile(options.credential);
+  const { accessKeyId, secretKey, appId } = options;
+  if (accessKeyId !== undefined && secretKey !== undefined && appId !== undefined)
+    return { accessKeyId, secretKey, appId };
+  if (accessKeyId !== undefined || secretKey !== undefined || appId !== undefined)
+    throw usageError('--access-key-id, --secret-key and --app-id are given together');
+  return findInRegistry(context, need);
+}
+
+function readCredentialFile(path: string): SigningCredential {
+  let given: unknown;
+  try {
+    given = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // A parser quotes what it could not read, which may be the secret.
+    const reason = error instanceof SyntaxError ? 'it is no JSON' : (error as Error).message;
+    throw new CommandError(`the credential file ${path} cannot be read: ${reason}`);
+  }
+  const { access_key_id, secret_key, app_id } = Object(given) as Record<string, unknown>;
+  if (typeof access_key_id !== 'string' || typeof secret_key !== 'string' || typeof app_id !== 'string')
+    throw new CommandError(`${path} must hold the texts access_key_id, secret_key and app_id`);
+  return { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id };
+}
+
+async function findInRegistry(context: CommandContext, need: CredentialNeed): Promise<SigningCredential> {
+  const { permission } = need;
+  const nowS = wallSeconds(context.clock);
+  const found = await lookIntoRegistry(context.dataDirectory, (registry) =>
+    chooseCredential(registry, need, nowS),
+  );
+  if (found !== null) return found;
+  const which = permission === null ? 'live credential' : `live credential with ${permission}`;
+  throw new CommandError(
+    `the registry in ${context.dataDirectory} has no ${which}`,
+    `make one: ${reveilleCommand('credential create --app APP')}, or give one with --credential FILE`,
+  );
+}
+
+const pageEntries = 1000;
+
+/** The first that is valid now, may do it, and, if there is such a one, whose application has the device. */
+export function chooseCredential(
+  registry: Pick<RegistryStore, 'page' | 'findDevice' | 'findProduct'>,
+  need: CredentialNeed,
+  nowS: number,
+): Credential | null {
+  const device = need.deviceId === null ? null : registry.findDevice(need.deviceId as DeviceId);
+  const appIds = device === null ? null : (registry.findProduct(device.productId)?.appIds ?? null);
+  let secondBest: Credential | null = null;
+  for (let after: string | undefined; ;) {
+    const page = registry.page('credential', pageEntries, after);
+    for (const credential of page) {
+      if (!isCredentialValid(credential, nowS)) continue;
+      if (need.permission !== null && !holdsPermission(credential, need.permission)) continue;
+      if (appIds === null || appIds.includes(credential.appId)) return credential;
+      secondBest ??= credential;
+    }
+    if (page.length < pageEntries) return secondBest;
+    after = page.at(-1)?.accessKeyId;
+  }
+}

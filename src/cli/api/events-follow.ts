@@ -1,0 +1,95 @@
+/**
+ * Following the log of a server that may stop, crash and start again meanwhile: asks on behind the last event that was
+ * looked at, so that nothing is missed or shown twice.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { WireEvent } from '../../gateways/admin/event-answer.ts';
+import { CommandError } from '../shell/command-error.ts';
+import type { EventFeed, FeedAnswer } from './events-feed.ts';
+import { OpsUnavailableError } from '../admin/ops-client.ts';
+import { pauseUnless } from '../shell/pause-unless.ts';
+
+export interface FollowHouse {
+  readonly clock: Clock;
+  /** The feed of the server that runs now; null: none does. Throws a CommandError while one starts or stops. */
+  connect(): EventFeed | null;
+  show(events: readonly WireEvent[]): void;
+  /** For people. */
+  remark(text: string): void;
+}
+
+/** A follower that hangs up keeps its place at the server for at most this long. */
+const waitSeconds = '10';
+const pageEvents = '1000';
+/** How often a server that is away is looked for; one that is stopping has little to tell. */
+const retryMs = 1000;
+
+/**
+ * Resolves when `signal` is aborted; rejects with what the server refuses. `filter`: `device_id` and `type`; `after`:
+ * the `next` of an earlier answer.
+ */
+export async function followEvents(
+  house: FollowHouse,
+  filter: URLSearchParams,
+  after: number,
+  signal: AbortSignal,
+): Promise<void> {
+  let place = after;
+  let isAway = false;
+  while (!signal.aborted) {
+    const answer = await askBehind(house, filter, place, signal);
+    if (signal.aborted) return;
+    if (typeof answer !== 'string') {
+      if (answer.truncated) house.remark('some events in between are not kept any more');
+      house.show(answer.events);
+      place = answer.next;
+    }
+    const trouble = troubleOf(answer);
+    if (trouble !== null && !isAway) house.remark(`${trouble}; following on when one is back`);
+    if (trouble === null && isAway) house.remark('the server is back');
+    isAway = trouble !== null;
+    if (isIdle(answer)) await pauseUnless(house.clock, retryMs, signal);
+  }
+}
+
+/** Why nothing more can be had for now; null: it can. */
+function troubleOf(answer: FeedAnswer | string): string | null {
+  if (typeof answer === 'string') return answer;
+  return answer.draining === true ? 'the server is stopping' : null;
+}
+
+/** The answer, or why there is none now. */
+async function askBehind(
+  house: FollowHouse,
+  filter: URLSearchParams,
+  place: number,
+  signal: AbortSignal,
+): Promise<FeedAnswer | string> {
+  const query = new URLSearchParams(filter);
+  query.set('after', String(place));
+  query.set('limit', pageEvents);
+  query.set('wait', waitSeconds);
+  const feed = connect(house);
+  if (feed === null) return 'no server is running here';
+  if (typeof feed === 'string') return feed;
+  try {
+    return await feed.ask(query, signal);
+  } catch (error) {
+    if (error instanceof OpsUnavailableError) return error.message;
+    throw error;
+  }
+}
+
+function connect(house: FollowHouse): EventFeed | string | null {
+  try {
+    return house.connect();
+  } catch (error) {
+    if (error instanceof CommandError) return error.message;
+    throw error;
+  }
+}
+
+/** Asking again at once would bring nothing. */
+function isIdle(answer: FeedAnswer | string): boolean {
+  return typeof answer === 'string' || (answer.draining === true && answer.events.length === 0);
+}

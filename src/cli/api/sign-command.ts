@@ -1,0 +1,128 @@
+/** `reveille sign`: the headers of a signed request, a ready curl line, or every value on the way. */
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { explainSigning, type SigningSteps } from '../../protocol/tgv1/sign-request.ts';
+import type { HeaderSet } from '../../protocol/tgv1/signed-headers.ts';
+import { parseSigningDate } from '../../protocol/tgv1/signing-date.ts';
+import { findApi, parseOriginOption } from './api-access.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+import { curlLine } from './curl-line.ts';
+import {
+  formatTarget,
+  parseMethod,
+  parseTarget,
+  permissionFor,
+  readRequestBody,
+  type RequestTarget,
+} from './request-target.ts';
+
+interface SignOptions extends CredentialOptions {
+  readonly body?: string;
+  readonly contentType?: string;
+  readonly headerSet: HeaderSet;
+  /** Wall milliseconds. */
+  readonly date?: number;
+  readonly url?: string;
+  readonly curl?: boolean;
+  readonly explain?: boolean;
+}
+
+export function addSignCommand(program: Command): void {
+  const command = program
+    .command('sign')
+    .description('Sign a request by hand (TGV1-HMAC-SHA256): print its headers, a curl line, or every step.')
+    .argument('<method>', 'GET, POST, …', parseMethod)
+    .argument('<target>', 'path and query as they are sent', parseTarget)
+    .option('--body <json>', 'the body, or @FILE')
+    .option('--content-type <type>', 'of a body; application/json when left out')
+    .addOption(
+      new Option('--header-set <set>', 'which headers are signed').choices(['long', 'short']).default('long'),
+    )
+    .option('--date <date>', 'X-Tg-Date, like 20261120T083000Z; now when left out', parseDateOption)
+    .option('--url <origin>', 'where the curl line goes; the local server when left out', parseOriginOption)
+    .addOption(new Option('--curl', 'print a curl line').conflicts('explain'))
+    .option('--explain', 'print every value on the way: a client that signs differently sees where')
+    .action((method: string, target: RequestTarget, options: SignOptions, self: Command) =>
+      sign(contextOf(self), method, target, options),
+    );
+  addExamples(
+    addCredentialOptions(command),
+    ["sign GET '/v1/device/connectivity?device_id=DOOR-1'", 'the headers'],
+    [`sign POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}' --curl`, 'a line to paste'],
+    ['sign POST /v1/device/wakeup-request --body @wake.json --header-set short --explain', 'every step'],
+  );
+}
+
+async function sign(
+  context: CommandContext,
+  method: string,
+  target: RequestTarget,
+  options: SignOptions,
+): Promise<void> {
+  const body = readRequestBody(method, options.body);
+  const need = { permission: permissionFor(target.path), deviceId: null };
+  const credential = await findCredential(context, options, need);
+  const { contentType, headerSet } = options;
+  const atMs = options.date ?? context.clock.wallMs();
+  const given = { credential, method, ...target, body, headerSet, atMs };
+  const steps = explainSigning(contentType === undefined ? given : { ...given, contentType });
+  const text = (): string => {
+    if (options.explain === true) return explanation(steps);
+    if (options.curl !== true) return headerLines(steps.headers);
+    const { origin, certificate } = findApi(context, options.url);
+    return curlLine(method, origin + formatTarget(target), steps.headers, options.body ?? null, certificate);
+  };
+  context.output.answer(signingJson(method, target, steps, options), text());
+}
+
+function signingJson(
+  method: string,
+  target: RequestTarget,
+  steps: SigningSteps,
+  options: SignOptions,
+): object {
+  const { headers, canonicalRequest, stringToSign, signingKeyHex, signature } = steps;
+  const request = { method, target: formatTarget(target), headers };
+  if (options.explain !== true) return request;
+  const values = { canonical_request: canonicalRequest, string_to_sign: stringToSign };
+  return { ...request, ...values, signing_key_hex: signingKeyHex, signature };
+}
+
+function headerLines(headers: SigningSteps['headers']): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+}
+
+function explanation({
+  canonicalRequest,
+  stringToSign,
+  signingKeyHex,
+  signature,
+  headers,
+}: SigningSteps): string {
+  return `canonical request (lines joined by LF, none after the last)
+${indent(canonicalRequest)}
+
+string to sign
+${indent(stringToSign)}
+
+signing key, hex (good for this path and day; keep it to yourself)
+${indent(signingKeyHex)}
+
+signature
+${indent(signature)}
+
+headers
+${indent(headerLines(headers))}`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '  ');
+}
+
+function parseDateOption(text: string): number {
+  const date = parseSigningDate(text);
+  if (date === null) throw new InvalidArgumentError('Expected a date like 20261120T083000Z.');
+  return date.ms;
+}

@@ -1,0 +1,126 @@
+/** What `reveille status` says, for people and for machines, of what a server or a store told. */
+import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device-status.ts';
+import { ageInWords, momentInWords } from '../shell/ages-in-words.ts';
+import { tellingPart } from './events-line.ts';
+import { showable } from '../shell/showable.ts';
+import { formatMoment } from '../shell/option-values.ts';
+import { alignColumns } from '../shell/output.ts';
+
+/** Who told: a server that runs, or the store it left. */
+export type StatusSource = 'server' | 'store';
+
+/** Every time stands in Unix seconds, and beside it as ISO 8601. */
+export function statusJson(status: DeviceStatus, source: StatusSource): object {
+  const { now_ms: nowMs, device, signal, sleep, transitions } = status;
+  return {
+    source,
+    ...withIso('now', Math.floor(nowMs / 1000)),
+    device: { ...device, expires_at_iso: isoOf(device.expires_at) },
+    signal: { is_online: signal.state === 'open', ...connectionJson(signal) },
+    sleep: { is_asleep: sleep.state === 'open', ...connectionJson(sleep) },
+    transitions: transitions.map((event) => ({
+      ...event,
+      at_s: Math.floor(Date.parse(event.at) / 1000),
+    })),
+  };
+}
+
+function connectionJson(connection: ConnectionStatus): object {
+  const { state, session, epoch, node, reason } = connection;
+  return {
+    state,
+    session,
+    epoch,
+    node,
+    reason,
+    ...withIso('since', sinceOf(connection)),
+    ...withIso('last_login_at', connection.last_login_at),
+    ...withIso('last_heartbeat_at', connection.last_heartbeat_at),
+    ...withIso('last_offline_at', connection.last_offline_at),
+  };
+}
+
+function withIso(key: string, unixSeconds: number | null): object {
+  return { [key]: unixSeconds, [`${key}_iso`]: isoOf(unixSeconds) };
+}
+
+function isoOf(unixSeconds: number | null): string | null {
+  return unixSeconds === null ? null : formatMoment(unixSeconds, '');
+}
+
+/** When the state it is in began, in Unix seconds. */
+function sinceOf({ state, last_login_at, last_offline_at }: ConnectionStatus): number | null {
+  return state === 'closed' ? last_offline_at : last_login_at;
+}
+
+export function statusText(status: DeviceStatus, source: StatusSource): string {
+  const { now_ms: nowMs, device, signal, sleep, transitions } = status;
+  const expires = device.expires_at === null ? 'never' : withAge(device.expires_at, nowMs, momentInWords);
+  const registry = [
+    ['device', showable(device.device_id)],
+    ['product', device.product_id],
+    ['expires', device.expired ? `${expires}: it is refused` : expires],
+    ['disabled', device.disabled ? 'yes: it is answered like one that does not exist' : 'no'],
+  ];
+  const parts = [
+    ...(source === 'store' ? ['no server is running here: from the store'] : []),
+    alignColumns([
+      ...registry,
+      ...connectionRows('signal', 'online', signal, nowMs),
+      ...connectionRows('sleep', 'asleep', sleep, nowMs),
+    ]),
+    transitions.length === 0
+      ? 'no transitions are kept'
+      : `latest transitions, newest first\n${transitionLines(status)}`,
+  ];
+  return parts.join('\n\n');
+}
+
+function connectionRows(
+  name: string,
+  openWord: string,
+  connection: ConnectionStatus,
+  nowMs: number,
+): string[][] {
+  const {
+    state,
+    session,
+    epoch,
+    node,
+    reason,
+    last_login_at: login,
+    last_heartbeat_at: heartbeat,
+  } = connection;
+  if (state === 'never') return [[name, 'never logged in']];
+  const since = sinceOf(connection);
+  const sinceText = since === null ? '' : ` since ${withAge(since, nowMs)}`;
+  const words = {
+    open: openWord,
+    closed: reason === null ? 'offline' : `offline (${reason})`,
+    lost: 'left open by a server that was killed; its next start ends it as node_lost;',
+  };
+  const place = node === null ? '' : ` on ${node}`;
+  return [
+    [name, words[state] + sinceText],
+    ['  session', `${session ?? 'none'}, epoch ${epoch}${place}`],
+    ['  last login', login === null ? 'never' : withAge(login, nowMs)],
+    ['  last heartbeat', heartbeat === null ? 'never' : withAge(heartbeat, nowMs)],
+    [
+      '  last offline',
+      connection.last_offline_at === null ? 'never' : withAge(connection.last_offline_at, nowMs),
+    ],
+  ];
+}
+
+function withAge(unixSeconds: number, nowMs: number, words = ageInWords): string {
+  return `${formatMoment(unixSeconds, '')}  ${words(unixSeconds * 1000, nowMs)}`;
+}
+
+function transitionLines({ transitions, now_ms: nowMs }: DeviceStatus): string {
+  const rows = transitions.map((event) => {
+    const atMs = Date.parse(event.at);
+    const what = event.type.replace(/^device\./, '').replace('.', ' ');
+    return [`  ${new Date(atMs).toISOString()}`, ageInWords(atMs, nowMs), what, tellingPart(event)];
+  });
+  return alignColumns(rows);
+}

@@ -1,0 +1,108 @@
+/** The doctor on the machine: Node, the two binaries, the data directory, open files. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { descriptorsReserved, frontEndReadBytes } from '../../model/limits.ts';
+import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import { Environment } from '../../storage/lmdb/environment.ts';
+import type { Settings } from '../../server/config/settings-schema.ts';
+import { isLoopback } from '../../server/config/settings-values.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { failing, ok, warn, type Finding } from './doctor-finding.ts';
+
+export async function checkMachine({ settings, dataDirectory }: CommandContext): Promise<Finding[]> {
+  return [
+    checkNode(process.versions.node),
+    await checkFrontEnd(),
+    await checkStorePackage(),
+    checkDataDirectory(dataDirectory),
+    checkOpenFiles(settings.sleep.max_sessions, readOpenFilesLimit()),
+    ...checkReceiveBuffers(settings, readReceiveBufferMax()),
+  ];
+}
+
+const testedMajors: ReadonlySet<number> = new Set([20, 22]);
+
+export function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const advice = 'run on Node 20 or 22';
+  if (major < 20 || (major === 20 && minor < 12)) return failing('node', `${version} is too old`, advice);
+  if (!testedMajors.has(major)) return warn('node', `${version} is not one it is tested on`, advice);
+  return ok('node', version);
+}
+
+async function checkFrontEnd(): Promise<Finding> {
+  try {
+    await import('../../lib/uws.ts');
+    return ok('uWebSockets.js', 'its binary loads');
+  } catch (error) {
+    return failing('uWebSockets.js', (error as Error).message, 'see "official uWebSockets.js" in README.md');
+  }
+}
+
+/** In a directory of its own, whatever the state of ours. */
+async function checkStorePackage(): Promise<Finding> {
+  const directory = mkdtempSync(join(tmpdir(), 'reveille-doctor-'));
+  try {
+    await new Environment(join(directory, 'doctor.mdb'), 'write').close();
+    return ok('lmdb', 'its binary loads and opens a store');
+  } catch (error) {
+    return failing('lmdb', (error as Error).message, 'run npm ci on this machine');
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function checkDataDirectory(directory: string): Finding {
+  const check = 'data directory';
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (stats === undefined) return warn(check, `${directory} is not there yet`, 'the first start makes it');
+  const elsewhere = 'name another directory with REVEILLE_DATA_DIR';
+  if (!stats.isDirectory()) return failing(check, `${directory} is no directory`, elsewhere);
+  const ownUid = process.getuid?.();
+  if (ownUid !== undefined && stats.uid !== ownUid)
+    return failing(
+      check,
+      `${directory} belongs to user ${stats.uid}, this is user ${ownUid}`,
+      `run as its owner, or ${elsewhere}`,
+    );
+  const mode = stats.mode & 0o777;
+  if (process.platform !== 'win32' && mode !== 0o700)
+    return warn(
+      check,
+      `${directory} has mode 0${mode.toString(8)}`,
+      `close it to others: chmod 700 ${directory}; a start does it, too`,
+    );
+  return ok(check, `${directory}, ours alone`);
+}
+
+/** `wanted`: the setting; `limit`: the soft limit of open files. */
+export function checkOpenFiles(wanted: number, limit: number): Finding {
+  const bounded = boundSessions(wanted, limit, descriptorsReserved);
+  const found = `the limit of ${limit} leaves room for ${bounded} sleep sessions`;
+  if (bounded >= wanted) return ok('open files', found);
+  const advice = `sleep.max_sessions is ${wanted}: ulimit -n ${wanted + descriptorsReserved}, or LimitNOFILE in its unit`;
+  return bounded === 0 ? failing('open files', found, advice) : warn('open files', found, advice);
+}
+
+const receiveBuffersFile = '/proc/sys/net/ipv4/tcp_rmem';
+const receiveBuffersAdvice = "sysctl -w net.ipv4.tcp_rmem='4096 131072 393216', and in /etc/sysctl.d";
+
+/** The most bytes that the kernel keeps of one TCP connection for us; null: this system does not say. */
+function readReceiveBufferMax(): number | null {
+  if (!existsSync(receiveBuffersFile)) return null;
+  return Number(readFileSync(receiveBuffersFile, 'latin1').trim().split(/\s+/).at(-1));
+}
+
+/** While one read can be full the front end's library goes on reading that socket. See docs/adr/0022. */
+export function checkReceiveBuffers(
+  { api, signal }: Pick<Settings, 'api' | 'signal'>,
+  bytes: number | null,
+): Finding[] {
+  if (bytes === null || (isLoopback(api.listen) && isLoopback(signal.listen))) return [];
+  const check = 'receive buffers';
+  const found = `a connection may have ${bytes} bytes waiting`;
+  if (bytes < frontEndReadBytes) return [ok(check, found)];
+  const risk = `${found}: one peer with some Gbit/s can hold the API or the signal listener for seconds`;
+  return [warn(check, risk, receiveBuffersAdvice)];
+}

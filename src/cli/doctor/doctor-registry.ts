@@ -1,0 +1,79 @@
+/** The doctor on the store and the registry in it: does it open, who may call, which devices exist. */
+import { accessSync, constants, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { wallSeconds } from '../../lib/clock.ts';
+import { formatMoment } from '../shell/option-values.ts';
+import type { Credential } from '../../model/registry.ts';
+import type { KindName } from '../../storage/registry/registry-kinds.ts';
+import { registryFileName } from '../../storage/registry/registry-tables.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { chooseCredential } from '../api/credential-source.ts';
+import { failing, ok, warn, type Finding } from './doctor-finding.ts';
+import { reveilleCommand } from '../api/invocation.ts';
+import { describeCounts } from '../admin/registry-import-action.ts';
+import { lookIntoRegistry } from '../admin/registry-look.ts';
+
+export async function checkRegistry(context: CommandContext): Promise<Finding[]> {
+  return [...checkRegistryFile(context.settings.registry.file), ...(await checkStore(context))];
+}
+
+function checkRegistryFile(file: string | null): Finding[] {
+  if (file === null) return [];
+  try {
+    accessSync(file, constants.R_OK);
+    return [ok('registry file', file)];
+  } catch (error) {
+    return [
+      failing(
+        'registry file',
+        (error as Error).message,
+        'the server does not start without it: see registry.file',
+      ),
+    ];
+  }
+}
+
+async function checkStore({ clock, dataDirectory }: CommandContext): Promise<Finding[]> {
+  const first = 'the first start makes it';
+  if (!existsSync(join(dataDirectory, registryFileName))) return [warn('store', 'there is none yet', first)];
+  const nowS = wallSeconds(clock);
+  try {
+    const need = { permission: null, deviceId: null };
+    const seen = await lookIntoRegistry(dataDirectory, (registry) => ({
+      counts: registry.counts(),
+      credential: chooseCredential(registry, need, nowS),
+    }));
+    return [ok('store', 'opens'), ...judgeRegistry(seen.counts, seen.credential, nowS)];
+  } catch (error) {
+    return [failing('store', (error as Error).message, 'restore the data directory from a backup')];
+  }
+}
+
+/** A credential that ends sooner is said. */
+const endsSoonS = 7 * 86_400;
+
+/** `credential`: the first that is valid now; null: none is. */
+export function judgeRegistry(
+  counts: Record<KindName, number>,
+  credential: Credential | null,
+  nowS: number,
+): Finding[] {
+  const importOne = `import one: ${reveilleCommand('registry import FILE')}`;
+  if (Object.values(counts).every((count) => count === 0))
+    return [warn('registry', 'is empty: nobody can call and no device can log in', importOne)];
+  const found = describeCounts(counts);
+  const registry =
+    counts.device === 0
+      ? warn('registry', `${found}: no device can log in`, importOne)
+      : ok('registry', found);
+  return [registry, judgeCredential(credential, nowS)];
+}
+
+function judgeCredential(credential: Credential | null, nowS: number): Finding {
+  const make = `make one: ${reveilleCommand('credential create --app APP')}`;
+  if (credential === null) return failing('credential', 'none is valid now: nobody can call', make);
+  const { accessKeyId, notAfter } = credential;
+  if (notAfter === null || notAfter - nowS > endsSoonS) return ok('credential', `${accessKeyId} is valid`);
+  const rotate = `rotate it: ${reveilleCommand(`credential rotate ${accessKeyId}`)}`;
+  return warn('credential', `${accessKeyId} ends at ${formatMoment(notAfter, '')}`, rotate);
+}

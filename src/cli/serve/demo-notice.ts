@@ -1,0 +1,22 @@
+/** What a first start with nothing configured shows, once, to people: where the log goes, no secret may. */
+import type { DemoRegistry } from '../../server/config/demo-seed.ts';
+import { reveilleCommand } from '../api/invocation.ts';
+
+export function demoNotice({ credential, devices }: DemoRegistry, dataDirectory: string): string {
+  const device = devices[0]?.deviceId ?? 'DEVICE';
+  return `
+A first start with nothing configured: here is a demo application to play with. Its secrets are shown once.
+
+  application    ${credential.appId}
+  access key id  ${credential.accessKeyId}
+  secret key     ${credential.secretKey}
+${devices.map(({ deviceId, secret }) => `  device         ${deviceId}  secret ${secret}`).join('\n')}
+
+They are kept in ${dataDirectory}. Next, in a second terminal, let the devices live: they sign in, and sleep:
+  ${reveilleCommand(`simulate --devices ${devices.length}`)}
+and in a third one, wake one of them, and see what happened to it:
+  ${reveilleCommand(`wake ${device} --wait`)}
+  ${reveilleCommand(`status ${device}`)}
+
+`;
+}

@@ -1,0 +1,98 @@
+/**
+ * `reveille serve --processes N`: the supervisor of a keeper and N workers. Here are its signals, what it takes for all
+ * of them (the directory's lock, the ports, a place for sockets) and the one line that says ready.
+ * Source: cluster.md, Several processes on one machine; running.md, Stopping.
+ */
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import { descriptorsReserved, processStopMsMax } from '../../model/limits.ts';
+import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
+import { forkProcess } from '../../server/supervisor/process-forks.ts';
+import { settlePorts } from '../../server/supervisor/process-ports.ts';
+import { makeSocketDirectory, removeSocketDirectory } from '../../server/supervisor/process-sockets.ts';
+import { removeRuntimeFile, writeRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
+import type { Settings } from '../../server/config/settings-schema.ts';
+import { Supervisor } from '../../server/supervisor/supervisor.ts';
+import { SupervisorSleepPort } from '../../server/supervisor/supervisor-sleep-port.ts';
+import { prepareDataDirectory } from '../../storage/lmdb/data-directory.ts';
+import { ServerLock } from '../../storage/lmdb/server-lock.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
+
+/** What a process is started with by its supervisor, and by nobody else. */
+export const supervisedFlag = '--supervised';
+
+export async function serveProcesses(context: CommandContext, workers: number): Promise<void> {
+  const logging = openLog(context.settings.log.level);
+  dieOfTheUnexpected(logging);
+  const stopping = stopSignal();
+  const { directory } = prepareDataDirectory(context.settings.data.dir);
+  const lock = new ServerLock(directory);
+  process.once('exit', () => {
+    removeRuntimeFile(directory);
+    lock.release();
+  });
+  const supervisor = await composeSupervisor(context, workers, logging).catch(refuseStart);
+  const starting = supervisor.start();
+  const asked = await Promise.race([stopping, starting.then(() => null)]).catch(refuseStart);
+  starting.catch(() => undefined);
+  if (asked === null) announceReady(supervisor, logging, { directory, workers, settings: context.settings });
+  const signal = await stopping;
+  logging.log.info({ signal }, 'stopping');
+  await supervisor.stop();
+  logging.log.info({}, 'stopped');
+  await logging.close();
+  process.exit(0);
+}
+
+async function composeSupervisor(
+  { settings, clock }: CommandContext,
+  workers: number,
+  { log }: Logging,
+): Promise<Supervisor> {
+  const listeners = await settlePorts(settings);
+  const socketDirectory = makeSocketDirectory();
+  const args = [...process.argv.slice(2), supervisedFlag];
+  const drainMsMax = Math.max(settings.sleep.drain_deadline_ms, settings.signal.drain_deadline_ms);
+  const node = settings.cluster.node_name ?? hostname();
+  const supervisor = new Supervisor({
+    clock,
+    log,
+    node,
+    workers,
+    socketDirectory,
+    listeners,
+    stopMsMax: drainMsMax + processStopMsMax,
+    fork: () => forkProcess(programFile(), args),
+    openSleepPort: (workers) => new SupervisorSleepPort(log, workers),
+  });
+  process.once('exit', () => {
+    supervisor.kill();
+    removeSocketDirectory(socketDirectory);
+  });
+  return supervisor;
+}
+
+function announceReady(
+  supervisor: Supervisor,
+  { log, announce }: Logging,
+  { directory, workers, settings }: { directory: string; workers: number; settings: Settings },
+): void {
+  const { listeners } = supervisor;
+  const ofOne = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
+  log.info(
+    { workers, sockets_max: ofOne * workers, of_each: ofOne },
+    'the open files limit is that of each process',
+  );
+  writeRuntimeFile(directory, listeners, settings);
+  announce({ listeners }, 'ready');
+  process.on('SIGHUP', () => supervisor.reload());
+  process.on('SIGUSR2', () => supervisor.signalRestart());
+}
+
+/** The command line itself: as it is run from a checkout, or as it was built. */
+function programFile(): string {
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+  return fileURLToPath(new URL(`main${extension}`, import.meta.url));
+}

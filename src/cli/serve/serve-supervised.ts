@@ -1,0 +1,120 @@
+/**
+ * One process of `reveille serve --processes N`, as its supervisor starts it: its code is loaded before it is told what
+ * it is. What it cannot start for is reported, and said by the supervisor. When that is gone it ends, sessions first, and
+ * does not take its time. Source: cluster.md, Several processes on one machine.
+ */
+import type { Socket } from 'node:net';
+import { messageOf } from '../../lib/error-message.ts';
+import { processStopMsMax } from '../../model/limits.ts';
+import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
+import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-link.ts';
+import type { HandedPort } from '../../server/supervisor/process-company.ts';
+import type { ProcessCompanyFacts, ProcessTask } from '../../server/supervisor/process-messages.ts';
+import { settingsOfProcess } from '../../server/supervisor/roles.ts';
+import type { RunningServer, ServerHouse } from '../../server/bootstrap/server.ts';
+import type { Settings } from '../../server/config/settings-schema.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { demoNotice } from './demo-notice.ts';
+import { dieOfTheUnexpected } from './serving-end.ts';
+
+export async function serveSupervised(context: CommandContext): Promise<void> {
+  const { startServer } = await import('../../server/bootstrap/server.ts');
+  new Supervised(context, startServer).follow();
+}
+
+type StartServer = (settings: Settings, house: ServerHouse) => Promise<RunningServer>;
+
+class Supervised {
+  readonly #context: CommandContext;
+  readonly #startServer: StartServer;
+  #logging: Logging | null = null;
+  /** Null: it was not told what it is. */
+  #starting: Promise<RunningServer> | null = null;
+  #company: ProcessCompanyFacts = { processes: [], isStopping: false };
+  #told: (company: ProcessCompanyFacts) => void = () => undefined;
+  #sleepPort: HandedPort | null = null;
+  #isEnding = false;
+
+  constructor(context: CommandContext, startServer: StartServer) {
+    this.#context = context;
+    this.#startServer = startServer;
+  }
+
+  follow(): void {
+    followSupervisor({
+      begin: (task, company) => this.#begin(task, company),
+      company: (company) => this.#hear(company),
+      reload: () => void this.#starting?.then((server) => server.reload()),
+      restartWorkers: () => void this.#starting?.then((server) => server.restartWorkers()),
+      stop: () => this.#end(false),
+      sleepConnection: (socket) => this.#take(socket),
+      sleepConnections: () => this.#sleepPort?.socketCount ?? 0,
+      alone: () => {
+        this.#logging?.log.error({}, 'the supervisor is gone; this process stops');
+        this.#end(true);
+      },
+    });
+  }
+
+  #begin(task: ProcessTask, company: ProcessCompanyFacts): void {
+    const { settings, clock, dataDirectory } = this.#context;
+    const logging = openLog(settings.log.level, undefined, task.process);
+    this.#logging = logging;
+    dieOfTheUnexpected(logging);
+    this.#company = company;
+    const place = {
+      task,
+      follow: (told: (company: ProcessCompanyFacts) => void) => {
+        this.#told = told;
+        told(this.#company);
+      },
+      report: reportToSupervisor,
+      sleepPort: (port: HandedPort) => {
+        this.#sleepPort = port;
+      },
+    };
+    const { log, announce } = logging;
+    this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log, announce, place });
+    this.#starting.then(
+      ({ listeners, demo }) => {
+        if (demo !== null) process.stderr.write(demoNotice(demo, dataDirectory));
+        const real = Object.entries(listeners).filter(([, address]) => address !== '');
+        reportToSupervisor({ kind: 'ready', listeners: Object.fromEntries(real) });
+      },
+      (error: unknown) => this.#refuse(logging, error),
+    );
+  }
+
+  #take(socket: Socket): void {
+    if (this.#sleepPort === null) socket.destroy();
+    else this.#sleepPort.take(socket);
+  }
+
+  #hear(company: ProcessCompanyFacts): void {
+    this.#company = company;
+    this.#told(company);
+  }
+
+  /** What keeps it from starting is a sentence; a mistake of ours has its stack in the log. */
+  #refuse({ log, flushNow }: Logging, error: unknown): void {
+    log.error({ err: error }, 'this process cannot start');
+    flushNow();
+    reportToSupervisor({ kind: 'failed', reason: messageOf(error) }, () => process.exit(1));
+  }
+
+  #end(isHurried: boolean): void {
+    if (isHurried) setTimeout(() => process.exit(1), processStopMsMax).unref();
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    void this.#stop(isHurried).then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  }
+
+  async #stop(isHurried: boolean): Promise<void> {
+    const server = await this.#starting;
+    await server?.stop(isHurried);
+    await this.#logging?.close();
+  }
+}

@@ -1,0 +1,62 @@
+/** What every command has: the options that all of them take, the settings in force, a clock and a voice. */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Clock } from '../../lib/clock.ts';
+import { SystemClock } from '../../lib/system-clock.ts';
+import type { Settings } from '../../server/config/settings-schema.ts';
+import { loadSettings, type SettingsSources } from '../../server/config/settings.ts';
+import { ProcessOutput, type Output } from './output.ts';
+import { ProgressLine } from './progress-line.ts';
+
+export interface GlobalOptions {
+  readonly config?: string;
+  readonly dataDir?: string;
+  readonly set?: readonly string[];
+  readonly json?: boolean;
+}
+
+export class CommandContext {
+  readonly clock: Clock = new SystemClock();
+  readonly output: Output;
+  readonly settingsSources: SettingsSources;
+  #settings: Settings | null = null;
+
+  constructor(options: GlobalOptions, env: SettingsSources['env'] = process.env) {
+    this.output = new ProcessOutput(options.json === true);
+    const dataDirectory = options.dataDir === undefined ? [] : [`data.dir=${options.dataDir}`];
+    this.settingsSources = {
+      file: options.config,
+      env,
+      overrides: [...(options.set ?? []), ...dataDirectory],
+    };
+  }
+
+  /** Throws a SettingsError. */
+  get settings(): Settings {
+    this.#settings ??= loadSettings(this.settingsSources);
+    return this.#settings;
+  }
+
+  /** Absolute. */
+  get dataDirectory(): string {
+    return resolve(this.settings.data.dir);
+  }
+
+  newProgressLine(): ProgressLine {
+    return new ProgressLine(process.stderr, this.clock);
+  }
+}
+
+/** For an action: `command` is the one that was called. */
+export function contextOf(command: Command): CommandContext {
+  return new CommandContext(command.optsWithGlobals<GlobalOptions>());
+}
+
+/** Examples under a command's help: each a command line behind `reveille`, and what it is for. */
+export function addExamples(
+  command: Command,
+  ...examples: readonly (readonly [line: string, purpose: string])[]
+): Command {
+  const lines = examples.map(([line, purpose]) => `  # ${purpose}\n  $ reveille ${line}`);
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
+}

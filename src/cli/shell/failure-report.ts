@@ -1,0 +1,46 @@
+/** From whatever ended a command to what is said on standard error and the exit code. Source: running.md, Command line. */
+import { CommanderError } from 'commander';
+import { ReveilleProtocolError, ReveilleUnreachableError } from '../../client/reveille-client.ts';
+import { SettingsError } from '../../server/config/settings-error.ts';
+import { AuditRefusal } from '../../storage/audit/audit-log.ts';
+import { StoreOpenError } from '../../storage/lmdb/store-open-error.ts';
+import { CommandError } from './command-error.ts';
+
+export interface FailureReport {
+  readonly exitCode: 0 | 1 | 2;
+  /** Lines for standard error; none when it was said already. */
+  readonly lines: readonly string[];
+}
+
+export function describeFailure(error: unknown, wantsJson: boolean): FailureReport {
+  const { exitCode, lines } = describe(error);
+  if (!wantsJson || lines.length === 0) return { exitCode, lines };
+  const [message = '', ...advice] = lines;
+  const json = { error: message, ...(advice.length > 0 && { advice: advice.map((line) => line.trim()) }) };
+  return { exitCode, lines: [JSON.stringify(json)] };
+}
+
+function describe(error: unknown): FailureReport {
+  // Commander has written its message, or the help that was asked for.
+  if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, lines: [] };
+  if (error instanceof SettingsError) return { exitCode: 2, lines: error.problems };
+  if (error instanceof CommandError)
+    return {
+      exitCode: error.exitCode,
+      lines: [error.message, ...(error.advice === null ? [] : [`  ${error.advice}`])],
+    };
+  if (error instanceof ReveilleUnreachableError)
+    return {
+      exitCode: 1,
+      lines: [error.message, '  start the server, or name another with --url http://host:port'],
+    };
+  if (error instanceof ReveilleProtocolError) return { exitCode: 1, lines: [error.message] };
+  if (error instanceof StoreOpenError || error instanceof AuditRefusal || isSystemError(error))
+    return { exitCode: 1, lines: [error.message] };
+  return { exitCode: 1, lines: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
+}
+
+/** What the operating system refused says itself what and where. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}

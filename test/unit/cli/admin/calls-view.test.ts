@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callsTable } from '../../../../src/cli/admin/calls-view.ts';
+import type { CallSession } from '../../../../src/model/call.ts';
+import type { DeviceId } from '../../../../src/model/ids.ts';
+import { encodeCall, type CallLegs } from '../../../../src/gateways/admin/call-json.ts';
+import { callMedia, callRoom, callSession } from '../../../support/call-scene.ts';
+
+const nobody: CallLegs = { device: false, bridge: false };
+
+function tableOf(change: Partial<CallSession>, legs = nobody): string[] {
+  return callsTable([encodeCall(callSession(change), legs)], 1_090_000).split('\n');
+}
+
+test('a call is a line: what it is called, whose, how far, since when, who is connected, and its media', () => {
+  const both = { device: true, bridge: true };
+  assert.deepEqual(tableOf({ state: 'connected' }, both), [
+    'SESSION    DEVICE        ROOM    STATE      ISSUED        CONNECTED       MEDIA',
+    'session-1  TESTDEVICE01  room-1  connected  1 minute ago  device, bridge  h264 up, mjpeg down fit_screen 160×100, alaw',
+  ]);
+});
+
+test('who is not there is not told, and audio alone has no screen', () => {
+  const media = { ...callMedia, noVideo: true, screen: null };
+  assert.match(String(tableOf({ media })[1]), / nobody +audio only, alaw$/);
+  assert.match(String(tableOf({}, { device: false, bridge: true })[1]), / bridge +h264 up/);
+});
+
+test('ids that a terminal would obey are shown escaped', () => {
+  const room = { ...callRoom, roomId: 'a\u001b[2Jb' };
+  const [, line] = tableOf({ deviceId: 'x\ny' as DeviceId, room });
+  assert.match(String(line), /x\\u000ay +a\\u001b\[2Jb/);
+});
+
+test('no calls are said to be none', () => {
+  assert.equal(callsTable([], 0), 'no live calls');
+});

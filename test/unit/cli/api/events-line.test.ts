@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatEvent, formatLocalTime, tellingPart } from '../../../../src/cli/api/events-line.ts';
+import type { WireEvent } from '../../../../src/gateways/admin/event-answer.ts';
+
+function wireEvent(overrides: Partial<WireEvent>): WireEvent {
+  return {
+    id: '01a2b3c4-0000-7000-8000-000000000003',
+    type: 'device.signal.offline',
+    at: '2026-11-20T08:30:00.123+00:00',
+    device_id: 'DOOR-1',
+    seq: 7,
+    epoch: 3,
+    data: {},
+    ...overrides,
+  };
+}
+
+test('the time is that of the reader, to the millisecond', () => {
+  const ms = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
+  const said = formatLocalTime(ms);
+  assert.match(said, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.006$/);
+  assert.equal(new Date(said.replace(' ', 'T')).getTime(), ms);
+});
+
+test('a line has time, type, device and what tells most', () => {
+  const line = formatEvent(
+    wireEvent({ data: { session: 's', node: 'node-1', reason: 'heartbeat_timeout' } }),
+  );
+  assert.match(
+    line,
+    /^\S+ \S+\.123 {2}device\.signal\.offline {4}DOOR-1 +heartbeat_timeout, epoch 3, on node-1$/,
+  );
+});
+
+test('each kind of event tells its own', () => {
+  const told: [type: string, data: WireEvent['data'], said: string][] = [
+    ['device.signal.online', { node: 'n', replaced: true }, 'replaced the session before, epoch 3, on n'],
+    ['device.sleep.login', { node: 'n', replaced: false }, 'epoch 3, on n'],
+    ['device.wakeup.accepted', { request_id: 'r', custom_data: null }, 'request r, epoch 3'],
+    ['device.wakeup.accepted', { request_id: 'r', custom_data: '0x12ab' }, '0x12ab, request r, epoch 3'],
+    ['device.wakeup.failed', { request_id: 'r', reason: 'reset' }, 'reset, request r, epoch 3'],
+    [
+      'device.wakeup.completed',
+      { request_id: 'r', woke_after_ms: 812 },
+      'online after 812 ms, request r, epoch 3',
+    ],
+    ['device.wakeup.expired', { request_id: 'r' }, 'request r, epoch 3'],
+  ];
+  for (const [type, data, said] of told) assert.equal(tellingPart(wireEvent({ type, data })), said);
+  const call = wireEvent({
+    type: 'call.ended',
+    epoch: null,
+    data: { session: 's', state: 'ended', reason: 'lost' },
+  });
+  assert.equal(tellingPart(call), 'ended, lost, session s');
+});
+
+test('what a terminal would obey is shown escaped', () => {
+  const line = formatEvent(wireEvent({ device_id: '\u001b[31mX', data: { request_id: '\u0007' } }));
+  assert.doesNotMatch(line, /\p{Cc}/u);
+});

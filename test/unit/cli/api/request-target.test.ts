@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { InvalidArgumentError } from 'commander';
+import { CommandError } from '../../../../src/cli/shell/command-error.ts';
+import {
+  formatTarget,
+  parseMethod,
+  parseTarget,
+  permissionFor,
+  readRequestBody,
+} from '../../../../src/cli/api/request-target.ts';
+
+test('a target is path and raw query, and nothing in it is changed', () => {
+  for (const text of ['/v1/x', '/v1/x?a=%20+&b', '/v1//x/?a?b'])
+    assert.equal(formatTarget(parseTarget(text)), text);
+  assert.deepEqual(parseTarget('/p?a=1?2'), { path: '/p', rawQuery: 'a=1?2' });
+});
+
+test('what HTTP cannot carry is refused', () => {
+  for (const wrong of ['', 'v1', '/a b', '/a#b', '/门', '/a\r\nX: y'])
+    assert.throws(() => parseTarget(wrong), InvalidArgumentError, wrong);
+  for (const wrong of ['', 'GE T', '-']) assert.throws(() => parseMethod(wrong), InvalidArgumentError, wrong);
+  assert.equal(parseMethod('post'), 'POST');
+});
+
+test('a body is the text itself, and a GET has none', () => {
+  assert.equal(readRequestBody('POST', '{}')?.toString(), '{}');
+  assert.equal(readRequestBody('GET', undefined), null);
+  assert.throws(() => readRequestBody('GET', '{}'), CommandError);
+});
+
+test('the permission follows from the path, with or without its trailing slash', () => {
+  assert.equal(permissionFor('/v1/device/connectivity'), 'connectivity:read');
+  assert.equal(permissionFor('/v1/device/wakeup-request/'), 'wakeup:write');
+  assert.equal(permissionFor('/v1/device/message'), 'message:send');
+  assert.equal(permissionFor('/v1/device/msgvoip-call-status'), 'call:read');
+  assert.equal(permissionFor('/v1/token/msgvoip/'), 'call:issue');
+  assert.equal(permissionFor('/v1/events'), 'events:read');
+  assert.equal(permissionFor('/v1/other'), null);
+});

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { statusJson, statusText } from '../../../../src/cli/api/status-view.ts';
+import type { ConnectionStatus, DeviceStatus } from '../../../../src/gateways/admin/device-status.ts';
+
+const nowS = Date.UTC(2026, 10, 20, 8, 30, 0) / 1000;
+
+const online: ConnectionStatus = {
+  state: 'open',
+  session: 'session-1',
+  epoch: 7,
+  node: 'node-1',
+  reason: null,
+  last_login_at: nowS - 180,
+  last_heartbeat_at: nowS - 12,
+  last_offline_at: nowS - 3600,
+};
+const never: ConnectionStatus = {
+  state: 'never',
+  session: null,
+  epoch: 0,
+  node: null,
+  reason: null,
+  last_login_at: null,
+  last_heartbeat_at: null,
+  last_offline_at: null,
+};
+
+function statusOf(overrides: Partial<DeviceStatus> = {}): DeviceStatus {
+  return {
+    now_ms: nowS * 1000,
+    device: {
+      device_id: 'DOOR-1',
+      product_id: 'doorbell',
+      disabled: false,
+      expires_at: null,
+      expired: false,
+    },
+    signal: online,
+    sleep: never,
+    transitions: [],
+    ...overrides,
+  };
+}
+
+test('each time is told as ISO and in words', () => {
+  const text = statusText(statusOf(), 'server');
+  assert.match(text, /^device +DOOR-1$/m);
+  assert.match(text, /^expires +never$/m);
+  assert.match(text, /^signal +online since 2026-11-20T08:27:00Z {2}3 minutes ago$/m);
+  assert.match(text, /^ {2}session +session-1, epoch 7 on node-1$/m);
+  assert.match(text, /^ {2}last heartbeat +2026-11-20T08:29:48Z {2}12 seconds ago$/m);
+  assert.match(text, /^ {2}last offline +2026-11-20T07:30:00Z {2}1 hour ago$/m);
+  assert.match(text, /^sleep +never logged in$/m);
+  assert.doesNotMatch(text, /store/);
+});
+
+test('a heartbeat ahead of the clock is said to be so', () => {
+  const signal = { ...online, last_heartbeat_at: nowS + 5 };
+  assert.match(statusText(statusOf({ signal }), 'server'), /last heartbeat .* in 5 s \(clock stepped\?\)$/m);
+});
+
+test('an ended session says since when and why, one left open says what becomes of it', () => {
+  const closed = {
+    ...online,
+    state: 'closed',
+    session: null,
+    reason: 'bye',
+    last_offline_at: nowS - 60,
+  } as const;
+  const text = statusText(statusOf({ signal: closed, sleep: { ...online, state: 'lost' } }), 'store');
+  assert.match(text, /^no server is running here: from the store$/m);
+  assert.match(text, /^signal +offline \(bye\) since 2026-11-20T08:29:00Z {2}1 minute ago$/m);
+  assert.match(text, /^sleep +left open .*node_lost/m);
+});
+
+test('an expired or disabled device says what that means', () => {
+  const device = { ...statusOf().device, disabled: true, expires_at: nowS - 86_400, expired: true };
+  const text = statusText(statusOf({ device }), 'server');
+  assert.match(text, /^expires +2026-11-19T08:30:00Z {2}24 hours ago: it is refused$/m);
+  assert.match(text, /^disabled +yes/m);
+  const later = { ...device, expires_at: nowS + 3 * 86_400, expired: false };
+  assert.match(statusText(statusOf({ device: later }), 'server'), /^expires .* in 3 days$/m);
+});
+
+test('transitions stand newest first, each with time, age, what and why', () => {
+  const offline = {
+    id: 'e',
+    type: 'device.signal.offline',
+    at: '2026-11-20T08:29:00.500+00:00',
+    device_id: 'DOOR-1',
+    seq: 9,
+    epoch: 6,
+    data: { reason: 'heartbeat_timeout', session: 's', node: 'node-1' },
+  };
+  const woken = {
+    ...offline,
+    type: 'device.wakeup.completed',
+    at: '2026-11-20T08:28:00.000+00:00',
+    data: { request_id: 'r', woke_after_ms: 812 },
+  };
+  const lines = statusText(statusOf({ transitions: [offline, woken] }), 'server').split('\n');
+  assert.deepEqual(lines.slice(-2), [
+    '  2026-11-20T08:29:00.500Z  59 seconds ago  signal offline    heartbeat_timeout, epoch 6, on node-1',
+    '  2026-11-20T08:28:00.000Z  2 minutes ago   wakeup completed  online after 812 ms, request r, epoch 6',
+  ]);
+  assert.match(statusText(statusOf(), 'server'), /no transitions are kept$/);
+});
+
+test('for machines every time is in Unix seconds and in ISO 8601, under the same keys whatever is known', () => {
+  const json = statusJson(statusOf(), 'store') as {
+    source: string;
+    signal: Readonly<Record<string, unknown>>;
+    sleep: Readonly<Record<string, unknown>>;
+  };
+  assert.equal(json.source, 'store');
+  assert.deepEqual(json.signal, {
+    is_online: true,
+    state: 'open',
+    session: 'session-1',
+    epoch: 7,
+    node: 'node-1',
+    reason: null,
+    since: nowS - 180,
+    since_iso: '2026-11-20T08:27:00Z',
+    last_login_at: nowS - 180,
+    last_login_at_iso: '2026-11-20T08:27:00Z',
+    last_heartbeat_at: nowS - 12,
+    last_heartbeat_at_iso: '2026-11-20T08:29:48Z',
+    last_offline_at: nowS - 3600,
+    last_offline_at_iso: '2026-11-20T07:30:00Z',
+  });
+  const keys = Object.keys(json.signal).map((key) => (key === 'is_online' ? 'is_asleep' : key));
+  assert.deepEqual(Object.keys(json.sleep), keys);
+  assert.deepEqual([json.sleep['is_asleep'], json.sleep['since_iso']], [false, null]);
+});

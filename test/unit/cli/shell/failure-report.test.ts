@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { test } from 'node:test';
+import { CommanderError } from 'commander';
+import { CommandError, usageError } from '../../../../src/cli/shell/command-error.ts';
+import { describeFailure } from '../../../../src/cli/shell/failure-report.ts';
+import { ReveilleProtocolError, ReveilleUnreachableError } from '../../../../src/client/reveille-client.ts';
+import { SettingsError } from '../../../../src/server/config/settings-error.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
+
+test('what a command could not do exits 1 and says what to do next', () => {
+  const failure = describeFailure(new CommandError('no server runs', 'start one'), false);
+  assert.deepEqual(failure, { exitCode: 1, lines: ['no server runs', '  start one'] });
+});
+
+test('for machines a failure is one JSON object', () => {
+  const { exitCode, lines } = describeFailure(new CommandError('no server runs', 'start one'), true);
+  assert.equal(exitCode, 1);
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line) as unknown),
+    [{ error: 'no server runs', advice: ['start one'] }],
+  );
+});
+
+test('a server that cannot be reached, or is none of ours, exits 1 without a stack', () => {
+  const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  const silent = new ReveilleUnreachableError('http://127.0.0.1:1', false, cause);
+  assert.deepEqual(describeFailure(silent, false), {
+    exitCode: 1,
+    lines: [
+      'no answer from http://127.0.0.1:1: nothing listens there',
+      '  start the server, or name another with --url http://host:port',
+    ],
+  });
+  const other = new ReveilleProtocolError('http://127.0.0.1:1', 431, 'no envelope');
+  assert.deepEqual(describeFailure(other, false), { exitCode: 1, lines: [other.message] });
+});
+
+test('a usage that cannot be exits 2', () => {
+  assert.equal(describeFailure(usageError('given together'), false).exitCode, 2);
+  assert.deepEqual(describeFailure(new CommanderError(1, 'commander.unknownOption', 'unknown'), false), {
+    exitCode: 2,
+    lines: [],
+  });
+});
+
+test('help that was asked for exits 0', () => {
+  assert.equal(describeFailure(new CommanderError(0, 'commander.helpDisplayed', ''), false).exitCode, 0);
+});
+
+test('settings that are wrong exit 2, a line for each', () => {
+  const failure = describeFailure(new SettingsError(['api.listen: wrong', 'log.level: wrong']), false);
+  assert.deepEqual(failure, { exitCode: 2, lines: ['api.listen: wrong', 'log.level: wrong'] });
+});
+
+test('what the store and the system refuse is a sentence without a stack', () => {
+  const stored = describeFailure(new StoreOpenError('in use'), false);
+  assert.deepEqual(stored, { exitCode: 1, lines: ['in use'] });
+  const missing = '/nowhere/at/all';
+  try {
+    statSync(missing);
+    assert.fail('nothing is there');
+  } catch (error) {
+    const { exitCode, lines } = describeFailure(error, false);
+    assert.equal(exitCode, 1);
+    assert.match(lines.join('\n'), /^ENOENT.*nowhere[^\n]*$/);
+  }
+});
+
+test('a mistake of ours keeps its stack', () => {
+  const { exitCode, lines } = describeFailure(new TypeError('of ours'), false);
+  assert.equal(exitCode, 1);
+  assert.match(lines.join('\n'), /TypeError: of ours\n {4}at /);
+});

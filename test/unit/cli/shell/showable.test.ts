@@ -1,0 +1,35 @@
+/** What strangers name is printed without doing anything to the terminal. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { curlLine } from '../../../../src/cli/api/curl-line.ts';
+import { alignColumns } from '../../../../src/cli/shell/output.ts';
+import { showable, showableLines } from '../../../../src/cli/shell/showable.ts';
+
+const clearScreen = '\u001b[2J';
+
+test('what a terminal would obey is shown escaped', () => {
+  assert.equal(showable('DOOR-1 é 門'), 'DOOR-1 é 門');
+  assert.equal(showable('\u001b[2J\r\n\u202e\u0085'), '\\u001b[2J\\u000d\\u000a\\u202e\\u0085');
+  assert.equal(showable('\u{e0001}'), '\\u{e0001}');
+});
+
+test('whole lines keep their line feeds and tabs, and nothing else that moves or turns text', () => {
+  assert.equal(showableLines('a\tb\nc é 門'), 'a\tb\nc é 門');
+  assert.equal(
+    showableLines(`x${clearScreen}\u009b\u007f\r\u202e\u2067y`),
+    'x\\u001b[2J\\u009b\\u007f\\u000d\\u202e\\u2067y',
+  );
+});
+
+test('a cell of a table is one line, whatever is in it, and columns stay aligned', () => {
+  const lines = alignColumns([
+    ['ID', 'STATE'],
+    [`a\n${clearScreen}`, 'on'],
+  ]).split('\n');
+  assert.deepEqual(lines, ['ID                STATE', 'a\\u000a\\u001b[2J  on']);
+});
+
+test('a body that a terminal would obey is quoted so that a shell reads what is printed escaped', () => {
+  const line = curlLine('POST', 'http://127.0.0.1/v1', { 'Content-Length': '1' }, "it's \u202e\\");
+  assert.match(showableLines(line), /--data-binary \$'it\\'s \\u202e\\\\'$/);
+});
