@@ -1,7 +1,7 @@
 /** Plays the bridges and devices of calls, on the load's core, and times their pictures by its one clock. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReveilleClient } from '../../src/client/reveille-client.ts';
-import { LegRefused } from '../../src/cli/media-leg.ts';
+import { LegRefused } from '../../src/tools/simulator/media-leg.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { readFrames } from '../../test/pictures/sources.ts';
 import { answerQuestions } from './ipc.ts';

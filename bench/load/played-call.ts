@@ -1,6 +1,6 @@
 /** A call played in software at a real server: a bridge that sends a clip, and a device that takes pictures. */
-import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
-import { DeviceLeg } from '../../src/cli/device-leg.ts';
+import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
+import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
 import type { LatencyRecorder } from './latency.ts';
 import { framesPerSecond } from './legs-protocol.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, test } from 'node:test';
 import { processBeatMs, processSilentBeatsMax } from '../../src/model/limits.ts';
-import type { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
 import { siteAppId, siteDevice } from '../support/cluster-site.ts';

@@ -1,7 +1,7 @@
 /** Several processes behind the same ports are one server: who is asked and who has the device makes no difference. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { runCli } from '../support/cli-process.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
 import { siteDevice } from '../support/cluster-site.ts';

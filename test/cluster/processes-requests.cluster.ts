@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { after, describe, test } from 'node:test';
-import type { SignalController } from '../../src/cli/signal-controller.ts';
-import type { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
+import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { encodeCursor } from '../../src/protocol/rest/cursor.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';

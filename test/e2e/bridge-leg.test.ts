@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
-import { LegRefused } from '../../src/cli/media-leg.ts';
+import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
+import { LegRefused } from '../../src/tools/simulator/media-leg.ts';
 import { LegListener } from '../support/leg-listener.ts';
 
 const start = {

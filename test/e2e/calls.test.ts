@@ -1,7 +1,7 @@
 /** Calls at the real server, over real sockets: backend, device and bridge. Source: calls-and-media.md. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { LegRefused } from '../../src/cli/media-leg.ts';
+import { LegRefused } from '../../src/tools/simulator/media-leg.ts';
 import {
   askCredentials,
   connectBridge,

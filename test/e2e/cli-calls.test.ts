@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { LegRefused } from '../../src/cli/media-leg.ts';
+import { LegRefused } from '../../src/tools/simulator/media-leg.ts';
 import type { CallJson } from '../../src/gateways/admin/call-json.ts';
 import {
   connectBridge,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
-import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { silentConnection } from '../support/floods.ts';
 import { startServerProcess } from '../support/server-process.ts';

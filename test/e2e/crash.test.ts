@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { ApiClient, type ApiAnswer } from '../support/api-client.ts';
 import { startServerProcess, type ServerProcess } from '../support/server-process.ts';
 import { testCredentials, writeTestRegistry } from '../support/test-server.ts';

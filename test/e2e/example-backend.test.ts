@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import type { BackendSettings } from '../../docs/examples/backend/settings.ts';
-import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
-import { DeviceLeg } from '../../src/cli/device-leg.ts';
-import type { SignalController } from '../../src/cli/signal-controller.ts';
+import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
+import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import { phoneCall, pushSecrets, startBackendScene, type BackendScene } from '../support/example-backend.ts';
 import { startTestServer, testBridgeKeys, type TestServer } from '../support/test-server.ts';
 

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { flood, floodKinds, type FloodTargets } from '../support/floods.ts';
 import { startServerProcess, type ServerProcess } from '../support/server-process.ts';

@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { RawPeer } from '../support/raw-peer.ts';

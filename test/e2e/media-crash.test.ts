@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { TestContext } from 'node:test';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
-import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import type { CallJson } from '../../src/gateways/admin/call-json.ts';

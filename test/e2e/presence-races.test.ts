@@ -1,7 +1,7 @@
 /** The races that make presence wrong elsewhere, each on real sockets at the whole server. Source: decisions.md, Connectivity. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import type { SignalController } from '../../src/cli/signal-controller.ts';
+import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import { heartbeatsMissedMax, signalHeartbeatSeconds, wakeupToOnlineMsMax } from '../../src/model/limits.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import type { ApiAnswer } from '../support/api-client.ts';

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { testCredentials, writeTestRegistry } from '../support/test-server.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { SignalController } from '../../src/cli/signal-controller.ts';
+import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { MessageId } from '../../src/model/ids.ts';
 import { SignalListener } from '../../src/gateways/signal/listener.ts';
 import { signalGatewayDefaults } from '../../src/gateways/signal/settings.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { SignalController } from '../../src/cli/signal-controller.ts';
+import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { MessageId } from '../../src/model/ids.ts';
 import { SignalListener } from '../../src/gateways/signal/listener.ts';
 import { signalGatewayDefaults } from '../../src/gateways/signal/settings.ts';

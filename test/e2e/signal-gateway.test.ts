@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { readOpenFilesLimit } from '../../src/lib/open-files-limit.ts';
-import { SignalController, type SignalControllerOptions } from '../../src/cli/signal-controller.ts';
+import { SignalController, type SignalControllerOptions } from '../../src/tools/simulator/signal-controller.ts';
 import {
   descriptorsReserved,
   signalHandshakePingsMax,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { SignalController } from '../../src/cli/signal-controller.ts';
-import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { ApiClient, type ApiAnswer } from '../support/api-client.ts';
 import { runCli } from '../support/cli-process.ts';
 import { readEvents } from '../support/crash-load.ts';

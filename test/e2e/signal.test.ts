@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { SignalController, SignalRefused } from '../../src/cli/signal-controller.ts';
+import { SignalController, SignalRefused } from '../../src/tools/simulator/signal-controller.ts';
 import {
   deviceIdBytesMax,
   messageAckMsMax,

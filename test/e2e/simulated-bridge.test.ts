@@ -1,9 +1,9 @@
 /** A simulated bridge against a listener that does what the test tells it to; time stands still but for its timers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BridgeLeg } from '../../src/cli/bridge-leg.ts';
+import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
 import { CommandError } from '../../src/cli/shell/command-error.ts';
-import { SimulatedBridge } from '../../src/cli/simulated-bridge.ts';
+import { SimulatedBridge } from '../../src/tools/bridge/simulated-bridge.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { LegListener, type TakenLeg } from '../support/leg-listener.ts';
 import type { Ending } from '../support/temporary-store.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { LoginRefused, SleepingModule, type SleepingModuleOptions } from '../../src/cli/sleeping-module.ts';
+import { LoginRefused, SleepingModule, type SleepingModuleOptions } from '../../src/tools/simulator/sleeping-module.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import { SleepListener } from '../../src/gateways/sleep/listener.ts';
 import { sleepGatewayDefaults, type SleepGatewaySettings } from '../../src/gateways/sleep/settings.ts';

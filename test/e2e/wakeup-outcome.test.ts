@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { wakeupResetGraceMs, wakeupResetMsMax, wakeupToOnlineMsMax } from '../../src/model/limits.ts';
-import type { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
 import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
 import {

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { startServerProcess, withMedia } from '../support/server-process.ts';
 import type { AttackReport, AttackTargets } from './hostile-attackers.ts';

@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { SignalController } from '../../src/cli/signal-controller.ts';
-import { SleepingModule } from '../../src/cli/sleeping-module.ts';
+import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer, ApiClient } from './api-client.ts';
 import type { ToldEvent } from './event-log-check.ts';
 import type { Chance } from './seeded-random.ts';

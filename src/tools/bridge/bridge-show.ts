@@ -1,0 +1,71 @@
+/** What a simulated bridge plays to a call, by what it is asked for and what it was told to play. */
+import type { Clock } from '../../lib/clock.ts';
+import type { Engine } from '../../media/codec/engine.ts';
+import type { Size } from '../../model/call.ts';
+import type { StartText } from './bridge-leg.ts';
+import { BridgePlayback, type FilmShow, type FrameOutlet, type PlaybackTally } from './bridge-playback.ts';
+import type { Film } from './film.ts';
+import { openFrameCoder, type PlayedFormat } from './frame-coder.ts';
+import { sizeAt, sizeInWords } from './picture-sizes.ts';
+import type { BridgeVoice } from './bridge-report.ts';
+
+export interface ShowPlan {
+  readonly format: PlayedFormat;
+  /** Null: as it is asked for. */
+  readonly sizes: readonly Size[] | null;
+  /** Milliseconds after which the next size comes; null: the first one stays. */
+  readonly changeEveryMs: number | null;
+  /** Whole; null: as it is asked for, but no more than the film has. */
+  readonly framesPerSecond: number | null;
+  readonly wantsTone: boolean;
+  openFilm(): Film;
+}
+
+export interface ShowHouse {
+  readonly clock: Clock;
+  /** Null: only I420 can be played. */
+  readonly engine: Engine | null;
+  readonly tally: PlaybackTally;
+  readonly voice: BridgeVoice;
+}
+
+/** Begins at once; `outlet` is the call. */
+export function beginShow(
+  { clock, engine, tally, voice }: ShowHouse,
+  plan: ShowPlan,
+  { request, audio }: StartText,
+  outlet: FrameOutlet,
+): BridgePlayback {
+  const film = request === null ? null : filmShow(engine, plan, request);
+  const speaks = audio.format === 'alaw';
+  if (plan.wantsTone && !speaks)
+    voice.trouble(`no tone is played: the device takes ${audio.format}, and this bridge only speaks alaw`);
+  if (film !== null) {
+    const { framesPerSecond, coder } = film;
+    const size = sizeInWords(film.sizeAt(0));
+    const json = { format: coder.format, frames_per_second: framesPerSecond, size };
+    voice.tell('playing', json, `plays ${coder.format} ${size}, ${framesPerSecond} frames a second`);
+  }
+  const tone = plan.wantsTone && speaks ? { rate: audio.rate, channels: audio.channels } : null;
+  return new BridgePlayback(clock, { film, tone }, outlet, tally);
+}
+
+function filmShow(
+  engine: Engine | null,
+  plan: ShowPlan,
+  request: NonNullable<StartText['request']>,
+): FilmShow {
+  const film = plan.openFilm();
+  const asked = Math.min(request.max_fps, Math.round(film.framesPerSecond ?? Infinity));
+  const framesPerSecond = plan.framesPerSecond ?? Math.max(1, asked);
+  const sizes = plan.sizes ?? [request];
+  return {
+    film,
+    framesPerSecond,
+    coder: openFrameCoder(engine, plan.format, framesPerSecond),
+    sizeAt: (atMs) => {
+      const { width, height } = sizeAt(sizes, plan.changeEveryMs, atMs);
+      return { width, height };
+    },
+  };
+}

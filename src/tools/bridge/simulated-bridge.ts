@@ -1,0 +1,196 @@
+/**
+ * A bridge, played in software, over its calls: it stands idle, takes the call it is given, comes back to it when its
+ * connection is lost, and connects anew after it. Source: calls-and-media.md, Legs.
+ */
+import { legCloses } from '../../protocol/media/close-code.ts';
+import { LegGone } from '../simulator/awaited-texts.ts';
+import { keyAdvice } from '../../cli/admin/bridge-key.ts';
+import { requestInWords, type BridgeLeg, type StartText } from './bridge-leg.ts';
+import { CommandError } from '../../cli/shell/command-error.ts';
+import { reveilleCommand } from '../../cli/api/invocation.ts';
+import { LegRefused, type LegClosed } from '../simulator/media-leg.ts';
+import { SimulatedCall, type CallHouse } from '../simulator/simulated-call.ts';
+
+export interface BridgeHouse extends CallHouse {
+  /** `session`: null: it stands idle. Rejects with LegRefused, or the socket's error. */
+  connect(session: string | null, onKeyFrameWanted: () => void): Promise<BridgeLeg>;
+}
+
+export interface BridgeHabits {
+  /** The session it comes for; null: it stands idle. */
+  readonly session: string | null;
+  /** After so many it is done; Infinity: it goes on until it is stopped. */
+  readonly calls: number;
+}
+
+/** Before it connects again, doubling from the least to the most; a call that waits for it is not kept waiting. */
+const comeBackMsMin = 250;
+const comeBackMsMax = 30_000;
+const comeBackToCallMsMax = 500;
+/** A call that was hung up is to end within it; then the connection is cut. */
+const partingMsMax = 2000;
+
+export class SimulatedBridge {
+  readonly #house: BridgeHouse;
+  readonly #habits: BridgeHabits;
+  #leg: BridgeLeg | null = null;
+  #call: SimulatedCall | null = null;
+  #callsDone = 0;
+  #hasBeenLetIn = false;
+  /** Connections in a row that failed, or came to nothing. */
+  #failures = 0;
+  #isStopped = false;
+  #endPause: () => void = () => undefined;
+
+  constructor(house: BridgeHouse, habits: BridgeHabits) {
+    this.#house = house;
+    this.#habits = habits;
+  }
+
+  get callsDone(): number {
+    return this.#callsDone;
+  }
+
+  /** Resolves when it has had its calls, or was stopped. Rejects with a CommandError when it is not let in. */
+  async run(): Promise<void> {
+    try {
+      while (!this.#isStopped && this.#callsDone < this.#habits.calls) {
+        const leg = await this.#connect();
+        if (leg !== null) await this.#attend(leg);
+        if (this.#failures > 0) await this.#pause();
+      }
+    } finally {
+      this.#call?.end();
+    }
+  }
+
+  /** Hangs up. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#endPause();
+    const leg = this.#leg;
+    if (leg === null) return;
+    if (this.#call === null) return void leg.close();
+    leg.report('ended', 'hangup_phone');
+    this.#call.end();
+    const cancel = this.#house.clock.after(partingMsMax, () => void leg.terminate());
+    void leg.closed.then(cancel);
+  }
+
+  /** Null: not now, or not any more. */
+  async #connect(): Promise<BridgeLeg | null> {
+    try {
+      const session = this.#call?.session ?? this.#habits.session;
+      const leg = await this.#house.connect(session, () => this.#wantKeyFrame());
+      this.#hasBeenLetIn = true;
+      if (!this.#isStopped) return leg;
+      await leg.close();
+      return null;
+    } catch (error) {
+      if (this.#call !== null && error instanceof LegRefused && error.status === 404)
+        this.#finish(this.#call, 'it ended meanwhile');
+      else if (this.#mayTryAgain(error)) this.#fail(`${(error as Error).message}; trying again`);
+      else throw notLetIn(error as Error);
+      return null;
+    }
+  }
+
+  #wantKeyFrame(): void {
+    this.#house.voice.tell('key_frame_wanted', {}, 'a key frame is wanted');
+    this.#call?.wantKeyFrame();
+  }
+
+  /** The first attempt says whether it was asked for rightly; who was let in once comes again. */
+  #mayTryAgain(error: unknown): boolean {
+    return this.#hasBeenLetIn && (!(error instanceof LegRefused) || error.status === 503);
+  }
+
+  /** To the leg's end. */
+  async #attend(leg: BridgeLeg): Promise<void> {
+    this.#leg = leg;
+    try {
+      this.#call = await this.#callOf(leg);
+      this.#failures = 0;
+      await this.#call.attend(leg);
+    } catch (error) {
+      // The leg may be closed before there is a call for it.
+      if (!(error instanceof LegGone)) {
+        await leg.terminate();
+        throw error;
+      }
+    }
+    this.#leg = null;
+    this.#part(await leg.closed);
+  }
+
+  /** The call that it is told to start, or to go on with. Rejects with LegGone. */
+  async #callOf(leg: BridgeLeg): Promise<SimulatedCall> {
+    const { voice } = this.#house;
+    const named = this.#call?.session ?? this.#habits.session;
+    const here = named === null ? 'connected, and idle' : `connected for ${named}`;
+    voice.tell('connected', { session: named }, here);
+    if (named !== null) {
+      const start = await leg.next<StartText>('start');
+      return this.#call ?? this.#begin(named, start);
+    }
+    const { assign, start } = await leg.acceptAssignment();
+    return this.#begin(assign.session, start);
+  }
+
+  #begin(session: string, start: StartText): SimulatedCall {
+    const { request, audio, room } = start;
+    const json = { session, request, audio, room: { room_id: room.room_id } };
+    this.#house.voice.tell('start', json, `call ${session}: asked for ${requestInWords(start)}`);
+    return new SimulatedCall(this.#house, session, start);
+  }
+
+  #part({ code, reason }: LegClosed): void {
+    const said = `closed with ${code} ${reason}`.trimEnd();
+    this.#house.voice.tell('closed', { code, reason }, said);
+    if (code === legCloses.revoked.code)
+      throw new CommandError('the key of this bridge has been revoked', 'name another with --key');
+    const isForGood = code === legCloses.ended.code || code === legCloses.replaced.code;
+    if (isForGood && this.#call !== null) this.#finish(this.#call, said);
+    else this.#failures += 1;
+  }
+
+  #finish(call: SimulatedCall, how: string): void {
+    call.end();
+    this.#call = null;
+    this.#callsDone += 1;
+    this.#failures = 0;
+    this.#house.voice.tell(
+      'call_over',
+      { session: call.session },
+      `the call ${call.session} is over: ${how}`,
+    );
+  }
+
+  #fail(why: string): void {
+    this.#failures += 1;
+    this.#house.voice.trouble(why);
+  }
+
+  /** Before the next attempt; none when it is stopped. */
+  #pause(): Promise<void> {
+    if (this.#isStopped) return Promise.resolve();
+    const delayMsMax = this.#call === null ? comeBackMsMax : comeBackToCallMsMax;
+    const delayMs = Math.min(delayMsMax, comeBackMsMin * 2 ** Math.min(this.#failures - 1, 30));
+    return new Promise((resolve) => {
+      const cancel = this.#house.clock.after(delayMs, resolve);
+      this.#endPause = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+function notLetIn(error: Error): CommandError {
+  if (!(error instanceof LegRefused))
+    return new CommandError(`no media listener answers: ${error.message}`, 'name it with --media host:port');
+  if (error.status === 401) return new CommandError(error.message, keyAdvice);
+  if (error.status === 404)
+    return new CommandError(error.message, `see which there are: ${reveilleCommand('calls list')}`);
+  return new CommandError(error.message);
+}

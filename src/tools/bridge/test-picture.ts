@@ -1,0 +1,129 @@
+/**
+ * A picture that moves, for calls without a film: colour bars, a grey ramp that runs, a square that bounces, and the
+ * frame's number in blocks. Drawn as I420, full of edges and colours, so that what goes wrong on the way is seen.
+ */
+import type { Size } from '../../model/call.ts';
+
+/** Y, U and V: white, yellow, cyan, green, magenta, red, blue and black at three quarters. */
+const bars = [
+  [180, 128, 128],
+  [162, 44, 142],
+  [131, 156, 44],
+  [112, 72, 58],
+  [84, 184, 198],
+  [65, 100, 212],
+  [35, 212, 114],
+  [16, 128, 128],
+] as const;
+const white = 235;
+const black = 16;
+const neutral = 128;
+
+/** Three columns of five rows each, a bit a block, from the upper left. */
+const digits = [
+  0b111_101_101_101_111, 0b010_110_010_010_111, 0b111_001_111_100_111, 0b111_001_111_001_111,
+  0b101_101_111_001_001, 0b111_100_111_001_111, 0b111_100_111_101_111, 0b111_001_010_010_010,
+  0b111_101_111_101_111, 0b111_101_111_001_111,
+] as const;
+const digitColumns = 3;
+const digitRows = 5;
+
+/** `number`: of the frame, from 0. Sides are even. The planes lie behind one another without padding. */
+export function drawTestPicture({ width, height }: Size, number: number): Uint8Array<ArrayBuffer> {
+  const picture = new Uint8Array((width * height * 3) / 2);
+  const luma: Plane = { samples: picture.subarray(0, width * height), width, height };
+  const chroma = [1, 2].map((channel) => {
+    const begin = (width * height * (3 + channel)) / 4;
+    const samples = picture.subarray(begin, begin + (width * height) / 4);
+    return { samples, width: width / 2, height: height / 2, channel: channel as 1 | 2 };
+  });
+  drawBars(luma, 0);
+  for (const plane of chroma) drawBars(plane, plane.channel);
+  const ramp = { x: 0, y: Math.floor(height * 0.75), width, height: Math.ceil(height / 4) };
+  const square = bouncingSquare({ width, height }, number);
+  const label = labelArea(height, String(number));
+  for (const plane of chroma)
+    for (const area of [ramp, square, label]) fillArea(plane, halved(area), neutral);
+  drawRamp(luma, ramp, number);
+  fillArea(luma, square, white);
+  fillArea(luma, label, black);
+  drawDigits(luma, String(number));
+  return picture;
+}
+
+interface Plane extends Size {
+  readonly samples: Uint8Array;
+}
+
+interface Area extends Size {
+  readonly x: number;
+  readonly y: number;
+}
+
+function drawBars({ samples, width, height }: Plane, channel: 0 | 1 | 2): void {
+  for (let x = 0; x < width; x += 1)
+    samples[x] = bars[Math.floor((x * bars.length) / width)]?.[channel] ?? neutral;
+  for (let y = 1; y < height; y += 1) samples.copyWithin(y * width, 0, width);
+}
+
+function drawRamp({ samples, width }: Plane, { y, height }: Area, number: number): void {
+  const first = y * width;
+  for (let x = 0; x < width; x += 1)
+    samples[first + x] = black + ((Math.floor((x * 220) / width) + number * 4) % 220);
+  for (let row = 1; row < height; row += 1) samples.copyWithin(first + row * width, first, first + width);
+}
+
+/** There and back again, each way at its own pace. */
+function bouncingSquare({ width, height }: Size, number: number): Area {
+  const side = Math.max(2, Math.floor(Math.min(width, height) / 10) * 2);
+  const between = (space: number, step: number): number => {
+    const way = Math.max(1, space - side);
+    const travelled = (number * step) % (2 * way);
+    return 2 * Math.floor(Math.min(travelled, 2 * way - travelled) / 2);
+  };
+  return {
+    x: between(width, Math.ceil(width / 60)),
+    y: between(height, Math.ceil(height / 45)),
+    width: side,
+    height: side,
+  };
+}
+
+function blockSide(height: number): number {
+  return Math.max(1, Math.floor(height / 40));
+}
+
+/** In the upper left corner. */
+function labelArea(height: number, text: string): Area {
+  const block = blockSide(height);
+  const width = (text.length * (digitColumns + 1) + 1) * block;
+  return { x: 0, y: 0, width, height: (digitRows + 2) * block };
+}
+
+function drawDigits(plane: Plane, text: string): void {
+  const block = blockSide(plane.height);
+  for (const [place, digit] of text.split('').entries())
+    for (let cell = 0; cell < digitColumns * digitRows; cell += 1) {
+      if ((((digits[Number(digit)] ?? 0) >> (digitColumns * digitRows - 1 - cell)) & 1) === 0) continue;
+      const x = (place * (digitColumns + 1) + 1 + (cell % digitColumns)) * block;
+      const y = (1 + Math.floor(cell / digitColumns)) * block;
+      fillArea(plane, { x, y, width: block, height: block }, white);
+    }
+}
+
+/** What lies outside the plane is left out. */
+function fillArea({ samples, width, height }: Plane, area: Area, level: number): void {
+  const right = Math.min(width, area.x + area.width);
+  for (let y = area.y; y < Math.min(height, area.y + area.height); y += 1)
+    samples.fill(level, y * width + area.x, y * width + right);
+}
+
+function halved({ x, y, width, height }: Area): Area {
+  const [left, top] = [Math.floor(x / 2), Math.floor(y / 2)];
+  return {
+    x: left,
+    y: top,
+    width: Math.ceil((x + width) / 2) - left,
+    height: Math.ceil((y + height) / 2) - top,
+  };
+}

@@ -1,0 +1,133 @@
+/** The device of the story: a controller that is on or off, and a module that keeps its connection meanwhile. */
+import type { Clock } from '../../lib/clock.ts';
+import type { CallCredentialsData } from '../../client/reveille-client.ts';
+import type { WakeMode } from '../../model/sleep.ts';
+import { parseListenAddress } from '../../server/config/settings-values.ts';
+import { credentialLines, showCredentials } from './demo-credentials.ts';
+import { DemoFailure, within } from './demo-failure.ts';
+import type { DemoStage } from './demo-stage.ts';
+import { spacedHex } from '../simulator/fleet-report.ts';
+import { reachableAddress } from '../../cli/admin/running-server.ts';
+import { SignalController } from '../simulator/signal-controller.ts';
+import { SleepingModule } from '../simulator/sleeping-module.ts';
+import type { Timeline } from '../bridge/timeline.ts';
+
+/** As fast as the processors in doorbells are. */
+const bootMs = 300;
+
+export class DemoDevice {
+  readonly #stage: DemoStage;
+  readonly #timeline: Timeline;
+  readonly #clock: Clock;
+  #controller: SignalController | null = null;
+  #module: SleepingModule | null = null;
+  #sleepServers: readonly string[] = [];
+
+  constructor(stage: DemoStage, timeline: Timeline) {
+    this.#stage = stage;
+    this.#timeline = timeline;
+    this.#clock = stage.clock;
+  }
+
+  async signIn(): Promise<void> {
+    const { signalUrl: url, device } = this.#stage;
+    const connecting = SignalController.connect({ url, ...device, clock: this.#clock });
+    this.#controller = await within(this.#clock, 'a welcome', connecting);
+    const { epoch, heartbeatSeconds, sleep } = this.#controller.welcome;
+    this.#sleepServers = sleep.servers;
+    const advice = `sleep at ${sleep.servers.join(', ')}`;
+    this.#timeline.tell(
+      'controller',
+      `signed in as ${device.deviceId}, epoch ${epoch}; told: a heartbeat every ${heartbeatSeconds} s, ${advice}`,
+      { epoch, sleep },
+    );
+  }
+
+  /** The module logs in while the controller is on. */
+  async logModuleIn(wakeMode: WakeMode): Promise<void> {
+    const server = reachableAddress(this.#sleepServers[0] ?? '');
+    const address = parseListenAddress(server);
+    if (address === null) throw new DemoFailure('a sleep server as host:port', server);
+    const options = { ...this.#stage.device, wakeMode, heartbeatSeconds: 15, host: address.host };
+    const connecting = SleepingModule.connect(address.port, options);
+    const before = this.#module;
+    this.#module = await within(this.#clock, 'a sleep login', connecting);
+    this.#timeline.tell('module', `logged in, wake mode ${wakeMode}, while the controller is awake`);
+    if (before === null) return;
+    await within(this.#clock, 'the end of the older connection', before.closed);
+    this.#timeline.tell('module', 'its older connection was closed: a newer login replaces it');
+  }
+
+  async powerDown(): Promise<void> {
+    await within(this.#clock, 'the end of the signal', this.#awake.bye('going to sleep'));
+    this.#controller = null;
+    this.#timeline.tell(
+      'controller',
+      `said bye and is off${this.#module === null ? '' : ': the device is asleep'}`,
+    );
+  }
+
+  heartbeat(): void {
+    this.#asleep.heartbeat();
+    this.#timeline.tell('module', 'heartbeat: 64 bytes, no answer');
+  }
+
+  /** Call it before the wakeup; what it gives waits for the packet, sees it byte for byte, and tells of it. */
+  awaitPacket(expected: string): () => Promise<void> {
+    const askedMs = this.#clock.monotonicMs();
+    const arrival = within(this.#clock, `the packet ${expected}`, this.#asleep.nextPacket()).then(
+      (packet) => ({ bytes: spacedHex(packet), ms: this.#clock.monotonicMs() - askedMs }),
+    );
+    arrival.catch(() => undefined);
+    return async () => {
+      const { bytes, ms } = await arrival;
+      if (bytes !== expected) throw new DemoFailure(`the packet ${expected}`, bytes);
+      const when = `${ms.toFixed(1)} ms after the request began`;
+      this.#timeline.tell('module', `packet on the wire: ${bytes}, ${when}`, { packet: bytes });
+    };
+  }
+
+  async bootAndSignIn(): Promise<void> {
+    this.#timeline.tell('module', 'its first six bytes match: the controller is powered up');
+    await new Promise<void>((resolve) => void this.#clock.after(bootMs, resolve));
+    await this.signIn();
+    this.#awake.reportWake('remote');
+    this.#timeline.tell('controller', 'wake report: woken by remote');
+  }
+
+  /** The credentials in the message of this name. */
+  async takeCredentials(name: string): Promise<CallCredentialsData> {
+    const message = await within(this.#clock, `the message ${name}`, this.#awake.nextMessage());
+    if (message.name !== name) throw new DemoFailure(`the message ${name}`, message.name);
+    this.#awake.acknowledge(message.id);
+    const credentials = message.payload as unknown as CallCredentialsData;
+    this.#timeline.tell(
+      'controller',
+      `message ${name}: its credentials, acknowledged`,
+      { message: { ...message, payload: showCredentials(credentials) } },
+      credentialLines(credentials),
+    );
+    return credentials;
+  }
+
+  async hangModuleUp(): Promise<void> {
+    await this.#asleep.close();
+    this.#module = null;
+    this.#timeline.tell('module', 'hung up: the controller is awake');
+  }
+
+  /** Leaves nothing open, whatever the story came to. */
+  async close(): Promise<void> {
+    await Promise.all([this.#controller?.terminate(), this.#module?.close()]);
+  }
+
+  get #awake(): SignalController {
+    if (this.#controller === null) throw new DemoFailure('a controller that is on', 'one that is off');
+    return this.#controller;
+  }
+
+  get #asleep(): SleepingModule {
+    if (this.#module === null) throw new DemoFailure('a module that is logged in', 'none');
+    return this.#module;
+  }
+}

@@ -1,0 +1,49 @@
+/** Who plays in the story and nowhere else: a device and a bridge, added to the registry for it, put out of use after it. */
+import { randomBytes } from 'node:crypto';
+import { generateSecret } from '../../storage/registry/generated-secrets.ts';
+import type { OpsClient } from '../../cli/admin/ops-client.ts';
+import type { FreshBridge } from '../../cli/admin/registry-changes.ts';
+import type { SimulatedDevice } from '../simulator/simulated-devices.ts';
+import type { Timeline } from '../bridge/timeline.ts';
+
+export interface DemoGuests {
+  readonly device: SimulatedDevice;
+  readonly bridge: { readonly bridgeId: string; readonly key: string };
+  /** Disables the device and revokes the bridge. */
+  leave(): Promise<void>;
+}
+
+export interface DemoHosts {
+  readonly productId: string;
+  /** An application that has the product. */
+  readonly appId: string;
+}
+
+export async function inviteGuests(
+  ops: OpsClient,
+  { productId, appId }: DemoHosts,
+  timeline: Timeline,
+): Promise<DemoGuests> {
+  const suffix = randomBytes(3).toString('hex').toUpperCase();
+  const bridgeId = `DEMO-BRIDGE-${suffix}`;
+  const device = { deviceId: `DEMO-${suffix}`, secret: generateSecret() };
+  const { key } = await ops.change<FreshBridge>('/v1/bridge/add', {
+    bridge_id: bridgeId,
+    app_ids: [appId],
+  });
+  await ops.change('/v1/device/add', {
+    device_id: device.deviceId,
+    product_id: productId,
+    secret: device.secret,
+  });
+  timeline.tell('server', `device ${device.deviceId} and bridge ${bridgeId} added for this story`);
+  return {
+    device,
+    bridge: { bridgeId, key },
+    leave: async () => {
+      await ops.change('/v1/device/disable', { device_id: device.deviceId, disabled: true });
+      await ops.change('/v1/bridge/revoke', { bridge_id: bridgeId });
+      timeline.tell('server', `device ${device.deviceId} disabled again, bridge ${bridgeId} revoked`);
+    },
+  };
+}

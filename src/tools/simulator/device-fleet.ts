@@ -1,0 +1,219 @@
+/**
+ * Many simulated devices in one process. Each is on one wheel with what it does next, be it to boot, to sleep or to
+ * send a heartbeat, so that a fleet of thousands costs one timer; sign-ins begin at a bounded rate, and no more are
+ * under way than begin in a second, whatever made them due.
+ */
+import { BoundedQueue } from '../../lib/bounded-queue.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import { DeviceConnections, type DeviceDoors } from './device-connections.ts';
+import { DeviceTally } from './device-tally.ts';
+import {
+  reduceDevice,
+  switchedOff,
+  type DeviceEffect,
+  type DeviceEvent,
+  type DeviceHabits,
+  type DeviceState,
+} from './simulated-device.ts';
+import type { SimulatedDevice } from './simulated-devices.ts';
+
+export interface DeviceFleetOptions extends DeviceHabits {
+  /** Sign-ins begun per second, and under way at once. */
+  readonly rampPerSecond: number;
+}
+
+export interface DeviceFleetHouse {
+  readonly clock: Clock;
+  /** 0 to below 1. */
+  readonly random: () => number;
+  /** `number`: from 0. */
+  readonly doorsOf: (device: SimulatedDevice, number: number) => DeviceDoors;
+  readonly onWake: (deviceId: string, packet: Buffer) => void;
+  /** A device that was woken is online again, so long after the packet. */
+  readonly onAwake: (deviceId: string, tookMs: number) => void;
+  /** A login that was refused or broke off, or a connection that was lost. */
+  readonly onTrouble: (deviceId: string, error: Error) => void;
+}
+
+class Member implements WheelEntry {
+  deadlineMs = 0;
+  wheelNext: WheelEntry | null = null;
+  wheelPrevious: WheelEntry | null = null;
+  heartbeatMs = Infinity;
+  /** Waits for its turn to sign in. */
+  isInLine = false;
+  state: DeviceState;
+  readonly deviceId: string;
+  readonly connections: DeviceConnections;
+
+  constructor(deviceId: string, state: DeviceState, connectionsOf: (member: Member) => DeviceConnections) {
+    this.deviceId = deviceId;
+    this.state = state;
+    this.connections = connectionsOf(this);
+  }
+}
+
+/** A boot is timed to within this. */
+const tickMs = 20;
+
+export class DeviceFleet {
+  readonly tally: DeviceTally;
+  readonly #options: DeviceFleetOptions;
+  readonly #house: DeviceFleetHouse;
+  readonly #members: readonly Member[];
+  readonly #line: BoundedQueue<Member>;
+  readonly #wheel: DeadlineWheel<Member>;
+  readonly #rate: Rate;
+  readonly #bucket: TokenBucket;
+  #cancelTick: Cancel | null = null;
+
+  constructor(devices: readonly SimulatedDevice[], options: DeviceFleetOptions, house: DeviceFleetHouse) {
+    this.#options = options;
+    this.#house = house;
+    this.tally = new DeviceTally(devices.length);
+    const nowMs = house.clock.monotonicMs();
+    this.#members = devices.map((device, number) => {
+      const onMs = nowMs + (number * 1000) / options.rampPerSecond;
+      return new Member(device.deviceId, switchedOff(onMs), (member) =>
+        this.#connect(member, device, number),
+      );
+    });
+    this.#line = new BoundedQueue(devices.length);
+    this.#wheel = new DeadlineWheel(tickMs, nowMs, (member) => this.#fallDue(member));
+    const perTick = (options.rampPerSecond * tickMs) / 1000;
+    this.#rate = { perSecond: options.rampPerSecond, burst: Math.max(1, perTick) };
+    this.#bucket = fullBucket(this.#rate, nowMs);
+  }
+
+  start(): void {
+    this.#cancelTick = this.#house.clock.every(tickMs, () => this.#tick());
+    for (const member of this.#members) this.#schedule(member);
+  }
+
+  /** Hangs up all that are connected; an attempt under way is hung up when it is through. */
+  stop(): void {
+    this.#cancelTick?.();
+    this.#cancelTick = null;
+    this.#line.clear();
+    for (const { connections } of this.#members) {
+      connections.leaveSignal();
+      connections.leaveSleep();
+    }
+  }
+
+  /** One that is asleep, by chance; null: none is. */
+  pickAsleep(): string | null {
+    const { length } = this.#members;
+    const first = Math.floor(this.#house.random() * length);
+    for (let i = 0; i < length; i += 1) {
+      const member = this.#members[(first + i) % length];
+      if (member?.state.stage === 'asleep') return member.deviceId;
+    }
+    return null;
+  }
+
+  #connect(member: Member, device: SimulatedDevice, number: number): DeviceConnections {
+    return new DeviceConnections(this.#house.doorsOf(device, number), {
+      happened: (event) => this.#happen(member, event),
+      packet: (packet) => {
+        this.tally.wakes += 1;
+        this.#house.onWake(member.deviceId, packet);
+      },
+      trouble: (error) => this.#tellTrouble(member, error),
+    });
+  }
+
+  #tick(): void {
+    const nowMs = this.#house.clock.monotonicMs();
+    this.#wheel.turn(nowMs);
+    while (this.#line.length > 0 && this.#hasRoom() && waitForToken(this.#bucket, this.#rate, nowMs) === 0) {
+      takeToken(this.#bucket);
+      const member = this.#line.shift();
+      if (member === undefined) return;
+      member.isInLine = false;
+      this.#happen(member, { kind: 'due' });
+    }
+  }
+
+  #hasRoom(): boolean {
+    return this.tally.inStage('signing-in') < this.#options.rampPerSecond;
+  }
+
+  #fallDue(member: Member): void {
+    const nowMs = this.#house.clock.monotonicMs();
+    if (member.heartbeatMs <= nowMs) {
+      this.tally.heartbeats += member.connections.heartbeat();
+      member.heartbeatMs = nowMs + heartbeatIntervalMs(member);
+    }
+    if (member.state.untilMs > nowMs || member.isInLine) this.#schedule(member);
+    else if (member.state.stage === 'booting') {
+      member.isInLine = this.#line.push(member);
+      this.#schedule(member);
+    } else this.#goOn(member);
+  }
+
+  /** A stage that waits for an answer goes on by itself only when none came. */
+  #goOn(member: Member): void {
+    const { stage } = member.state;
+    if (stage === 'signing-in' || stage === 'falling-asleep')
+      this.#tellTrouble(member, new Error(`${stage.replace('-', ' ')}: no answer in time`));
+    this.#happen(member, { kind: 'due' });
+  }
+
+  #tellTrouble({ deviceId }: Member, error: Error): void {
+    if (this.#cancelTick === null) return;
+    this.tally.countTrouble(error);
+    this.#house.onTrouble(deviceId, error);
+  }
+
+  #happen(member: Member, event: DeviceEvent): void {
+    if (this.#cancelTick === null) return;
+    const nowMs = this.#house.clock.monotonicMs();
+    const before = member.state;
+    const now = { nowMs, random: this.#house.random(), habits: this.#options };
+    const { state, effects } = reduceDevice(before, event, now);
+    member.state = state;
+    for (const effect of effects) this.#perform(member, effect);
+    if (state !== before) this.#enter(member, before, nowMs);
+  }
+
+  #enter(member: Member, before: DeviceState, nowMs: number): void {
+    const { state } = member;
+    this.tally.countStep(before.stage, state.stage);
+    if (state.stage === 'online' || state.stage === 'asleep')
+      member.heartbeatMs = nowMs + heartbeatIntervalMs(member);
+    if (state.stage === 'online' && before.wokenMs !== null)
+      this.#house.onAwake(member.deviceId, nowMs - before.wokenMs);
+    this.#schedule(member);
+  }
+
+  #perform({ connections, state }: Member, effect: DeviceEffect): void {
+    switch (effect.kind) {
+      case 'sign-in':
+        return void connections.signIn();
+      case 'log-in-to-sleep':
+        return void (state.advice && connections.logIntoSleep(effect.server, state.advice));
+      case 'report-wake':
+        return connections.reportWake(effect.cause);
+      case 'leave-signal':
+        return connections.leaveSignal();
+      case 'leave-sleep':
+        return connections.leaveSleep();
+    }
+  }
+
+  #schedule(member: Member): void {
+    this.#wheel.remove(member);
+    const untilMs = member.isInLine ? Infinity : member.state.untilMs;
+    member.deadlineMs = Math.min(untilMs, member.heartbeatMs);
+    this.#wheel.add(member);
+  }
+}
+
+/** While both connections are open, the more eager one sets the pace. */
+function heartbeatIntervalMs({ connections, state }: Member): number {
+  const sleepHeartbeatMs = (state.advice?.heartbeatSeconds ?? Infinity) * 1000;
+  return Math.min(connections.signalHeartbeatMs ?? Infinity, sleepHeartbeatMs);
+}

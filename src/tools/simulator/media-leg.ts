@@ -1,0 +1,178 @@
+/**
+ * A leg of a call played in software, as far as devices and bridges are alike: one WebSocket to the media listener,
+ * text messages and frames both ways. For the simulated bridge, the demo and the tests. Source: calls-and-media.md, Legs.
+ */
+import { WebSocket } from 'ws';
+import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
+import { AwaitedTexts, type LegText } from './awaited-texts.ts';
+import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
+
+export interface LegAccess {
+  /** Of the media listener: `ws://host:port` or `wss://host:port`. */
+  readonly url: string;
+  /** PEM: whom to trust in place of the usual authorities. */
+  readonly ca?: string | Buffer | undefined;
+  /** Is given every frame that comes; the payload is the taker's. */
+  readonly onFrame?: ((header: FrameHeader, payload: Uint8Array) => void) | undefined;
+  /** Whoever takes what this leg sends cannot go on without a key frame. Left out: a text among the others. */
+  readonly onKeyFrameWanted?: (() => void) | undefined;
+  /** Where it counts what comes; of its own when left out. */
+  readonly counts?: LegCounts | undefined;
+}
+
+/** What has come over a leg. */
+export interface LegCounts {
+  /** Messages; key frames that are asked for are among them. */
+  texts: number;
+  keyFramesWanted: number;
+  videoFrames: number;
+  audioPackets: number;
+  /** Of frames and packets, headers included. */
+  bytes: number;
+  /** Binary messages that are no frame. */
+  malformed: number;
+}
+
+export function noLegCounts(): LegCounts {
+  return { texts: 0, keyFramesWanted: 0, videoFrames: 0, audioPackets: 0, bytes: 0, malformed: 0 };
+}
+
+export interface LegClosed {
+  /** 1006: it broke without a close frame. */
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** The listener did not let it in. */
+export class LegRefused extends Error {
+  /** HTTP. */
+  readonly status: number;
+  /** The word of the answer; empty: none. */
+  readonly reason: string;
+
+  constructor(status: number, reason: string) {
+    super(`the media listener refused the leg: ${status} ${reason}`.trimEnd());
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+export class MediaLeg {
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly closed: Promise<LegClosed>;
+  readonly counts: LegCounts;
+  readonly #access: LegAccess;
+  readonly #socket: WebSocket;
+  readonly #opened: Promise<void>;
+  readonly #texts = new AwaitedTexts();
+
+  /** Begins to connect; `path` may have a query. */
+  protected constructor(access: LegAccess, path: string, bearer: string) {
+    const { url, ca } = access;
+    this.#access = access;
+    this.counts = access.counts ?? noLegCounts();
+    this.#socket = new WebSocket(new URL(path, url), {
+      headers: { Authorization: `Bearer ${bearer}` },
+      perMessageDeflate: false,
+      maxPayload: mediaMessageBytesMax,
+      ...(ca !== undefined && { ca }),
+    });
+    this.closed = new Promise((resolve) => {
+      this.#socket.on('close', (code, reason) => {
+        this.#texts.end();
+        resolve({ code, reason: String(reason) });
+      });
+    });
+    this.#socket.on('message', (data: Buffer, isBinary) => {
+      if (isBinary) this.#takeFrame(data);
+      else this.#take(JSON.parse(data.toString('utf8')) as LegText);
+    });
+    this.#opened = opening(this.#socket);
+  }
+
+  /** Resolves when it has been let in. Rejects with LegRefused, or the socket's error when nobody answers. */
+  protected async opened(): Promise<this> {
+    await this.#opened;
+    return this;
+  }
+
+  send(message: object): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  /** `bytes`: the header and what it tells of. */
+  frame(bytes: Uint8Array): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(bytes);
+  }
+
+  /** Bytes that wait for a listener that does not read as fast as this leg sends. */
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  /** Resolves when the listener has answered it, or the connection is gone. */
+  ping(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#socket.once('pong', () => resolve());
+      void this.closed.then(() => resolve());
+      if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping();
+    });
+  }
+
+  /** The next text of this type; those of others are held. Rejects with LegGone when the connection is gone first. */
+  next<Text extends LegText>(type: Text['type']): Promise<Text> {
+    return this.until((text): text is Text => text.type === type);
+  }
+
+  /** The first wanted text that nobody has asked for yet; the others are held. Rejects as `next` does. */
+  until<Text extends LegText>(isWanted: (text: LegText) => text is Text): Promise<Text>;
+  until(isWanted: (text: LegText) => boolean): Promise<LegText>;
+  until(isWanted: (text: LegText) => boolean): Promise<LegText> {
+    return this.#texts.until(isWanted);
+  }
+
+  /** Says goodbye with a close frame. */
+  close(): Promise<LegClosed> {
+    this.#socket.close(1000);
+    return this.closed;
+  }
+
+  /** Cuts the connection without a word. */
+  terminate(): Promise<LegClosed> {
+    this.#socket.terminate();
+    return this.closed;
+  }
+
+  #takeFrame(message: Buffer): void {
+    const header = decodeFrameHeader(message);
+    if (!header.ok) return void (this.counts.malformed += 1);
+    this.counts[header.value.kind === 'video' ? 'videoFrames' : 'audioPackets'] += 1;
+    this.counts.bytes += message.length;
+    this.#access.onFrame?.(header.value, message.subarray(mediaFrameHeaderBytes));
+  }
+
+  #take(text: LegText): void {
+    const { onKeyFrameWanted } = this.#access;
+    const isKeyFrameWanted = text.type === 'key_frame_wanted';
+    this.counts.texts += 1;
+    this.counts.keyFramesWanted += isKeyFrameWanted ? 1 : 0;
+    if (isKeyFrameWanted && onKeyFrameWanted !== undefined) onKeyFrameWanted();
+    else this.#texts.take(text);
+  }
+}
+
+function opening(socket: WebSocket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.on('open', resolve);
+    // After the opening an error is followed by the close, which says that the leg is gone.
+    socket.on('error', reject);
+    socket.on('unexpected-response', (request, response) => {
+      let reason = '';
+      response.on('data', (chunk: Buffer) => (reason += chunk.toString('latin1')));
+      response.on('end', () => {
+        reject(new LegRefused(response.statusCode ?? 0, reason));
+        request.destroy();
+      });
+    });
+  });
+}

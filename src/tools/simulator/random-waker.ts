@@ -1,0 +1,50 @@
+/** Wakes a sleeping device by chance, now and then, and sees what becomes of it: a fleet that shows itself. */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
+
+export interface RandomWakerHouse {
+  readonly clock: Clock;
+  /** One that is asleep; null: none is. */
+  readonly pick: () => string | null;
+  /** Wakes it and waits for the outcome; rejects when it could not be woken, or nobody knows. */
+  readonly wake: (deviceId: string) => Promise<WakeupOutcomeData>;
+  readonly onOutcome: (outcome: WakeupOutcomeData) => void;
+  readonly onTrouble: (deviceId: string, error: Error) => void;
+}
+
+/** Wakeups whose outcome is awaited; beyond it nobody is woken. */
+const awaitedMax = 64;
+
+export class RandomWaker {
+  readonly #house: RandomWakerHouse;
+  #awaited = 0;
+  #cancel: Cancel | null = null;
+
+  constructor(house: RandomWakerHouse) {
+    this.#house = house;
+  }
+
+  start(everyMs: number): void {
+    this.#cancel = this.#house.clock.every(everyMs, () => void this.#wakeOne());
+  }
+
+  /** What is awaited still is not told any more. */
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  async #wakeOne(): Promise<void> {
+    const deviceId = this.#awaited < awaitedMax ? this.#house.pick() : null;
+    if (deviceId === null) return;
+    this.#awaited += 1;
+    try {
+      const outcome = await this.#house.wake(deviceId);
+      if (this.#cancel !== null) this.#house.onOutcome(outcome);
+    } catch (error) {
+      if (this.#cancel !== null) this.#house.onTrouble(deviceId, error as Error);
+    } finally {
+      this.#awaited -= 1;
+    }
+  }
+}

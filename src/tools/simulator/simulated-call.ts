@@ -1,0 +1,127 @@
+/**
+ * One call of a simulated bridge, over all connections that it takes: it rings, says that the phone has joined when the
+ * device has accepted, and plays from then on. Source: calls-and-media.md, Legs and Call sessions and call status.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { BridgeLeg, StartText } from '../bridge/bridge-leg.ts';
+import type { FrameOutlet } from '../bridge/bridge-playback.ts';
+import type { BridgeVoice } from '../bridge/bridge-report.ts';
+import { LegGone, type LegText } from './awaited-texts.ts';
+
+export interface CallHouse {
+  readonly clock: Clock;
+  readonly voice: BridgeVoice;
+  /** Milliseconds from the ringing after which the phone joins, accepted or not; null: it waits for the device. */
+  readonly answerAfterMs: number | null;
+  play(start: StartText, outlet: FrameOutlet): Playback;
+}
+
+export interface Playback {
+  wantKeyFrame(): void;
+  stop(): void;
+}
+
+interface StateText extends LegText {
+  readonly type: 'state';
+  readonly state: string;
+  readonly reason: string | null;
+}
+
+/** A call that carries no frames lives by pings. Source: calls-and-media.md, Call sessions and call status. */
+const pingEveryMs = 20_000;
+
+export class SimulatedCall implements FrameOutlet {
+  readonly session: string;
+  readonly #house: CallHouse;
+  readonly #start: StartText;
+  /** Null: the connection is lost, and may come again. */
+  #leg: BridgeLeg | null = null;
+  #playback: Playback | null = null;
+  #cancelAnswer: Cancel | null = null;
+  #isOver = false;
+
+  constructor(house: CallHouse, session: string, start: StartText) {
+    this.#house = house;
+    this.session = session;
+    this.#start = start;
+  }
+
+  /** Infinity: there is no connection now. */
+  get bufferedBytes(): number {
+    return this.#leg?.bufferedBytes ?? Infinity;
+  }
+
+  frame(bytes: Uint8Array): void {
+    this.#leg?.frame(bytes);
+  }
+
+  wantKeyFrame(): void {
+    this.#playback?.wantKeyFrame();
+  }
+
+  /** Begins, or goes on after a connection was lost, by a leg that was told `start`. Resolves when the leg is gone. */
+  async attend(leg: BridgeLeg): Promise<void> {
+    this.#leg = leg;
+    const cancelPings = this.#house.clock.every(pingEveryMs, () => void leg.ping());
+    this.#takeUp(leg);
+    try {
+      for (;;) this.#hear(await leg.until(isNews));
+    } catch (error) {
+      if (!(error instanceof LegGone)) throw error;
+    } finally {
+      cancelPings();
+      this.#leg = null;
+    }
+  }
+
+  /** Nothing is played any more, whatever comes. */
+  end(): void {
+    this.#isOver = true;
+    this.#cancelAnswer?.();
+    this.#playback?.stop();
+    this.#playback = null;
+  }
+
+  #takeUp(leg: BridgeLeg): void {
+    if (this.#playback !== null) {
+      leg.report('connected');
+      return this.#playback.wantKeyFrame();
+    }
+    leg.report('ringing');
+    this.#house.voice.tell('state', { session: this.session, state: 'ringing' }, 'reports: ringing');
+    const { clock, answerAfterMs } = this.#house;
+    if (answerAfterMs !== null) this.#cancelAnswer ??= clock.after(answerAfterMs, () => this.#answer());
+  }
+
+  #hear(news: LegText): void {
+    const { voice } = this.#house;
+    if (news.type === 'error') {
+      const said = `the listener did not understand: ${String(news['message'])}`;
+      return voice.trouble(said);
+    }
+    const { state, reason } = news as StateText;
+    const why = reason === null ? '' : `, ${reason}`;
+    voice.tell('state', { session: this.session, state, reason }, `told: the call is ${state}${why}`);
+    if (state === 'attempting') this.#answer();
+    else if (state === 'connected') this.#play();
+    else if (state === 'ended') this.end();
+  }
+
+  /** The phone has joined. */
+  #answer(): void {
+    if (this.#playback !== null || this.#leg === null) return;
+    this.#leg.report('connected');
+    this.#house.voice.tell('state', { session: this.session, state: 'connected' }, 'reports: connected');
+    this.#play();
+  }
+
+  #play(): void {
+    this.#cancelAnswer?.();
+    if (this.#isOver) return;
+    this.#playback ??= this.#house.play(this.#start, this);
+  }
+}
+
+function isNews({ type }: LegText): boolean {
+  return type === 'state' || type === 'error';
+}

@@ -1,0 +1,78 @@
+/** Who is simulated: devices of the local registry, or made-up ids with one secret; and the addresses they come from. */
+import { wallSeconds } from '../../lib/clock.ts';
+import { isExpired } from '../../model/registry.ts';
+import type { RegistryStore } from '../../storage/registry/registry-store.ts';
+import type { CommandContext } from '../../cli/shell/command-context.ts';
+import { CommandError, usageError } from '../../cli/shell/command-error.ts';
+import { reveilleCommand } from '../../cli/api/invocation.ts';
+import { lookIntoRegistry } from '../../cli/admin/registry-look.ts';
+
+export interface SimulatedDevice {
+  readonly deviceId: string;
+  readonly secret: string;
+}
+
+export interface DeviceChoice {
+  readonly devices: number;
+  readonly product?: string;
+  readonly prefix?: string;
+  readonly secret?: string;
+}
+
+/** Throws a CommandError when there are fewer than asked for. */
+export async function chooseDevices(
+  context: CommandContext,
+  choice: DeviceChoice,
+): Promise<SimulatedDevice[]> {
+  const { devices: count, product, prefix, secret } = choice;
+  if (prefix !== undefined && secret !== undefined)
+    return Array.from({ length: count }, (_, i) => ({ deviceId: `${prefix}${i + 1}`, secret }));
+  if (secret !== undefined) throw usageError('--secret is given with --prefix');
+  const nowS = wallSeconds(context.clock);
+  const found = await lookIntoRegistry(context.dataDirectory, (registry) =>
+    findUsable(registry, choice, nowS),
+  );
+  if (found.length === count) return found;
+  const which = product === undefined ? '' : ` of product ${product}`;
+  throw new CommandError(
+    `the registry has only ${found.length} usable devices${which}; ${count} were asked for`,
+    `add some: ${reveilleCommand('device add ID --product PRODUCT')}, or import a file`,
+  );
+}
+
+const pageEntries = 1000;
+
+/** The first that can log in: neither disabled nor expired. */
+export function findUsable(
+  registry: Pick<RegistryStore, 'page'>,
+  { devices: count, product, prefix = '' }: DeviceChoice,
+  nowS: number,
+): SimulatedDevice[] {
+  const usable: SimulatedDevice[] = [];
+  for (let after: string | undefined; usable.length < count;) {
+    const page = registry.page('device', pageEntries, after);
+    for (const device of page) {
+      if (device.disabled || isExpired(device, nowS) || !device.deviceId.startsWith(prefix)) continue;
+      if (product !== undefined && device.productId !== product) continue;
+      usable.push({ deviceId: device.deviceId, secret: device.secret });
+      if (usable.length === count) break;
+    }
+    if (page.length < pageEntries) break;
+    after = page.at(-1)?.deviceId;
+  }
+  return usable;
+}
+
+/** Below the server's bound of handshakes from one address, and far below the ports that one address has. */
+const devicesPerAddress = 900;
+
+/**
+ * The loopback address that the device of this number (from 0) comes from; undefined: whichever the system picks.
+ * One address is too few for thousands; only Linux and Windows have more than one without being told.
+ */
+export function sourceAddress(number: number, count: number, host: string): string | undefined {
+  if (count <= devicesPerAddress || !host.startsWith('127.') || process.platform === 'darwin')
+    return undefined;
+  const address = 1 + Math.floor(number / devicesPerAddress);
+  return `127.0.${Math.floor(address / 250)}.${1 + (address % 250)}`;
+}

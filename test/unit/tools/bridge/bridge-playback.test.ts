@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BridgePlayback, noPlaybackTally, type FilmShow } from '../../../../src/tools/bridge/bridge-playback.ts';
+import { sizeAt } from '../../../../src/tools/bridge/picture-sizes.ts';
+import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../../../src/model/limits.ts';
+import { decodeFrameHeader, type FrameHeader } from '../../../../src/protocol/media/frame-header.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+const [landscape, portrait] = [
+  { width: 320, height: 240 },
+  { width: 240, height: 320 },
+];
+
+/** A film whose pictures are the moments they were asked for, and a coder that makes key frames when it has to. */
+function stage({ framesPerSecond = 10, changeEveryMs = null as number | null, tone = false } = {}) {
+  const clock = new DrivenClock();
+  const sent: { readonly header: FrameHeader; readonly payload: Buffer }[] = [];
+  const freed: string[] = [];
+  const outlet = {
+    bufferedBytes: 0,
+    frame: (bytes: Uint8Array) => {
+      const header = decodeFrameHeader(bytes);
+      assert.ok(header.ok);
+      sent.push({ header: header.value, payload: Buffer.from(bytes.subarray(mediaFrameHeaderBytes)) });
+    },
+  };
+  let givesNothing = false;
+  const film: FilmShow = {
+    film: {
+      framesPerSecond: null,
+      pictureAt: (atMs) => new Uint8Array(Buffer.from(String(Math.round(atMs)))),
+      close: () => void freed.push('film'),
+    },
+    coder: {
+      format: 'h264',
+      code: (payload, _size, isKeyFrame) => (givesNothing ? null : { isKeyFrame, payload }),
+      close: () => void freed.push('coder'),
+    },
+    framesPerSecond,
+    sizeAt: (atMs) => sizeAt([landscape, portrait], changeEveryMs, atMs),
+  };
+  const tally = noPlaybackTally();
+  const sound = tone ? { rate: 8000, channels: 1 } : null;
+  const playback = new BridgePlayback(clock, { film, tone: sound }, outlet, tally);
+  const video = () => sent.flatMap(({ header }) => (header.kind === 'video' ? [header] : []));
+  const fail = (fails: boolean): void => void (givesNothing = fails);
+  return { clock, sent, freed, outlet, tally, playback, video, fail };
+}
+
+test('frames are played at their rate, with their moments as timestamps, the first one a key frame', () => {
+  const { clock, sent, video, tally } = stage();
+  clock.advance(300);
+  assert.deepEqual(
+    video().map(({ timestampMs, isKeyFrame }) => [timestampMs, isKeyFrame]),
+    [
+      [0, true],
+      [100, false],
+      [200, false],
+      [300, false],
+    ],
+  );
+  assert.equal(sent[3]?.payload.toString(), '300', 'the picture of that moment');
+  assert.deepEqual([tally.frames, tally.keyFrames, tally.skipped], [4, 1, 0]);
+  assert.equal(tally.bytes, 4 * mediaFrameHeaderBytes + '0100200300'.length);
+});
+
+test('a key frame that is asked for is the next frame, and only that', () => {
+  const { clock, video, playback } = stage();
+  clock.advance(150);
+  playback.wantKeyFrame();
+  clock.advance(250);
+  assert.deepEqual(
+    video().map(({ isKeyFrame }) => isKeyFrame),
+    [true, false, true, false, false],
+  );
+});
+
+test('the size changes when its time has come', () => {
+  const { clock, video, tally } = stage({ changeEveryMs: 200 });
+  clock.advance(450);
+  assert.deepEqual(
+    video().map(({ width }) => width),
+    [320, 320, 240, 240, 320],
+  );
+  assert.deepEqual(tally.size, landscape);
+});
+
+test('nothing is made for a listener that does not keep up, and it goes on with a key frame', () => {
+  const { clock, video, outlet, tally } = stage();
+  clock.advance(50);
+  outlet.bufferedBytes = mediaMessageBytesMax + 1;
+  clock.advance(200);
+  assert.equal(video().length, 1);
+  assert.equal(tally.skipped, 2);
+  outlet.bufferedBytes = 0;
+  clock.advance(100);
+  assert.deepEqual(
+    video().map(({ timestampMs, isKeyFrame }) => [timestampMs, isKeyFrame]),
+    [
+      [0, true],
+      [300, true],
+    ],
+  );
+});
+
+test('a frame of which the coder makes nothing is left out, and followed by a key frame', () => {
+  const { clock, video, tally, fail } = stage();
+  clock.advance(50);
+  fail(true);
+  clock.advance(100);
+  fail(false);
+  clock.advance(100);
+  assert.deepEqual(
+    video().map(({ timestampMs, isKeyFrame }) => [timestampMs, isKeyFrame]),
+    [
+      [0, true],
+      [200, true],
+    ],
+  );
+  assert.equal(tally.skipped, 1);
+});
+
+test('the tone has a packet of A-law every 20 ms beside the frames', () => {
+  const { clock, sent, tally } = stage({ tone: true });
+  clock.advance(100);
+  const packets = sent.filter(({ header }) => header.kind === 'audio');
+  assert.deepEqual(
+    packets.map(({ header }) => header.timestampMs),
+    [0, 20, 40, 60, 80, 100],
+  );
+  assert.ok(packets.every(({ payload }) => payload.length === 160));
+  assert.deepEqual([tally.audioPackets, tally.frames], [6, 2]);
+});
+
+test('a call of audio alone has the tone alone, and one without either nothing', () => {
+  const clock = new DrivenClock();
+  const kinds: string[] = [];
+  const outlet = {
+    bufferedBytes: 0,
+    frame: (bytes: Uint8Array) => void kinds.push(bytes[0] === 2 ? 'audio' : 'video'),
+  };
+  const tone = { rate: 8000, channels: 1 };
+  void new BridgePlayback(clock, { film: null, tone }, outlet, noPlaybackTally());
+  void new BridgePlayback(clock, { film: null, tone: null }, outlet, noPlaybackTally());
+  clock.advance(20);
+  assert.deepEqual(kinds, ['audio', 'audio']);
+});
+
+test('what is stopped plays nothing any more, and frees film and coder', () => {
+  const { clock, sent, playback, freed } = stage({ tone: true });
+  clock.advance(100);
+  const before = sent.length;
+  playback.stop();
+  clock.advance(1000);
+  assert.equal(sent.length, before);
+  assert.deepEqual(freed.toSorted(), ['coder', 'film']);
+  assert.equal(clock.pendingTimers, 0);
+});

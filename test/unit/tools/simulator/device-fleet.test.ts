@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeviceController, DeviceModule } from '../../../../src/tools/simulator/device-connections.ts';
+import { DeviceFleet } from '../../../../src/tools/simulator/device-fleet.ts';
+import { SignalRefused } from '../../../../src/tools/simulator/signal-controller.ts';
+import { LoginRefused } from '../../../../src/tools/simulator/sleeping-module.ts';
+import type { SleepAdvice } from '../../../../src/protocol/signal/server-message.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+const advice: SleepAdvice = {
+  servers: ['sleep:1'],
+  heartbeatSeconds: 50,
+  heartbeatBytes: 64,
+  wakePattern: '983b16f8f39c',
+  wakeupPacket: '983b16f8f39c0000',
+  retry: { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+};
+
+/** What happened on all connections, in its order. */
+type Story = string[];
+
+class FakeController implements DeviceController {
+  readonly advice = advice;
+  readonly heartbeatMs = 30_000;
+  readonly closed: Promise<string>;
+  heartbeats = 0;
+  close: (reason: string) => void = () => undefined;
+  readonly #story: Story;
+
+  constructor(story: Story) {
+    this.#story = story;
+    this.closed = new Promise((resolve) => {
+      this.close = resolve;
+    });
+  }
+
+  heartbeat(): void {
+    this.heartbeats += 1;
+  }
+
+  reportWake(cause: string): void {
+    this.#story.push(`wake report: ${cause}`);
+  }
+
+  leave(): void {
+    this.#story.push('signal left');
+    this.close('left');
+  }
+}
+
+class FakeModule implements DeviceModule {
+  heartbeats = 0;
+  readonly #story: Story;
+  #settle: { readonly resolve: (packet: Buffer) => void; readonly reject: (error: Error) => void } | null =
+    null;
+
+  constructor(story: Story) {
+    this.#story = story;
+  }
+
+  heartbeat(): void {
+    this.heartbeats += 1;
+  }
+
+  nextPacket(): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+  }
+
+  close(): Promise<void> {
+    this.#story.push('sleep left');
+    this.#settle?.reject(new Error('left'));
+    return Promise.resolve();
+  }
+
+  deliver(hex: string): void {
+    this.#settle?.resolve(Buffer.from(hex, 'hex'));
+  }
+
+  end(): void {
+    this.#settle?.reject(new Error('gone'));
+  }
+}
+
+/** What was settled has been seen by all who waited for it. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+interface Answers {
+  signal: Error | Promise<DeviceController> | null;
+  sleep: Error | null;
+}
+
+function stage(count: number, rampPerSecond = 1000) {
+  const clock = new DrivenClock();
+  const story: Story = [];
+  const controllers: FakeController[] = [];
+  const modules: FakeModule[] = [];
+  const answers: Answers = { signal: null, sleep: null };
+  const devices = Array.from({ length: count }, (_, i) => ({ deviceId: `D${i}`, secret: 's' }));
+  const fleet = new DeviceFleet(
+    devices,
+    { bootMs: 300, onlineMs: 3000, rampPerSecond },
+    {
+      clock,
+      random: () => 0.5,
+      doorsOf: ({ deviceId }) => ({
+        signIn: () => {
+          story.push(`${deviceId} signs in`);
+          if (answers.signal instanceof Error) return Promise.reject(answers.signal);
+          if (answers.signal !== null) return answers.signal;
+          const controller = new FakeController(story);
+          controllers.push(controller);
+          return Promise.resolve(controller);
+        },
+        fallAsleep: (server) => {
+          story.push(`${deviceId} logs into ${server}`);
+          if (answers.sleep !== null) return Promise.reject(answers.sleep);
+          const module = new FakeModule(story);
+          modules.push(module);
+          return Promise.resolve(module);
+        },
+      }),
+      onWake: (deviceId, packet) => story.push(`${deviceId} hears ${packet.toString('hex')}`),
+      onAwake: (deviceId, tookMs) => story.push(`${deviceId} awake after ${tookMs} ms`),
+      onTrouble: (deviceId, error) => story.push(`${deviceId}: ${error.message}`),
+    },
+  );
+  /** Lets time pass in steps, so that what it begins can be answered. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 20) {
+      clock.advance(20);
+      await settled();
+    }
+  };
+  return { clock, story, controllers, modules, answers, fleet, pass };
+}
+
+const wakePacket = '983b16f8f39c0000';
+
+test('a device comes online, lets its module sleep, and leaves', async () => {
+  const { fleet, story, pass } = stage(1);
+  fleet.start();
+  await pass(400);
+  assert.equal(fleet.tally.inStage('online'), 1);
+  await pass(3100);
+  assert.deepEqual(story, ['D0 signs in', 'D0 logs into sleep:1', 'signal left']);
+  assert.deepEqual([fleet.tally.inStage('asleep'), fleet.tally.logins, fleet.tally.sleepLogins], [1, 1, 1]);
+  fleet.stop();
+});
+
+test('a wake packet brings it online again, and how long that took is told', async () => {
+  const { fleet, story, modules, pass } = stage(1);
+  fleet.start();
+  await pass(3500);
+  story.length = 0;
+  modules[0]?.deliver(wakePacket);
+  await pass(400);
+  assert.deepEqual(story, [
+    `D0 hears ${wakePacket}`,
+    'D0 signs in',
+    'wake report: remote',
+    'sleep left',
+    'D0 awake after 300 ms',
+  ]);
+  assert.deepEqual([fleet.tally.wakes, fleet.tally.errors], [1, 0]);
+  await pass(3100);
+  assert.equal(fleet.tally.inStage('asleep'), 1, 'and it sleeps again');
+  assert.equal(fleet.tally.errors, 0, 'what it closed itself is no trouble');
+  fleet.stop();
+});
+
+test('a packet with another beginning wakes nobody, and is said', async () => {
+  const { fleet, story, modules, pass } = stage(1);
+  fleet.start();
+  await pass(3500);
+  modules[0]?.deliver('993b16f8f39c0000');
+  await pass(1000);
+  assert.equal(fleet.tally.inStage('asleep'), 1);
+  assert.equal(story.at(-1), 'D0: a packet that wakes nobody: 993b16f8f39c0000');
+  modules[0]?.deliver(wakePacket);
+  await pass(400);
+  assert.equal(fleet.tally.inStage('online'), 1, 'the next one does');
+  fleet.stop();
+});
+
+test('a lost sleep connection brings it online again by itself, after 2 to 3 s', async () => {
+  const { fleet, story, modules, pass } = stage(1);
+  fleet.start();
+  await pass(3500);
+  story.length = 0;
+  modules[0]?.end();
+  await pass(2400);
+  assert.deepEqual(story, ['D0: gone']);
+  await pass(600);
+  assert.deepEqual(story.slice(1), ['D0 signs in', 'wake report: abnormal']);
+  fleet.stop();
+});
+
+test('sign-ins begin at the ramp and no faster, also when all are woken at once', async () => {
+  const { fleet, story, modules, pass } = stage(100, 50);
+  fleet.start();
+  await pass(1000);
+  const begun = story.filter((line) => line.endsWith('signs in')).length;
+  assert.ok(begun >= 30 && begun <= 50, `${begun} of 50 a second, less what boots`);
+  await pass(6000);
+  assert.equal(fleet.tally.inStage('asleep'), 100);
+  story.length = 0;
+  for (const module of modules) module.deliver(wakePacket);
+  await pass(1000);
+  const again = story.filter((line) => line.endsWith('signs in')).length;
+  assert.ok(again >= 30 && again <= 50, `${again} of 50 a second, less what boots`);
+  fleet.stop();
+});
+
+test('no more sign-ins are under way than begin in a second', async () => {
+  const { fleet, story, answers, pass } = stage(100, 10);
+  answers.signal = new Promise(() => undefined);
+  fleet.start();
+  await pass(5000);
+  assert.deepEqual([story.length, fleet.tally.inStage('signing-in')], [10, 10]);
+  fleet.stop();
+});
+
+test('heartbeats go out on the wheel, by the pace of the connection that is open', async () => {
+  const { fleet, controllers, modules, clock, pass } = stage(1);
+  fleet.start();
+  await pass(3500);
+  assert.equal(controllers[0]?.heartbeats, 0);
+  clock.advance(49_700);
+  assert.equal(modules[0]?.heartbeats, 0);
+  clock.advance(200);
+  assert.equal(modules[0]?.heartbeats, 1);
+  clock.advance(100_000);
+  assert.deepEqual([modules[0]?.heartbeats, fleet.tally.heartbeats], [3, 3]);
+  fleet.stop();
+  assert.equal(clock.pendingTimers, 0, 'and there was one timer for all');
+});
+
+test('refusals are counted apart from what broke, and both are tried again', async () => {
+  const { fleet, story, answers, pass } = stage(1);
+  answers.signal = new SignalRefused({ code: 4401, reason: 'denied' });
+  fleet.start();
+  await pass(400);
+  assert.deepEqual([fleet.tally.refused, fleet.tally.errors], [1, 0]);
+  answers.signal = new SignalRefused({ code: 1006, reason: '' });
+  await pass(3000);
+  assert.deepEqual([fleet.tally.refused, fleet.tally.errors], [1, 1]);
+  answers.signal = null;
+  answers.sleep = new LoginRefused('busy');
+  await pass(12_000);
+  assert.equal(fleet.tally.inStage('online') + fleet.tally.inStage('falling-asleep'), 1);
+  assert.equal(fleet.tally.refused >= 2, true);
+  assert.ok(story.includes('D0: the sleep server refused the login: busy'));
+  fleet.stop();
+});
+
+test('a controller that loses its signal comes back', async () => {
+  const { fleet, story, controllers, pass } = stage(1);
+  fleet.start();
+  await pass(400);
+  controllers[0]?.close('4410 kicked');
+  await pass(3000);
+  assert.deepEqual(story, ['D0 signs in', 'D0: 4410 kicked', 'D0 signs in']);
+  fleet.stop();
+});
+
+test('an answer that comes after it was given up is hung up, and nobody hears of it', async () => {
+  const { fleet, story, answers, pass } = stage(1);
+  let answer: (controller: DeviceController) => void = () => undefined;
+  answers.signal = new Promise((resolve) => {
+    answer = resolve;
+  });
+  fleet.start();
+  await pass(15_500);
+  assert.equal(fleet.tally.inStage('offline'), 1);
+  answer(new FakeController(story));
+  await pass(20);
+  assert.deepEqual(story, ['D0 signs in', 'D0: signing in: no answer in time', 'signal left']);
+  assert.deepEqual([fleet.tally.logins, fleet.tally.errors], [0, 1]);
+  fleet.stop();
+});
+
+test('one that is asleep can be picked, and none when none is', async () => {
+  const { fleet, pass } = stage(2);
+  fleet.start();
+  assert.equal(fleet.pickAsleep(), null);
+  await pass(3600);
+  assert.equal(fleet.pickAsleep(), 'D1');
+  fleet.stop();
+});
+
+test('a fleet that was stopped hangs up, begins nothing and counts no end as a trouble', async () => {
+  const { fleet, story, clock, pass } = stage(2);
+  fleet.start();
+  await pass(3600);
+  fleet.stop();
+  await settled();
+  story.length = 0;
+  await pass(60_000);
+  assert.deepEqual([story, fleet.tally.errors, clock.pendingTimers], [[], 0, 0]);
+});

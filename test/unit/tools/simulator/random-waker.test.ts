@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RandomWaker } from '../../../../src/tools/simulator/random-waker.ts';
+import type { WakeupOutcomeData } from '../../../../src/client/reveille-client.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+function outcomeOf(deviceId: string): WakeupOutcomeData {
+  return {
+    request_id: 'r',
+    device_id: deviceId,
+    status: 'completed',
+    accepted_at: null,
+    completed_at: null,
+    woke_after_ms: 412,
+    already_online: false,
+    cause: 'remote',
+  };
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+function stage() {
+  const clock = new DrivenClock();
+  const asleep: { deviceId: string | null } = { deviceId: 'D1' };
+  const woken: string[] = [];
+  const told: string[] = [];
+  const answers: ((error: Error | null) => void)[] = [];
+  const waker = new RandomWaker({
+    clock,
+    pick: () => asleep.deviceId,
+    wake: (deviceId) => {
+      woken.push(deviceId);
+      return new Promise((resolve, reject) => {
+        answers.push((error) => (error === null ? resolve(outcomeOf(deviceId)) : reject(error)));
+      });
+    },
+    onOutcome: (outcome) => told.push(`${outcome.device_id} ${outcome.woke_after_ms}`),
+    onTrouble: (deviceId, error) => told.push(`${deviceId} ${error.message}`),
+  });
+  return { clock, asleep, woken, told, answers, waker };
+}
+
+test('one that sleeps is woken now and then, and the outcome is told', async () => {
+  const { clock, woken, told, answers, waker } = stage();
+  waker.start(5000);
+  clock.advance(9999);
+  assert.deepEqual(woken, ['D1']);
+  answers[0]?.(null);
+  clock.advance(1);
+  answers[1]?.(new Error('refused'));
+  await settled();
+  assert.deepEqual(told, ['D1 412', 'D1 refused']);
+});
+
+test('while nobody sleeps nobody is woken', () => {
+  const { clock, asleep, woken, waker } = stage();
+  asleep.deviceId = null;
+  waker.start(1000);
+  clock.advance(10_000);
+  assert.deepEqual(woken, []);
+});
+
+test('while 64 outcomes are awaited nobody is woken', async () => {
+  const { clock, woken, answers, waker } = stage();
+  waker.start(1000);
+  clock.advance(100_000);
+  assert.equal(woken.length, 64);
+  answers[0]?.(null);
+  await settled();
+  clock.advance(1000);
+  assert.equal(woken.length, 65);
+});
+
+test('once stopped it wakes nobody and tells nothing', async () => {
+  const { clock, woken, told, answers, waker } = stage();
+  waker.start(1000);
+  clock.advance(1000);
+  waker.stop();
+  answers[0]?.(null);
+  await settled();
+  clock.advance(10_000);
+  assert.deepEqual([woken.length, told, clock.pendingTimers], [1, [], 0]);
+});

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  reduceDevice,
+  switchedOff,
+  type DeviceEvent,
+  type DeviceStage,
+  type DeviceState,
+  type DeviceStep,
+} from '../../../../src/tools/simulator/simulated-device.ts';
+import type { SleepAdvice } from '../../../../src/protocol/signal/server-message.ts';
+
+const advice: SleepAdvice = {
+  servers: ['one:1', 'two:2', 'three:3'],
+  heartbeatSeconds: 50,
+  heartbeatBytes: 64,
+  wakePattern: '983b16f8f39c',
+  wakeupPacket: '983b16f8f39c0000',
+  retry: { minSeconds: 1, maxSeconds: 4, jitter: 0.5 },
+};
+const signedIn: DeviceEvent = { kind: 'signed-in', advice };
+type PlainKind = Exclude<DeviceEvent['kind'], 'signed-in'>;
+
+/** A device and the time it lives in; chance is what `random` says. */
+class Life {
+  state: DeviceState = switchedOff(0);
+  nowMs = 0;
+  random = 0.5;
+
+  /** What has to be done about it, in short. */
+  sees(event: DeviceEvent | PlainKind): readonly string[] {
+    const { state, effects }: DeviceStep = reduceDevice(
+      this.state,
+      typeof event === 'string' ? { kind: event } : event,
+      { nowMs: this.nowMs, random: this.random, habits: { bootMs: 300, onlineMs: 3000 } },
+    );
+    this.state = state;
+    return effects.map((effect) => Object.values(effect).join(' '));
+  }
+
+  /** Waits until it moves by itself. */
+  waits(): readonly string[] {
+    assert.notEqual(this.state.untilMs, Infinity, `${this.state.stage} goes on by itself`);
+    this.nowMs = Math.max(this.nowMs, this.state.untilMs);
+    return this.sees('due');
+  }
+
+  fallAsleep(): this {
+    this.waits();
+    this.waits();
+    this.sees(signedIn);
+    this.waits();
+    this.sees('fell-asleep');
+    assert.equal(this.state.stage, 'asleep');
+    return this;
+  }
+}
+
+test('a device is switched on, boots, signs in, is online for a while, and sleeps', () => {
+  const life = new Life();
+  assert.deepEqual([life.waits(), life.state.stage, life.state.untilMs], [[], 'booting', 300]);
+  assert.deepEqual([life.waits(), life.state.stage], [['sign-in'], 'signing-in']);
+  life.nowMs = 350;
+  assert.deepEqual(
+    [life.sees(signedIn), life.state.stage, life.state.untilMs],
+    [['leave-sleep'], 'online', 3350],
+  );
+  assert.deepEqual([life.waits(), life.state.stage], [['log-in-to-sleep one:1'], 'falling-asleep']);
+  assert.deepEqual([life.sees('fell-asleep'), life.state.stage], [['leave-signal'], 'asleep']);
+  assert.equal(life.state.untilMs, Infinity);
+});
+
+test('the controller leaves only when the module is logged in', () => {
+  const life = new Life();
+  life.waits();
+  life.waits();
+  life.sees(signedIn);
+  assert.ok(!life.waits().includes('leave-signal'));
+  assert.ok(life.sees('fell-asleep').includes('leave-signal'));
+});
+
+test('a wake packet boots it; online again it says what woke it, and only then the module leaves', () => {
+  const life = new Life().fallAsleep();
+  life.nowMs += 1000;
+  assert.deepEqual(life.sees('woken'), []);
+  assert.deepEqual([life.state.stage, life.state.wokenMs], ['booting', life.nowMs]);
+  assert.deepEqual(life.waits(), ['sign-in']);
+  assert.deepEqual(life.sees(signedIn), ['report-wake remote', 'leave-sleep']);
+  assert.equal(life.state.wokenMs, null);
+});
+
+test('a boot takes a quarter more or less, by chance', () => {
+  const bootMs = (random: number): number => {
+    const life = new Life().fallAsleep();
+    life.random = random;
+    life.sees('woken');
+    return life.state.untilMs - life.nowMs;
+  };
+  assert.deepEqual([bootMs(0), bootMs(0.5), bootMs(1)], [225, 300, 375]);
+});
+
+test('a second packet while it boots changes nothing', () => {
+  const life = new Life().fallAsleep();
+  life.sees('woken');
+  const before = life.state;
+  life.nowMs += 100;
+  life.sees('woken');
+  assert.equal(life.state, before);
+});
+
+test('a lost sleep connection starts the controller after the advised wait, and it says so', () => {
+  const life = new Life().fallAsleep();
+  assert.deepEqual(life.sees('sleep-lost'), []);
+  assert.equal(life.state.stage, 'offline');
+  assert.equal(life.state.untilMs - life.nowMs, 1250, 'the least wait and half of what chance may add');
+  life.waits();
+  life.waits();
+  assert.deepEqual(life.sees(signedIn), ['report-wake abnormal', 'leave-sleep']);
+});
+
+test('sign-ins that fail are tried ever later, to the longest advised wait; the module stays meanwhile', () => {
+  const life = new Life().fallAsleep();
+  life.random = 0;
+  life.sees('woken');
+  const waits: number[] = [];
+  for (let i = 0; i < 4; i += 1) {
+    if (life.state.stage === 'offline') life.waits();
+    life.waits();
+    assert.deepEqual(life.sees('sign-in-failed'), []);
+    waits.push(life.state.untilMs - life.nowMs);
+  }
+  assert.deepEqual(waits, [1000, 2000, 4000, 4000]);
+  life.waits();
+  life.waits();
+  assert.deepEqual(life.sees(signedIn), ['report-wake remote', 'leave-sleep'], 'it is the same wake');
+});
+
+test('a sleep server that refuses keeps the controller online, and the next is tried', () => {
+  const life = new Life();
+  life.waits();
+  life.waits();
+  life.sees(signedIn);
+  const tried: string[] = [];
+  for (let i = 0; i < 4; i += 1) {
+    tried.push(...life.waits());
+    life.sees('sleep-failed');
+    assert.equal(life.state.stage, 'online');
+  }
+  assert.deepEqual(
+    tried,
+    ['one:1', 'two:2', 'three:3', 'one:1'].map((server) => `log-in-to-sleep ${server}`),
+  );
+});
+
+test('a server that never answers is given up after 15 s', () => {
+  const signing = new Life();
+  signing.waits();
+  signing.waits();
+  const signingMs = signing.nowMs;
+  assert.deepEqual(signing.waits(), ['leave-signal']);
+  assert.deepEqual([signing.nowMs - signingMs, signing.state.stage], [15_000, 'offline']);
+  const falling = new Life();
+  falling.waits();
+  falling.waits();
+  falling.sees(signedIn);
+  falling.waits();
+  assert.deepEqual(falling.waits(), ['leave-sleep']);
+  assert.equal(falling.state.stage, 'online');
+});
+
+test('a signal that is lost starts it again later, and takes a sleep login under way with it', () => {
+  const online = new Life();
+  online.waits();
+  online.waits();
+  online.sees(signedIn);
+  assert.deepEqual([online.sees('signal-lost'), online.state.stage], [[], 'offline']);
+  const falling = new Life();
+  falling.waits();
+  falling.waits();
+  falling.sees(signedIn);
+  falling.waits();
+  assert.deepEqual([falling.sees('signal-lost'), falling.state.stage], [['leave-sleep'], 'offline']);
+});
+
+test('what a stage has no use for changes nothing', () => {
+  const useful: Readonly<Record<DeviceStage, readonly DeviceEvent['kind'][]>> = {
+    offline: ['due'],
+    booting: ['due'],
+    'signing-in': ['due', 'signed-in', 'sign-in-failed'],
+    online: ['due', 'signal-lost'],
+    'falling-asleep': ['due', 'fell-asleep', 'sleep-failed', 'signal-lost'],
+    asleep: ['woken', 'sleep-lost'],
+  };
+  const kinds: readonly PlainKind[] = [
+    ...([
+      'due',
+      'sign-in-failed',
+      'signal-lost',
+      'fell-asleep',
+      'sleep-failed',
+      'sleep-lost',
+      'woken',
+    ] as const),
+  ];
+  let unmoved = 0;
+  for (const stage of Object.keys(useful) as DeviceStage[]) {
+    const state: DeviceState = { ...switchedOff(0), stage, advice };
+    for (const event of [signedIn, ...kinds.map((kind) => ({ kind }))]) {
+      const circumstances = { nowMs: 0, random: 0, habits: { bootMs: 300, onlineMs: 3000 } };
+      const step = reduceDevice(state, event, circumstances);
+      assert.equal(step.state !== state, useful[stage].includes(event.kind), `${stage}: ${event.kind}`);
+      if (step.state === state) unmoved += 1;
+      if (step.state === state) assert.deepEqual(step.effects, []);
+    }
+  }
+  assert.equal(unmoved, 6 * 8 - 13);
+});
