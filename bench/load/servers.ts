@@ -124,7 +124,7 @@ async function importRegistry(file: string, place: Readonly<Record<string, strin
   await promisify(execFile)(process.execPath, command, { env: { ...outsideSettings(), ...place } });
 }
 
-const commandLine = new URL('../../src/cli/main.ts', import.meta.url);
+const commandLine = new URL('../../src/main.ts', import.meta.url);
 const writingServer = new URL('../peers/reveille-writing-process.ts', import.meta.url);
 const freeListeners = Object.fromEntries(
   ['API', 'SLEEP', 'SIGNAL', 'MEDIA', 'OPS'].map((name) => [`REVEILLE_${name}_LISTEN`, '127.0.0.1:0']),

@@ -6,7 +6,7 @@ import type { Ending } from './temporary-store.ts';
 
 /** What production runs, where the run of the tests has built it; it starts in half the time. */
 const built = process.env['TESTED_MAIN'];
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const source = ['--import', 'tsx', main];
 const program = built === undefined ? source : [built];
 const checkout = fileURLToPath(new URL('../..', import.meta.url));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommanderError, type Command } from 'commander';
-import { buildProgram } from '../../../src/cli/program.ts';
+import { buildProgram } from '../../src/program.ts';
 
 /** Every command with the words that call it. */
 function* walk(

@@ -1,28 +1,28 @@
 /** All commands under one roof, and the options that every one of them takes. */
 import { Command } from 'commander';
-import { addAuditCommand } from './admin/audit-command.ts';
-import { addBridgeCommand } from './admin/bridge-command.ts';
-import { addCallCommand } from './api/call-command.ts';
-import { addCallsCommand } from './admin/calls-command.ts';
-import { addClusterCommand } from './admin/cluster-command.ts';
-import { addConfigCommand } from './admin/config-command.ts';
-import { addCredentialCommand } from './admin/credential-command.ts';
-import { addDemoCommand } from '../tools/demo/demo-command.ts';
-import { addDeviceCommand } from './admin/device-command.ts';
-import { addDoctorCommand } from './doctor/doctor-command.ts';
-import { addEventsCommand } from './api/events-command.ts';
-import { addOpsTokenCommand } from './admin/ops-token-command.ts';
-import { addRegistryCommand } from './admin/registry-command.ts';
-import { addServeCommand } from './serve/serve-command.ts';
-import { addSignCommand } from './api/sign-command.ts';
-import { addSimulateBridgeCommand } from '../tools/bridge/simulate-bridge-command.ts';
-import { addSimulateCommand } from '../tools/simulator/simulate-command.ts';
-import { addStatusCommand } from './api/status-command.ts';
-import { addTokenKeyCommand } from './admin/token-key-command.ts';
-import { readVersion } from '../lib/package-version.ts';
-import { addVersionCommand } from './shell/version-command.ts';
-import { addWakeCommand } from './api/wake-command.ts';
-import { addWebhookCommand } from './admin/webhook-command.ts';
+import { addAuditCommand } from './cli/admin/audit-command.ts';
+import { addBridgeCommand } from './cli/admin/bridge-command.ts';
+import { addCallCommand } from './cli/api/call-command.ts';
+import { addCallsCommand } from './cli/admin/calls-command.ts';
+import { addClusterCommand } from './cli/admin/cluster-command.ts';
+import { addConfigCommand } from './cli/admin/config-command.ts';
+import { addCredentialCommand } from './cli/admin/credential-command.ts';
+import { addDemoCommand } from './tools/demo/demo-command.ts';
+import { addDeviceCommand } from './cli/admin/device-command.ts';
+import { addDoctorCommand } from './cli/doctor/doctor-command.ts';
+import { addEventsCommand } from './cli/api/events-command.ts';
+import { addOpsTokenCommand } from './cli/admin/ops-token-command.ts';
+import { addRegistryCommand } from './cli/admin/registry-command.ts';
+import { addServeCommand } from './cli/serve/serve-command.ts';
+import { addSignCommand } from './cli/api/sign-command.ts';
+import { addSimulateBridgeCommand } from './tools/bridge/simulate-bridge-command.ts';
+import { addSimulateCommand } from './tools/simulator/simulate-command.ts';
+import { addStatusCommand } from './cli/api/status-command.ts';
+import { addTokenKeyCommand } from './cli/admin/token-key-command.ts';
+import { readVersion } from './lib/package-version.ts';
+import { addVersionCommand } from './cli/shell/version-command.ts';
+import { addWakeCommand } from './cli/api/wake-command.ts';
+import { addWebhookCommand } from './cli/admin/webhook-command.ts';
 
 export function buildProgram(): Command {
   const program = new Command('reveille')
