@@ -81,7 +81,7 @@ function buildProgram(files: readonly string[]): string | null {
   if (!files.some((file) => starting.test(file))) return null;
   const { status, stdout } = spawnSync('npm', ['run', '-s', 'build'], { cwd: root, encoding: 'utf8' });
   if (status !== 0) throw new Error(`what is tested cannot be built: ${stdout}`);
-  return fileURLToPath(new URL('dist/cli/main.js', root));
+  return fileURLToPath(new URL('dist/main.js', root));
 }
 
 /** Resolves to the runner's exit code. */

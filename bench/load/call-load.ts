@@ -33,7 +33,7 @@ export class CallLoad {
   constructor(server: ReveilleServer, desk: Desk<LegsProtocol>, legs: Child) {
     this.#server = server;
     this.#desk = desk;
-    this.#mediaPid = childOf(server.child.process.pid ?? NaN, 'media-server/main');
+    this.#mediaPid = childOf(server.child.process.pid ?? NaN, 'media/process/main');
     this.#legsPid = legs.process.pid ?? NaN;
   }
 

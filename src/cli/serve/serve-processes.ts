@@ -94,5 +94,5 @@ function announceReady(
 /** The command line itself: as it is run from a checkout, or as it was built. */
 function programFile(): string {
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-  return fileURLToPath(new URL(`main${extension}`, import.meta.url));
+  return fileURLToPath(new URL(`../../main${extension}`, import.meta.url));
 }

@@ -15,7 +15,7 @@ import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
 import { encodeCall } from './call-json.ts';
 import { changeRoute, readRoute } from '../ops/checked-route.ts';
-import { pictureLink } from '../../server/bootstrap/media-origin.ts';
+import { pictureLink } from '../watch/picture-link.ts';
 
 export interface CallHouse {
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import type { OpsAnswer } from '../ops/ops-exchange.ts';
 import type { WatchedCall } from '../../core/calls/watch-keys.ts';
 import { noTicket } from '../admin/call-routes.ts';
 import type { Html } from './html-text.ts';
-import { pictureLink } from '../../server/bootstrap/media-origin.ts';
+import { pictureLink } from './picture-link.ts';
 import { describeCarriedCall, type CarriedCallJson, type WatchHouse } from './watch-house.ts';
 import { noWatchPage, watchPage } from './watch-page.ts';
 

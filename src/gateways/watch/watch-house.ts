@@ -4,12 +4,13 @@ import type { SessionId } from '../../model/ids.ts';
 import type { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
 import type { WatchKeys } from '../../core/calls/watch-keys.ts';
 import { encodeCall, type CallJson } from '../admin/call-json.ts';
-import type { MediaFront } from '../../server/bootstrap/media-front.ts';
+import type { MediaView } from '../../model/picture.ts';
+import type { MediaAddress } from '../../protocol/media-link/media-facts.ts';
 import { encodeMediaView, type MediaViewJson } from './media-view-json.ts';
 
 export interface WatchHouse {
   readonly calls: Pick<CallDirectory, 'find' | 'hasDevice' | 'hasBridge'>;
-  readonly media: Pick<MediaFront, 'address' | 'view'>;
+  readonly media: MediaProcess;
   /** Of pictures. */
   readonly tickets: Pick<ViewerTickets, 'issue'>;
   /** Of pages: a set of their own, so that neither opens the other. */
@@ -19,6 +20,13 @@ export interface WatchHouse {
   /** By what people reach the ops listener, and the media listener, such as `https://media.example:8083`. */
   opsOrigin(): string;
   mediaOrigin(): string;
+}
+
+/** The media process as it is asked about a call. */
+export interface MediaProcess {
+  /** Null: there is none, or it does not listen yet. */
+  readonly address: MediaAddress | null;
+  view(session: SessionId): Promise<MediaView | null>;
 }
 
 export interface CarriedCallJson {

@@ -1,4 +1,4 @@
-/** By what people reach the media listener, in links: as it is set, else where it listens; and the links to pictures. */
+/** By what people reach the media listener, in links: as it is set, else where it listens. */
 import type { Settings } from '../config/settings-schema.ts';
 import { formatListenAddress, reachableHere, type ListenAddress } from '../config/settings-values.ts';
 
@@ -7,10 +7,4 @@ export function mediaOrigin({ media }: Pick<Settings, 'media'>, address: ListenA
   if (media.advertise !== null) return media.advertise.replace(/\/+$/, '');
   const scheme = media.tls_cert_file === null ? 'http' : 'https';
   return `${scheme}://${formatListenAddress(reachableHere(address))}`;
-}
-
-/** Opens once, by its ticket. `picture`: what the bridge sends, or what the device is sent, which it is when left out. */
-export function pictureLink(origin: string, ticket: string, picture?: 'source' | 'output'): string {
-  const query = new URLSearchParams({ ticket, ...(picture !== undefined && { picture }) });
-  return `${origin}/media/v1/downlink.mjpeg?${query.toString()}`;
 }

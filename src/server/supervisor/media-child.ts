@@ -25,7 +25,7 @@ const lastWordsCharactersMax = 1000;
 /** Throws when the machine has no process to give. */
 export function startMediaChild(): MediaCarrier {
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-  const file = fileURLToPath(new URL(`../media-server/main${extension}`, import.meta.url));
+  const file = fileURLToPath(new URL(`../../media/process/main${extension}`, import.meta.url));
   const child = spawn(process.execPath, [...process.execArgv, file], {
     env: environmentOfChild(),
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

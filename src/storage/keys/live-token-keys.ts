@@ -11,7 +11,6 @@ import type { Log } from '../../core/ports/log.ts';
 import { StoreOpenError } from '../lmdb/store-open-error.ts';
 import { TokenKeyFile, type StoredTokenKeys, type TokenKeyRotation } from './token-key-file.ts';
 import type { StoredTokenKey } from './token-key-json.ts';
-import type { Settings } from '../../server/config/settings-schema.ts';
 
 export interface LiveTokenKeysHouse {
   readonly file: TokenKeyFile;
@@ -19,8 +18,13 @@ export interface LiveTokenKeysHouse {
   readonly log: Log;
 }
 
+export interface TokenKeySettings {
+  readonly calls: { readonly token_keys_file: string | null };
+  readonly data: { readonly dir: string };
+}
+
 /** Where the keys are, by the settings. */
-export function tokenKeyFileOf({ calls, data }: Pick<Settings, 'calls' | 'data'>): TokenKeyFile {
+export function tokenKeyFileOf({ calls, data }: TokenKeySettings): TokenKeyFile {
   return new TokenKeyFile(calls.token_keys_file ?? join(data.dir, 'token-keys.json'));
 }
 
