@@ -36,7 +36,7 @@ const changes = routes.flatMap((route) => ('audit' in route ? [route] : []));
 test('every route that is no question is looked at here, and says what the audit log has of it', () => {
   const folder = new URL('../../../../src/', import.meta.url);
   const source = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('gateways/api/'))
     .map((name) => readFileSync(new URL(name, folder), 'utf8'));
   const written = source.flatMap((text) => [
     ...Array.from(text.matchAll(/changeRoute\(\s*'([^']+)'/g), ([, path]) => path),

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { neverConnected, type ConnectionRecord } from '../../../../src/model/connectivity.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
-import { describeDevice, type DeviceStatus, type StatusSources } from '../../../../src/gateways/admin/device-status.ts';
+import {
+  describeDevice,
+  type DeviceStatus,
+  type StatusSources,
+} from '../../../../src/gateways/admin/device-status.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
 import { FakeRegistry } from '../../../support/fakes.ts';
 

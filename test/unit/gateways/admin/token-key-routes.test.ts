@@ -206,8 +206,10 @@ test('a start with a file that is wrong is refused with its name', async (t) => 
 
 test('the keys are where the settings say, else in the data directory', () => {
   const data = { dir: '/srv/reveille' };
-  const settings = (file: string | null): Parameters<typeof tokenKeyFileOf>[0] =>
-    ({ data, calls: { token_keys_file: file } }) as Parameters<typeof tokenKeyFileOf>[0];
+  const settings = (file: string | null): Parameters<typeof tokenKeyFileOf>[0] => ({
+    data,
+    calls: { token_keys_file: file },
+  });
   assert.equal(tokenKeyFileOf(settings(null)).path, '/srv/reveille/token-keys.json');
   assert.equal(tokenKeyFileOf(settings('/etc/keys.json')).path, '/etc/keys.json');
 });
