@@ -7,7 +7,7 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { measureBurial } from './load/burial.ts';
+import { measureFailover } from './load/burial.ts';
 import { measureBusyQueries } from './load/busy-queries.ts';
 import { measureCalls } from './load/calls.ts';
 import { loadCore, pinning, serverCore } from './load/child.ts';
@@ -48,7 +48,7 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   fleet: measureGreatFleet,
   nodes: measureNodes,
   stream: measureStream,
-  burial: measureBurial,
+  failover: measureFailover,
   hostile: measureHostile,
 };
 const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;

@@ -16,7 +16,7 @@ const events = 'reveille_events';
 const secondsMax = 20;
 const waitMsMax = 120_000;
 
-export async function measureBurial(plan: Plan): Promise<Figure> {
+export async function measureFailover(plan: Plan): Promise<Figure> {
   const samples = new Samples();
   const trouble = new Trouble();
   const withNats = hasNats();
@@ -26,7 +26,7 @@ export async function measureBurial(plan: Plan): Promise<Figure> {
 }
 
 async function measure(plan: Plan, samples: Samples, trouble: Trouble): Promise<void> {
-  const { sessions } = plan.burial;
+  const { sessions } = plan.failover;
   const nats = await NatsUnderTest.start(null);
   const nodes: ReveilleServer[] = [];
   const fleet = startPlayers(null);
@@ -63,10 +63,10 @@ async function measure(plan: Plan, samples: Samples, trouble: Trouble): Promise<
   }
 }
 
-function describe({ burial }: Plan, samples: Samples, trouble: Trouble, withNats: boolean): Figure {
+function describe({ failover }: Plan, samples: Samples, trouble: Trouble, withNats: boolean): Figure {
   return {
     name: 'burial',
-    title: `${burial.sessions.toLocaleString('en-US')} sessions of a node that is killed`,
+    title: `${failover.sessions.toLocaleString('en-US')} sessions of a node that is killed`,
     notes: [
       'Two nodes and one nats-server; all devices sleep at node A, which is killed with -9. Until node B begins to end its ' +
         'sessions in the log that all share, and until the last one is ended.',

@@ -1,14 +1,14 @@
 /** Figure: signed connectivity queries while events are written, against the same server writing none. */
 import { loadCore } from './child.ts';
 import type { Figure, Target } from './figure.ts';
-import type { Desk } from './ipc.ts';
+import type { LocalLegService } from './ipc.ts';
 import type { Plan } from './plan.ts';
 import { closedMetrics, QueryBackend, queryConnections } from './query-backend.ts';
 import { interleave } from './rounds.ts';
 import { ratio, Samples } from './samples.ts';
 import { startReveille, type ServerUnderTest, type Verification } from './servers.ts';
 import { Trouble } from './trouble.ts';
-import { eventSourceDesk, type WriterProtocol } from './event-source-protocol.ts';
+import { eventSourceService, type WriterProtocol } from './event-source-protocol.ts';
 
 interface Contender {
   readonly name: string;
@@ -65,7 +65,7 @@ class BusyStudy {
     const server = await startReveille({ devices, verification, writesEvents: true });
     const modes: readonly Mode[] = round % 2 === 0 ? ['at rest', 'writing'] : ['writing', 'at rest'];
     try {
-      await this.#backend.withSleepers(name, server, async () => {
+      await this.#backend.withSleepingDevices(name, server, async () => {
         if (movesWorkers) server.child.moveWorkersTo(loadCore);
         for (const mode of modes) {
           const who = `${name}, ${mode}`;
@@ -86,7 +86,7 @@ class BusyStudy {
 
   async #askWhileWriting(who: string, server: ServerUnderTest): Promise<Record<string, number>> {
     const { devices, warmUpSeconds, seconds, eventsPerSecond, eventsPerSecondMin } = this.#plan;
-    const writer: Desk<WriterProtocol> = server.child.desk(eventSourceDesk);
+    const writer: LocalLegService<WriterProtocol> = server.child.service(eventSourceService);
     await writer.ask('write', { devices, ratePerSecond: eventsPerSecond });
     await this.#backend.ask(who, server, warmUpSeconds, null);
     const before = await writer.ask('head', null);

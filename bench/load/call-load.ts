@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import type { Child } from './child.ts';
-import type { Desk } from './ipc.ts';
+import type { LocalLegService } from './ipc.ts';
 import type { LegsProtocol, LegsReading } from './legs-protocol.ts';
 import { bridgeKey } from './played-call.ts';
 import { childOf, cpuSecondsOf } from './process-time.ts';
@@ -25,14 +25,14 @@ interface Played {
 
 export class CallLoad {
   readonly #server: ReveilleServer;
-  readonly #desk: Desk<LegsProtocol>;
+  readonly #service: LocalLegService<LegsProtocol>;
   readonly #mediaPid: number;
   readonly #legsPid: number;
   #sessions: readonly string[] = [];
 
-  constructor(server: ReveilleServer, desk: Desk<LegsProtocol>, legs: Child) {
+  constructor(server: ReveilleServer, service: LocalLegService<LegsProtocol>, legs: Child) {
     this.#server = server;
-    this.#desk = desk;
+    this.#service = service;
     this.#mediaPid = childOf(server.child.process.pid ?? NaN, 'media/process/main');
     this.#legsPid = legs.process.pid ?? NaN;
   }
@@ -48,13 +48,13 @@ export class CallLoad {
   async growTo(calls: number): Promise<number> {
     const { httpPort, mediaPort } = this.#server;
     const more = calls - this.#sessions.length;
-    if (more > 0) this.#sessions = await this.#desk.ask('connect', { httpPort, mediaPort, calls: more });
+    if (more > 0) this.#sessions = await this.#service.ask('connect', { httpPort, mediaPort, calls: more });
     return this.#sessions.length;
   }
 
   async play(seconds: number): Promise<Played> {
     const [mediaBefore, legsBefore] = [cpuSecondsOf(this.#mediaPid), cpuSecondsOf(this.#legsPid)];
-    const reading = await this.#desk.ask('play', seconds);
+    const reading = await this.#service.ask('play', seconds);
     return {
       reading,
       cpuShare: (cpuSecondsOf(this.#mediaPid) - mediaBefore) / seconds,

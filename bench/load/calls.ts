@@ -77,7 +77,7 @@ class CallStudy {
   ): Promise<void> {
     const server = await startReveille({ devices: this.#plan.devices, verification });
     try {
-      await this.#backend.withSleepers(verification, server, () => use(server));
+      await this.#backend.withSleepingDevices(verification, server, () => use(server));
     } finally {
       await server.stop();
     }

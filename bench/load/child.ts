@@ -6,8 +6,8 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { Desk, type Protocol } from './ipc.ts';
-import { probeDesk, type ProbeProtocol } from './probe-protocol.ts';
+import { LocalLegService, type Protocol } from './ipc.ts';
+import { probeService, type ProbeProtocol } from './probe-protocol.ts';
 
 /** Servers under test have one processor, everything that loads them the other. */
 export const serverCore = 0;
@@ -35,7 +35,7 @@ process.on('exit', () => {
 
 export class Child {
   readonly process: ChildProcess;
-  readonly probe: Desk<ProbeProtocol>;
+  readonly probe: LocalLegService<ProbeProtocol>;
 
   constructor({ entry, core, parameters = [], env = {} }: ChildPlan) {
     const node = [process.execPath, '--expose-gc', '--import', 'tsx', '--import', preload];
@@ -53,11 +53,11 @@ export class Child {
     this.process.setMaxListeners(0);
     living.add(this);
     this.process.once('exit', () => living.delete(this));
-    this.probe = new Desk(this.process, probeDesk);
+    this.probe = new LocalLegService(this.process, probeService);
   }
 
-  desk<Asked extends Protocol>(name: string): Desk<Asked> {
-    return new Desk(this.process, name);
+  service<Asked extends Protocol>(name: string): LocalLegService<Asked> {
+    return new LocalLegService(this.process, name);
   }
 
   /** Kept apart from the main thread's processor: every other thread of the process, those of the runtime too. */

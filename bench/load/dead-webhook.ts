@@ -1,14 +1,14 @@
 /** Figure: what a dead webhook endpoint with a backlog costs callers and memory, against the same backlog and no webhook. */
 import { createServer } from 'node:net';
 import type { Figure, Target } from './figure.ts';
-import type { Desk } from './ipc.ts';
+import type { LocalLegService } from './ipc.ts';
 import type { Plan } from './plan.ts';
 import { QueryBackend } from './query-backend.ts';
 import { interleave } from './rounds.ts';
 import { difference, Samples } from './samples.ts';
 import { startReveille } from './servers.ts';
 import { Trouble } from './trouble.ts';
-import { eventSourceDesk, type WriterProtocol } from './event-source-protocol.ts';
+import { eventSourceService, type WriterProtocol } from './event-source-protocol.ts';
 
 const contenders = ['no webhook', 'dead webhook'] as const;
 type Contender = (typeof contenders)[number];
@@ -50,7 +50,7 @@ async function measure(
   });
   try {
     const { probe } = server.child;
-    const writer: Desk<WriterProtocol> = server.child.desk(eventSourceDesk);
+    const writer: LocalLegService<WriterProtocol> = server.child.service(eventSourceService);
     const before = await probe.ask('memory', null);
     await writer.ask('write', { devices, ratePerSecond: eventsPerSecond });
     while ((await writer.ask('head', null)).head < backlog) await backend.ask(contender, server, 0.2, 10);

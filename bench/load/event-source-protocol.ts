@@ -1,6 +1,6 @@
 /** What a process that makes events at a fixed rate can be asked: ours, which appends them, and a peer that posts them. */
 
-export const eventSourceDesk = 'events';
+export const eventSourceService = 'events';
 
 export type EventSourceProtocol = {
   /** From now on until `rest`, for so many devices in turn. */

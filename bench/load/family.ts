@@ -34,7 +34,9 @@ export async function familyOf(server: ReveilleServer): Promise<Relative[]> {
   if (children.length === 0) return [{ name: 'server', pid }];
   const members = await membersOf(server);
   const numbered = members.flatMap(({ pid: own, role, process: number }) =>
-    typeof own === 'number' ? [{ name: role === 'keeper' ? 'keeper' : `worker ${number}`, pid: own }] : [],
+    typeof own === 'number'
+      ? [{ name: role === 'coordinator' ? 'coordinator' : `worker ${number}`, pid: own }]
+      : [],
   );
   const spares = children.filter((child) => !numbered.some((relative) => relative.pid === child));
   return [

@@ -92,7 +92,7 @@ export class Fleet {
   }
 
   /** Heartbeats for so long, one of each device every `everySeconds`, as calmly as devices do; resolves to how many. */
-  beatCalmly(seconds: number, everySeconds: number): Promise<number> {
+  heartbeatCalmly(seconds: number, everySeconds: number): Promise<number> {
     const count = this.#sockets.length;
     const startMs = performance.now();
     let sent = 0;

@@ -1,7 +1,7 @@
 /** The process that floods: as fast as the server reads, on connections that are made anew whenever it closes one. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { flood, floodKinds } from '../../test/support/floods.ts';
-import { floodDesk, type FloodPlan, type FloodProtocol, type FloodReading } from './flood-protocol.ts';
+import { floodService, type FloodPlan, type FloodProtocol, type FloodReading } from './flood-protocol.ts';
 import { answerQuestions } from './ipc.ts';
 
 /** After a connection that could not be made: ports run out, and the flood is to last. */
@@ -28,4 +28,4 @@ async function floodFor({ name, targets, connections, seconds }: FloodPlan): Pro
   return reading;
 }
 
-answerQuestions<FloodProtocol>(floodDesk, { flood: floodFor });
+answerQuestions<FloodProtocol>(floodService, { flood: floodFor });

@@ -1,7 +1,7 @@
 /** What the process that floods can be asked. */
 import type { FloodTargets } from '../../test/support/floods.ts';
 
-export const floodDesk = 'flood';
+export const floodService = 'flood';
 
 export interface FloodPlan {
   /** Of `floodKinds`. */

@@ -32,8 +32,8 @@ async function measure(plan: Plan, samples: Samples, trouble: Trouble): Promise<
     const before = new Map(family.map(({ pid }) => [pid, memoryOf(pid)]));
     const logins = await logInAll(fleet, server, plan, trouble);
     const { seconds, heartbeatSeconds: everySeconds } = plan.fleet;
-    const beats = await Promise.all(
-      fleet.map(({ desk }) => desk.ask('beatCalmly', { seconds, everySeconds })),
+    const heartbeats = await Promise.all(
+      fleet.map(({ service }) => service.ask('heartbeatCalmly', { seconds, everySeconds })),
     );
     for (const players of fleet) await expectNoneLost(players, 'fleet', trouble);
     const held = await heldByWorkers(server);
@@ -42,8 +42,8 @@ async function measure(plan: Plan, samples: Samples, trouble: Trouble): Promise<
     const after = family.map((relative) => ({ ...relative, ...growth(before, relative) }));
     addMemory(samples, after, sessions);
     const [least, most] = [Math.min(...held), Math.max(...held)];
-    const sent = beats.reduce((all, one) => all + one, 0);
-    samples.add('all', { ...logins, sessions: sum, least, most, beats: sent / seconds });
+    const sent = heartbeats.reduce((all, one) => all + one, 0);
+    samples.add('all', { ...logins, sessions: sum, least, most, heartbeats: sent / seconds });
   } finally {
     await server.stop();
     await Promise.all(fleet.map(({ child }) => child.stop()));
@@ -106,7 +106,7 @@ function addMemory(samples: Samples, family: readonly (Relative & Growth)[], ses
   });
   samples.add('a worker, least', { pss: Math.min(...pss) });
   samples.add('a worker, most', { pss: Math.max(...pss) });
-  for (const name of ['keeper', 'supervisor', 'spare']) {
+  for (const name of ['coordinator', 'supervisor', 'spare']) {
     const one = family.filter((relative) => relative.name === name);
     samples.add(name, { pss: sum(one, 'pssBytes') / mebibyte, anon: sum(one, 'rssAnonBytes') / mebibyte });
   }
@@ -142,7 +142,7 @@ function describe({ fleet }: Plan, samples: Samples, trouble: Trouble): Figure {
       { metric: 'most', title: 'most', digits: 0 },
       { metric: 'loginRate', title: 'logins/s', digits: 0 },
       { metric: 'again', title: 'tried again', digits: 0 },
-      { metric: 'beats', title: 'heartbeats/s', digits: 0 },
+      { metric: 'heartbeats', title: 'heartbeats/s', digits: 0 },
     ],
     samples,
     targets: [

@@ -71,7 +71,7 @@ async function measure(
     await sleep(seconds * 1000);
     const idle = await probe.ask('read', null);
     await probe.ask('reset', null);
-    const sent = await fleet.desk.ask('heartbeats', seconds);
+    const sent = await fleet.service.ask('heartbeats', seconds);
     const busy = await probe.ask('read', null);
     await expectNoneLost(fleet, name, trouble);
     return {

@@ -90,8 +90,8 @@ async function measureProcesses(plan: Plan, samples: Samples, trouble: Trouble):
       .filter(({ name }) => name.startsWith('worker'))
       .map(({ pid }) => pid);
     const site = { players, relatives, plan, samples, trouble };
-    const here = await players.desk.ask('devicesAt', { pid: own, port: devicePort });
-    const there = await players.desk.ask('devicesAt', { pid: other, port: devicePort });
+    const here = await players.service.ask('devicesAt', { pid: own, port: devicePort });
+    const there = await players.service.ask('devicesAt', { pid: other, port: devicePort });
     for (const [name, devices] of [
       [sameProcess, here],
       [otherProcess, there],
@@ -141,7 +141,7 @@ async function measureNodes(plan: Plan, samples: Samples, trouble: Trouble): Pro
 
 async function wake(
   { name, port, devices, heldBy }: Way,
-  { players: { desk }, relatives, plan, trouble }: Site,
+  { players: { service }, relatives, plan, trouble }: Site,
 ): Promise<Record<string, number>> {
   const { warmUpSeconds, oneByOne, ratePerSecond, seconds } = plan.hops;
   const count = oneByOne + Math.ceil((warmUpSeconds + seconds) * ratePerSecond);
@@ -152,16 +152,16 @@ async function wake(
     seconds,
     ...(heldBy !== undefined && { heldBy }),
   };
-  await desk.ask('signWakeups', { devices, count });
+  await service.ask('signWakeups', { devices, count });
   await sleep(settleMs);
-  const warmUp = await desk.ask('wakeAtRate', { ...shape, seconds: warmUpSeconds });
-  const idle = await desk.ask('wakeOneByOne', {
+  const warmUp = await service.ask('wakeAtRate', { ...shape, seconds: warmUpSeconds });
+  const idle = await service.ask('wakeOneByOne', {
     port,
     count: oneByOne,
     ...(heldBy !== undefined && { heldBy }),
   });
   const tally = new CpuTally(relatives);
-  const loaded = await desk.ask('wakeAtRate', shape);
+  const loaded = await service.ask('wakeAtRate', shape);
   const natsSeconds = tally.read('nats');
   for (const reading of [warmUp, idle, loaded]) trouble.expectGoodWakes(name, reading);
   const woken = loaded.wake.count;
@@ -176,12 +176,12 @@ async function wake(
 /** NATS's part of it. */
 async function query(
   { name, port, devices }: Way,
-  { players: { desk }, relatives, plan, trouble }: Site,
+  { players: { service }, relatives, plan, trouble }: Site,
 ): Promise<number> {
-  await desk.ask('signQueries', { kind: 'connectivity', devices: devices.length, dates });
+  await service.ask('signQueries', { kind: 'connectivity', devices: devices.length, dates });
   const tally = new CpuTally(relatives);
   const seconds = plan.isSmoke ? plan.hops.seconds : secondsOfQueries;
-  const reading = await desk.ask('query', {
+  const reading = await service.ask('query', {
     port,
     connections: queryConnections,
     seconds,

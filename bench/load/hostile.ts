@@ -3,8 +3,8 @@ import { constants, setPriority } from 'node:os';
 import { floodKinds, type FloodKind } from '../../test/support/floods.ts';
 import { Child, loadCore } from './child.ts';
 import type { Figure, Target } from './figure.ts';
-import { floodDesk, type FloodProtocol } from './flood-protocol.ts';
-import type { Desk } from './ipc.ts';
+import { floodService, type FloodProtocol } from './flood-protocol.ts';
+import type { LocalLegService } from './ipc.ts';
 import type { LoadReading } from './http-load.ts';
 import type { Plan } from './plan.ts';
 import { expectNoneLost, logIn, startPlayers, type Players } from './players.ts';
@@ -16,7 +16,7 @@ import { Trouble } from './trouble.ts';
 const atRest = 'at rest';
 /** At once, of each kind; the issue's own were one and four. */
 const floodConnections = 4;
-const queryLanes = 8;
+const queryConnections = 8;
 const p99AboveRestMsMax = 100;
 const mebibyte = 1024 ** 2;
 
@@ -45,15 +45,15 @@ class HostileStudy {
     const flooder = new Child({ entry: new URL('./flood-process.ts', import.meta.url), core: loadCore });
     try {
       await logIn(fleet, { port: server.devicePort, dialect: 'reveille', count: sessions }, this.#trouble);
-      await backend.desk.ask('signQueries', { kind: 'connectivity', devices: sessions, dates: 4 });
+      await backend.service.ask('signQueries', { kind: 'connectivity', devices: sessions, dates: 4 });
       await this.#query(server, backend, this.#plan.warmUpSeconds);
       await this.#measureOne(atRest, server, players, async () => undefined);
       // As the players have: who asks and who floods get the same part of their core.
       if (flooder.process.pid !== undefined)
         setPriority(flooder.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-      const desk = flooder.desk<FloodProtocol>(floodDesk);
+      const service = flooder.service<FloodProtocol>(floodService);
       for (const kind of floodKinds)
-        await this.#measureOne(kind.name, server, players, () => this.#flood(kind, server, desk));
+        await this.#measureOne(kind.name, server, players, () => this.#flood(kind, server, service));
     } finally {
       await server.stop();
       await Promise.all([flooder, fleet.child, backend.child].map((child) => child.stop()));
@@ -68,13 +68,13 @@ class HostileStudy {
   ): Promise<void> {
     const { seconds } = this.#plan;
     await server.child.probe.ask('reset', null);
-    const beats = fleet.desk.ask('beatCalmly', { seconds, everySeconds: 5 });
+    const heartbeats = fleet.service.ask('heartbeatCalmly', { seconds, everySeconds: 5 });
     const flooding = flood();
     const { latency, ...reading } = await this.#query(server, backend, seconds);
     this.#trouble.expectGoodAnswers(name, { latency, ...reading });
     const { loopDelayMs } = await server.child.probe.ask('read', null);
     const flooded = await flooding;
-    await beats;
+    await heartbeats;
     await expectNoneLost(fleet, name, this.#trouble);
     const { rssAnonBytes } = await server.child.probe.ask('memory', null);
     this.#samples.add(name, {
@@ -88,20 +88,24 @@ class HostileStudy {
     });
   }
 
-  async #flood({ name }: FloodKind, server: ReveilleServer, desk: Desk<FloodProtocol>): Promise<object> {
+  async #flood(
+    { name }: FloodKind,
+    server: ReveilleServer,
+    service: LocalLegService<FloodProtocol>,
+  ): Promise<object> {
     const { httpPort: api, signalPort: signal, devicePort: sleep, opsPort: ops } = server;
     const targets = { api, signal, sleep, ops, ...deviceIdentity(this.#plan.sessions) };
     const { seconds } = this.#plan;
     const plan = { name, targets, connections: floodConnections, seconds };
-    const { bytes, closed } = await desk.ask('flood', plan);
+    const { bytes, closed } = await service.ask('flood', plan);
     return { sent: bytes / mebibyte / seconds, closed: closed / seconds };
   }
 
   #query(server: ReveilleServer, backend: Players, seconds: number): Promise<LoadReading> {
     const { queriesPerSecond: ratePerSecond } = this.#plan;
-    return backend.desk.ask('query', {
+    return backend.service.ask('query', {
       port: server.httpPort,
-      connections: queryLanes,
+      connections: queryConnections,
       seconds,
       ratePerSecond,
     });
@@ -114,7 +118,7 @@ class HostileStudy {
       title: 'Queries while others flood',
       notes: [
         `${sessions} sleeping devices with a heartbeat each 5 s, and an open loop of ${queriesPerSecond} signed queries a second ` +
-          `over ${queryLanes} connections, latency from when each was due: ${seconds} s at rest, then as long beside each kind of flood.`,
+          `over ${queryConnections} connections, latency from when each was due: ${seconds} s at rest, then as long beside each kind of flood.`,
         `A flood is ${floodConnections} connections that send one thing over and over, as fast as the server reads; one that the server ` +
           'closes is made again at once. Floods and queries share the load’s core.',
         'No session may be lost and no answer may be wrong; memory is the server’s own, behind a collection.',

@@ -14,40 +14,40 @@ export type Answers<Asked extends Protocol> = {
 };
 
 interface Question {
-  readonly desk: string;
+  readonly service: string;
   readonly number: number;
   readonly name: string;
   readonly take: unknown;
 }
 
-type Answer = { readonly desk: string; readonly number: number } & (
+type Answer = { readonly service: string; readonly number: number } & (
   { readonly give: unknown } | { readonly error: string }
 );
 
 /** The desks of this process, and what was asked before its desk was open: a preload opens its own first. */
-const desks = new Map<string, (question: Question) => void>();
+const services = new Map<string, (question: Question) => void>();
 const unclaimed: Question[] = [];
 
 /** The child's side: answers every question that is put to `desk`. */
-export function answerQuestions<Asked extends Protocol>(desk: string, answers: Answers<Asked>): void {
-  if (desks.size === 0) process.on('message', takeQuestion);
-  desks.set(desk, (question) => void answerOne(question, answers));
+export function answerQuestions<Asked extends Protocol>(service: string, answers: Answers<Asked>): void {
+  if (services.size === 0) process.on('message', takeQuestion);
+  services.set(service, (question) => void answerOne(question, answers));
   for (const question of unclaimed.splice(0)) takeQuestion(question);
 }
 
 function takeQuestion(question: Question): void {
-  const answer = desks.get(question.desk);
+  const answer = services.get(question.service);
   if (answer === undefined) unclaimed.push(question);
   else answer(question);
 }
 
 async function answerOne<Asked extends Protocol>(question: Question, answers: Answers<Asked>): Promise<void> {
-  const { desk, number, name, take } = question;
+  const { service, number, name, take } = question;
   try {
     const give = await answers[name]?.(take);
-    process.send?.({ desk, number, give });
+    process.send?.({ service, number, give });
   } catch (error) {
-    process.send?.({ desk, number, error: error instanceof Error ? error.message : String(error) });
+    process.send?.({ service, number, error: error instanceof Error ? error.message : String(error) });
   }
 }
 
@@ -57,7 +57,7 @@ interface Waiter {
 }
 
 /** The parent's side of one desk. A child that dies rejects what it was asked. */
-export class Desk<Asked extends Protocol> {
+export class LocalLegService<Asked extends Protocol> {
   readonly #child: ChildProcess;
   readonly #name: string;
   readonly #waiters = new Map<number, Waiter>();
@@ -77,7 +77,7 @@ export class Desk<Asked extends Protocol> {
     take: Asked[Name]['take'],
   ): Promise<Asked[Name]['give']> {
     this.#asked += 1;
-    const question: Question = { desk: this.#name, number: this.#asked, name, take };
+    const question: Question = { service: this.#name, number: this.#asked, name, take };
     return new Promise((resolve, reject) => {
       this.#waiters.set(question.number, { resolve, reject });
       this.#child.send(question, (error) => {
@@ -87,7 +87,7 @@ export class Desk<Asked extends Protocol> {
   }
 
   #settle(answer: Answer): void {
-    if (answer.desk !== this.#name) return;
+    if (answer.service !== this.#name) return;
     const waiter = this.#waiters.get(answer.number);
     this.#waiters.delete(answer.number);
     if ('error' in answer) waiter?.reject(new Error(`${this.#name}: ${answer.error}`));

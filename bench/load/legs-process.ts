@@ -6,7 +6,7 @@ import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { readFrames } from '../../test/pictures/sources.ts';
 import { answerQuestions } from './ipc.ts';
 import { LatencyRecorder } from './latency.ts';
-import { framesPerSecond, legsDesk, type LegsProtocol } from './legs-protocol.ts';
+import { framesPerSecond, legsService, type LegsProtocol } from './legs-protocol.ts';
 import { Pace } from './pace.ts';
 import { PlayedCall } from './played-call.ts';
 import { backendCredential, deviceIdOf } from './population.ts';
@@ -45,7 +45,7 @@ async function begin(client: ReveilleClient, mediaPort: number): Promise<boolean
   }
 }
 
-answerQuestions<LegsProtocol>(legsDesk, {
+answerQuestions<LegsProtocol>(legsService, {
   load: (file) => {
     frames = readFrames(file.path, file).map(({ payload, ...header }) =>
       Buffer.concat([encodeFrameHeader({ kind: 'video', ...header, timestampMs: 0 }), payload]),

@@ -2,7 +2,7 @@
 import type { LatencyReading } from './latency.ts';
 import type { ClipFile } from './natural-clips.ts';
 
-export const legsDesk = 'legs';
+export const legsService = 'legs';
 
 /** Each call sends so many. */
 export const framesPerSecond = 15;

@@ -5,7 +5,7 @@ import { HttpConnection, type HttpAnswer } from './http-connection.ts';
 import { HttpLoad, type LoadShape } from './http-load.ts';
 import { answerQuestions } from './ipc.ts';
 import { LatencyRecorder } from './latency.ts';
-import { loadDesk, type LoadProtocol, type WakeReading } from './load-protocol.ts';
+import { loadService, type LoadProtocol, type WakeReading } from './load-protocol.ts';
 import { range, signAsked, signWakeups, type RequestSet } from './signed-requests.ts';
 import { WakeWatch } from './wake-watch.ts';
 
@@ -78,10 +78,10 @@ function signedQueries(): HttpLoad {
   return queries;
 }
 
-answerQuestions<LoadProtocol>(loadDesk, {
+answerQuestions<LoadProtocol>(loadService, {
   login: (plan) => fleet.login(plan),
   heartbeats: (seconds) => fleet.heartbeats(seconds),
-  beatCalmly: ({ seconds, everySeconds }) => fleet.beatCalmly(seconds, everySeconds),
+  heartbeatCalmly: ({ seconds, everySeconds }) => fleet.heartbeatCalmly(seconds, everySeconds),
   devicesAt: ({ pid, port }) => fleet.devicesAt(pid, port),
   lost: () => fleet.lost,
   signQueries: ({ kind, devices, dates }) => {

@@ -4,7 +4,7 @@ import type { LoadReading, LoadShape } from './http-load.ts';
 import type { LatencyReading } from './latency.ts';
 import type { AskedKind } from './signed-requests.ts';
 
-export const loadDesk = 'load';
+export const loadService = 'load';
 
 export interface WakeReading {
   /** From when the POST was due to when its 8 bytes were read at the device. */
@@ -22,7 +22,7 @@ export type LoadProtocol = {
   /** Each device sends one a second for so many seconds; gives how many were sent. */
   heartbeats: { take: number; give: number };
   /** For so long, one of each device every so often; gives how many were sent. */
-  beatCalmly: { take: { seconds: number; everySeconds: number }; give: number };
+  heartbeatCalmly: { take: { seconds: number; everySeconds: number }; give: number };
   /** The devices that such a process holds, of those that connected to the port. */
   devicesAt: { take: { pid: number; port: number }; give: number[] };
   /** Connections that ended after their login. */

@@ -92,9 +92,9 @@ async function measure(
   const { server, peer } = await contender.start(count);
   const fleet = startPlayers();
   try {
-    await fleet.desk.ask('lost', null);
+    await fleet.service.ask('lost', null);
     await server.child.probe.ask('reset', null);
-    const allConnected = peer?.desk.ask('connected', count);
+    const allConnected = peer?.service.ask('connected', count);
     const { dialect } = contender;
     const reading = await logIn(fleet, { port: server.devicePort, dialect, count }, trouble);
     const endedMs = Math.max(reading.endedMs, (await allConnected) ?? 0);

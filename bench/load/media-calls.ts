@@ -8,9 +8,9 @@ import { CallLoad, carryingEnv } from './call-load.ts';
 import { Child, loadCore } from './child.ts';
 import { ClipProcess } from './clip-process.ts';
 import type { Figure, Target } from './figure.ts';
-import { framesPerSecond, frameMsMax, legsDesk, type LegsProtocol } from './legs-protocol.ts';
+import { framesPerSecond, frameMsMax, legsService, type LegsProtocol } from './legs-protocol.ts';
 import { NaturalClips, type Clip } from './natural-clips.ts';
-import type { LaneProtocol } from './picture-protocol.ts';
+import type { PeerProtocol } from './picture-protocol.ts';
 import type { Plan } from './plan.ts';
 import { interleave } from './rounds.ts';
 import { ratio, Samples } from './samples.ts';
@@ -54,9 +54,9 @@ class MediaCallStudy {
     let server: ReveilleServer | null = null;
     try {
       server = await startReveille({ devices: this.#plan.callsMax, env: carryingEnv });
-      const desk = legs.desk<LegsProtocol>(legsDesk);
-      await desk.ask('load', clip.file);
-      await this.#measureCalls(new CallLoad(server, desk, legs), format);
+      const service = legs.service<LegsProtocol>(legsService);
+      await service.ask('load', clip.file);
+      await this.#measureCalls(new CallLoad(server, service, legs), format);
     } finally {
       await legs.stop();
       await server?.stop();
@@ -65,12 +65,12 @@ class MediaCallStudy {
 
   /** What a call’s pictures alone take of a core. */
   async #stepsShare(clip: Clip): Promise<number> {
-    const lane = new ClipProcess<LaneProtocol>('reveille-lane');
+    const lane = new ClipProcess<PeerProtocol>('reveille-lane');
     try {
       if (expectation === undefined) throw new Error('there is a fitted picture to make');
-      const desk = await lane.holding(clip);
-      await desk.ask('steps', { expectation, passes: 1 });
-      const reading = await desk.ask('steps', { expectation, passes: stepsPasses });
+      const service = await lane.holding(clip);
+      await service.ask('steps', { expectation, passes: 1 });
+      const reading = await service.ask('steps', { expectation, passes: stepsPasses });
       if (reading.wrong > 0) this.#trouble.add(`${reading.wrong} pictures of one thread were wrong`);
       return (reading.cpuSeconds / reading.frames) * framesPerSecond;
     } finally {

@@ -6,7 +6,7 @@ import { ClipProcess } from './clip-process.ts';
 import type { Figure, Target } from './figure.ts';
 import { NaturalClips, type Clip, type ClipFormat } from './natural-clips.ts';
 import { compareLikeness, type Likenesses } from './picture-likeness.ts';
-import { type LaneProtocol, type PictureReading, type SharpProtocol } from './picture-protocol.ts';
+import { type PeerProtocol, type PictureReading, type SharpProtocol } from './picture-protocol.ts';
 import type { Plan } from './plan.ts';
 import { interleave } from './rounds.ts';
 import { ratio, Samples } from './samples.ts';
@@ -79,7 +79,7 @@ class MediaStudy {
   readonly #plan: Plan['media'];
   readonly #samples = new Samples();
   readonly #trouble = new Trouble();
-  readonly #ours = new ClipProcess<LaneProtocol>('reveille-lane');
+  readonly #ours = new ClipProcess<PeerProtocol>('reveille-lane');
   readonly #sharp = new ClipProcess<SharpProtocol>('sharp');
 
   constructor({ media }: Plan) {
@@ -109,18 +109,18 @@ class MediaStudy {
 
   async #runOurs({ name, clip, expectation }: Case): Promise<PictureReading> {
     const { repeats, sessions } = this.#plan;
-    const desk = await this.#ours.holding(clip);
-    await desk.ask('lane', { expectation, sessions, passes: Math.min(warmUpPasses, repeats / sessions) });
-    const reading = await desk.ask('lane', { expectation, sessions, passes: repeats / sessions });
+    const service = await this.#ours.holding(clip);
+    await service.ask('lane', { expectation, sessions, passes: Math.min(warmUpPasses, repeats / sessions) });
+    const reading = await service.ask('lane', { expectation, sessions, passes: repeats / sessions });
     this.#expectPictures(`${name}: Reveille`, clip, reading);
     return reading;
   }
 
   async #runSharp({ name, clip, expectation, likenesses }: Case): Promise<PictureReading> {
-    const desk = await this.#sharp.holding(clip);
+    const service = await this.#sharp.holding(clip);
     const quality = likenesses.sharp?.setting ?? NaN;
-    await desk.ask('resize', { expectation, passes: 1, quality });
-    const reading = await desk.ask('resize', { expectation, passes: this.#plan.repeats, quality });
+    await service.ask('resize', { expectation, passes: 1, quality });
+    const reading = await service.ask('resize', { expectation, passes: this.#plan.repeats, quality });
     this.#expectPictures(`${name}: sharp`, clip, reading);
     return reading;
   }

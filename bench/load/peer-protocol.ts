@@ -1,7 +1,7 @@
 /** What every peer can be asked. */
 import { answerQuestions } from './ipc.ts';
 
-export const peerDesk = 'peer';
+export const peerService = 'peer';
 
 export interface PeerPorts {
   readonly httpPort: number;
@@ -22,18 +22,18 @@ export class Arrivals {
 
   add(): void {
     this.#count += 1;
-    if (this.#count >= this.#awaited) this.#tell();
+    if (this.#count >= this.#awaited) this.#notify();
   }
 
   until(count: number): Promise<number> {
     return new Promise((resolve) => {
       this.#awaited = count;
       this.#reached = resolve;
-      if (this.#count >= count) this.#tell();
+      if (this.#count >= count) this.#notify();
     });
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#awaited = Infinity;
     this.#reached(monotonicMs());
   }
@@ -46,5 +46,5 @@ export function monotonicMs(): number {
 }
 
 export function answerAsPeer(listen: () => Promise<PeerPorts>, arrivals = new Arrivals()): void {
-  answerQuestions<PeerProtocol>(peerDesk, { listen, connected: (count) => arrivals.until(count) });
+  answerQuestions<PeerProtocol>(peerService, { listen, connected: (count) => arrivals.until(count) });
 }

@@ -2,7 +2,7 @@
 import type { Expectation } from '../../test/pictures/reference.ts';
 import type { ClipFile } from './natural-clips.ts';
 
-export const pictureDesk = 'pictures';
+export const pictureService = 'pictures';
 
 export interface PictureReading {
   readonly frames: number;
@@ -21,7 +21,7 @@ interface PicturesAsked {
   readonly passes: number;
 }
 
-export type LaneProtocol = {
+export type PeerProtocol = {
   /** Gives the number of its frames. */
   load: { take: ClipFile; give: number };
   /** Through one worker, by so many sessions at once, each the clip from its beginning. */

@@ -96,7 +96,7 @@ export interface Plan {
   };
   readonly nodes: { readonly devices: number };
   readonly stream: { readonly devices: number; readonly events: number };
-  readonly burial: { readonly sessions: number };
+  readonly failover: { readonly sessions: number };
   readonly webhooks: {
     readonly devices: number;
     readonly warmUpSeconds: number;
@@ -152,7 +152,7 @@ export function fullPlan(runs: number): Plan {
     fleet: { processes: 8, players: 8, sessions: 150_000, heartbeatSeconds: 50, seconds: 60 },
     nodes: { devices: 1_000_000 },
     stream: { devices: 10_000, events: 50_000 },
-    burial: { sessions: sessionsWithinLimit },
+    failover: { sessions: sessionsWithinLimit },
     webhooks: { devices: 10_000, warmUpSeconds: 2, seconds: 10, eventsPerSecond: 1000 },
   };
 }
@@ -200,6 +200,6 @@ export const smokePlan: Plan = {
   fleet: { processes: 2, players: 2, sessions: 1000, heartbeatSeconds: 2, seconds: 2 },
   nodes: { devices: 20_000 },
   stream: { devices: 200, events: 2000 },
-  burial: { sessions: 300 },
+  failover: { sessions: 300 },
   webhooks: { devices: 200, warmUpSeconds: 0.2, seconds: 0.5, eventsPerSecond: 200 },
 };

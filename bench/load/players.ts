@@ -2,13 +2,13 @@
 import { constants, setPriority } from 'node:os';
 import { Child, loadCore } from './child.ts';
 import type { LoginPlan, LoginReading } from './fleet.ts';
-import type { Desk } from './ipc.ts';
-import { loadDesk, type LoadProtocol } from './load-protocol.ts';
+import type { LocalLegService } from './ipc.ts';
+import { loadService, type LoadProtocol } from './load-protocol.ts';
 import type { Trouble } from './trouble.ts';
 
 export interface Players {
   readonly child: Child;
-  readonly desk: Desk<LoadProtocol>;
+  readonly service: LocalLegService<LoadProtocol>;
 }
 
 /**
@@ -20,7 +20,7 @@ export function startPlayers(core: number | null = loadCore): Players {
   child.process.stdout?.resume();
   if (child.process.pid !== undefined)
     setPriority(child.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  return { child, desk: child.desk(loadDesk) };
+  return { child, service: child.service(loadService) };
 }
 
 /** Half of what peers' and our per-address bounds and backlogs allow: a burst without losses in the kernel. */
@@ -31,13 +31,13 @@ export async function logIn(
   plan: Omit<LoginPlan, 'concurrency'> & Partial<LoginPlan>,
   trouble: Trouble,
 ): Promise<LoginReading> {
-  const reading = await players.desk.ask('login', { concurrency: loginConcurrency, ...plan });
+  const reading = await players.service.ask('login', { concurrency: loginConcurrency, ...plan });
   if (reading.failed > 0)
     trouble.add(`${plan.dialect}: ${reading.failed} logins failed: ${reading.firstTrouble}`);
   return reading;
 }
 
 export async function expectNoneLost(players: Players, server: string, trouble: Trouble): Promise<void> {
-  const lost = await players.desk.ask('lost', null);
+  const lost = await players.service.ask('lost', null);
   if (lost > 0) trouble.add(`${server}: ${lost} sessions were lost`);
 }

@@ -1,5 +1,5 @@
 /** What the probe inside every measured process can be asked. */
-export const probeDesk = 'probe';
+export const probeService = 'probe';
 
 /** What a process spent since the last `reset`. */
 export interface ProbeReading {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerQuestions } from './ipc.ts';
-import { probeDesk, type ProbeProtocol, type ProbeReading } from './probe-protocol.ts';
+import { probeService, type ProbeProtocol, type ProbeReading } from './probe-protocol.ts';
 
 const resolutionMs = 1;
 const settleMs = 200;
@@ -20,7 +20,7 @@ function startProbe(): void {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
   let since = spent();
-  answerQuestions<ProbeProtocol>(probeDesk, {
+  answerQuestions<ProbeProtocol>(probeService, {
     reset: () => {
       delay.reset();
       since = spent();

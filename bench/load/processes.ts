@@ -45,7 +45,7 @@ async function measure(
   try {
     const relatives = await familyOf(server);
     const logins = await measureLogins(name, server, { fleet, relatives, plan, trouble });
-    await fleet.desk.ask('heartbeats', 1);
+    await fleet.service.ask('heartbeats', 1);
     await sleep(settleMs);
     const queries = await measureQueries(name, server, { relatives, plan, trouble });
     await expectNoneLost(fleet, name, trouble);
@@ -93,11 +93,11 @@ async function measureQueries(
   const { sessions: devices, dates, warmUpSeconds, seconds } = plan.processes;
   const backend = startPlayers(unpinned);
   try {
-    await backend.desk.ask('signQueries', { kind: 'connectivity', devices, dates });
+    await backend.service.ask('signQueries', { kind: 'connectivity', devices, dates });
     const shape = { port, connections: queryConnections, ratePerSecond: null };
-    await backend.desk.ask('query', { ...shape, seconds: warmUpSeconds });
+    await backend.service.ask('query', { ...shape, seconds: warmUpSeconds });
     const [load, spent] = [playersTally(backend), new CpuTally(relatives)];
-    const reading = await backend.desk.ask('query', { ...shape, seconds });
+    const reading = await backend.service.ask('query', { ...shape, seconds });
     const [servers, generator] = [spent.read(), load.read()];
     trouble.expectGoodAnswers(name, reading);
     const { count, p50Ms, p99Ms } = reading.latency;
@@ -122,7 +122,7 @@ async function spread(
   devices: number,
   trouble: Trouble,
 ): Promise<Record<string, number>> {
-  const workers = (await membersOf(server)).filter(({ role }) => role !== 'keeper');
+  const workers = (await membersOf(server)).filter(({ role }) => role !== 'coordinator');
   const held = workers.map(({ sleep_sessions: sessions }) => sessions ?? 0);
   const sum = held.reduce((all, one) => all + one, 0);
   if (held.length > 0) trouble.expectLoggedIn(name, devices, sum);

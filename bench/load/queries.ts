@@ -99,7 +99,7 @@ class QueryStudy {
     const server = peer === null ? await startReveille({ devices, verification }) : await startPeer(peer);
     try {
       if (peer !== null) return await use(server);
-      return await this.#backend.withSleepers(name, server, () => {
+      return await this.#backend.withSleepingDevices(name, server, () => {
         if (movesWorkers) server.child.moveWorkersTo(loadCore);
         return use(server);
       });

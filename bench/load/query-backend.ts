@@ -31,7 +31,7 @@ export class QueryBackend {
   /** Once a round: the dates stay within the server's window while all servers of a round have their turn. */
   async sign(kind: AskedKind = 'connectivity'): Promise<void> {
     const { devices, dates } = this.#plan;
-    await this.#players.desk.ask('signQueries', { kind, devices, dates });
+    await this.#players.service.ask('signQueries', { kind, devices, dates });
   }
 
   /** `ratePerSecond` null: in a closed loop. `name` is what a wrong answer is told of. */
@@ -43,14 +43,14 @@ export class QueryBackend {
   ): Promise<QueryReading> {
     await server.child.probe.ask('reset', null);
     const shape = { port: server.httpPort, connections: queryConnections, seconds, ratePerSecond };
-    const load = await this.#players.desk.ask('query', shape);
+    const load = await this.#players.service.ask('query', shape);
     const spent = await server.child.probe.ask('read', null);
     this.#trouble.expectGoodAnswers(name, load);
     return { load, spent };
   }
 
   /** All devices sleep at the server while it is used; none may be lost. Stops neither. */
-  async withSleepers<Result>(
+  async withSleepingDevices<Result>(
     name: string,
     server: ServerUnderTest,
     use: () => Promise<Result>,
@@ -59,7 +59,7 @@ export class QueryBackend {
     try {
       const plan = { port: server.devicePort, dialect: 'reveille', count: this.#plan.devices } as const;
       await logIn(fleet, plan, this.#trouble);
-      await fleet.desk.ask('heartbeats', 1);
+      await fleet.service.ask('heartbeats', 1);
       const result = await use();
       await expectNoneLost(fleet, name, this.#trouble);
       return result;

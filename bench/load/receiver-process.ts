@@ -5,7 +5,7 @@ import { answerQuestions } from './ipc.ts';
 import { LatencyRecorder } from './latency.ts';
 import { readMark } from './marked-events.ts';
 import { monotonicMs } from './peer-protocol.ts';
-import { receiverDesk, type ReceiverProtocol } from './receiver-protocol.ts';
+import { receiverService, type ReceiverProtocol } from './receiver-protocol.ts';
 
 /** Longer than the first retry of a webhook takes to come. */
 const patienceMs = 8000;
@@ -46,7 +46,7 @@ function listen(): Promise<number> {
   });
 }
 
-answerQuestions<ReceiverProtocol>(receiverDesk, {
+answerQuestions<ReceiverProtocol>(receiverService, {
   listen,
   reset: () => {
     latency = new LatencyRecorder();

@@ -1,7 +1,7 @@
 /** What the process that receives webhooks can be asked. */
 import type { LatencyReading } from './latency.ts';
 
-export const receiverDesk = 'receiver';
+export const receiverService = 'receiver';
 
 export interface ReceiverReading {
   /** From an event's birth to its whole body here, first deliveries since `reset`. */

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Child, outsideSettings, serverCore } from './child.ts';
-import type { Desk } from './ipc.ts';
+import type { LocalLegService } from './ipc.ts';
 import { stopFamily } from './family.ts';
-import { peerDesk, type PeerProtocol } from './peer-protocol.ts';
+import { peerService, type PeerProtocol } from './peer-protocol.ts';
 import { registryText } from './population.ts';
 
 export interface ServerUnderTest {
@@ -31,7 +31,7 @@ export interface ReveilleServer extends ServerUnderTest {
 }
 
 export interface PeerServer extends ServerUnderTest {
-  readonly desk: Desk<PeerProtocol>;
+  readonly service: LocalLegService<PeerProtocol>;
 }
 
 export type PeerName = 'fastify' | 'bare-uws' | 'bare-uws-sockets' | 'bare-net' | 'bare-wakeup' | 'aedes';
@@ -39,10 +39,10 @@ export type PeerName = 'fastify' | 'bare-uws' | 'bare-uws-sockets' | 'bare-net' 
 export async function startPeer(name: PeerName): Promise<PeerServer> {
   const entry = new URL(`../peers/${name}-process.ts`, import.meta.url);
   const child = new Child({ entry, core: serverCore });
-  const desk = child.desk<PeerProtocol>(peerDesk);
+  const service = child.service<PeerProtocol>(peerService);
   child.process.stdout?.resume();
-  const ports = await desk.ask('listen', null);
-  return { child, desk, ...ports, signalPort: ports.devicePort, stop: () => child.stop() };
+  const ports = await service.ask('listen', null);
+  return { child, service, ...ports, signalPort: ports.devicePort, stop: () => child.stop() };
 }
 
 export type Verification = 'inline' | 'pool';

@@ -35,7 +35,7 @@ async function measure(
   const fleet = startPlayers();
   try {
     const { probe } = server.child;
-    await fleet.desk.ask('lost', null);
+    await fleet.service.ask('lost', null);
     const before = await probe.ask('memory', null);
     await probe.ask('reset', null);
     const plan = { port: server.signalPort, dialect: 'signal', count: sessions } as const;

@@ -31,7 +31,7 @@ export function signAsked(kind: AskedKind, devices: number, dates: number): Requ
   return buildSet(range(devices), devices * dates, 200, askedBuilders[kind]);
 }
 
-type Builder = (device: number, atMs: number, index: number) => RequestParts;
+type Builder = (device: number, atMs: number, index: number) => RequestDeps;
 
 const askedBuilders: Readonly<Record<AskedKind, Builder>> = {
   connectivity: queryBuilder('/v1/device/connectivity', (device) => `"device_id":"${deviceIdOf(device)}"`),
@@ -49,7 +49,7 @@ function queryBuilder(path: string, markOf: (device: number) => string): Builder
 }
 
 /** A room of its own for each: every one of them begins a session. Lengths are those of real notifications. */
-function buildCredentialsRequest(device: number, atMs: number, index: number): RequestParts {
+function buildCredentialsRequest(device: number, atMs: number, index: number): RequestDeps {
   const deviceId = deviceIdOf(device);
   const path = '/v1/token/msgvoip';
   const body = JSON.stringify({
@@ -96,7 +96,7 @@ export function signWakeups(devices: readonly number[], count: number): RequestS
   });
 }
 
-interface RequestParts {
+interface RequestDeps {
   readonly head: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -107,7 +107,7 @@ function buildSet(
   devices: readonly number[],
   count: number,
   goodStatus: number,
-  build: (device: number, atMs: number, index: number) => RequestParts,
+  build: (device: number, atMs: number, index: number) => RequestDeps,
 ): RequestSet {
   const firstMs = Date.now() + firstDateMs;
   const startMs = firstMs - (firstMs % dateStepMs) + ((setsMade * setStepMs) % dateStepMs);

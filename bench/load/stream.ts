@@ -1,9 +1,9 @@
 /** Figure: events a second from one node to another through the stream, against a node alone that writes its own log. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventSourceDesk, type WriterProtocol } from './event-source-protocol.ts';
+import { eventSourceService, type WriterProtocol } from './event-source-protocol.ts';
 import { CpuTally, relativeOf } from './family.ts';
 import type { Figure } from './figure.ts';
-import type { Desk } from './ipc.ts';
+import type { LocalLegService } from './ipc.ts';
 import { hasNats, natsIsMissing, NatsUnderTest } from './nats.ts';
 import { monotonicMs } from './peer-protocol.ts';
 import type { Plan } from './plan.ts';
@@ -80,15 +80,15 @@ async function measureNodes(plan: Plan, samples: Samples, trouble: Trouble): Pro
 
 /** A node that writes events, or sees them come. */
 class Source {
-  readonly #desk: Desk<WriterProtocol>;
+  readonly #service: LocalLegService<WriterProtocol>;
   #before = 0;
 
   constructor({ child }: ReveilleServer) {
-    this.#desk = child.desk<WriterProtocol>(eventSourceDesk);
+    this.#service = child.service<WriterProtocol>(eventSourceService);
   }
 
   async begin(): Promise<void> {
-    this.#before = (await this.#desk.ask('head', null)).head;
+    this.#before = (await this.#service.ask('head', null)).head;
   }
 
   /** As fast as they are offered; resolves when all are written, and after `published`. */
@@ -98,9 +98,9 @@ class Source {
   ): Promise<{ written: number; startedMs: number }> {
     await this.begin();
     const startedMs = monotonicMs();
-    await this.#desk.ask('write', { devices, ratePerSecond: offeredPerSecond });
+    await this.#service.ask('write', { devices, ratePerSecond: offeredPerSecond });
     await sleep((events / offeredPerSecond) * 1000);
-    const written = await this.#desk.ask('rest', null);
+    const written = await this.#service.ask('rest', null);
     await published(written);
     return { written, startedMs };
   }
@@ -109,7 +109,7 @@ class Source {
   async has(count: number, trouble: Trouble): Promise<number> {
     const deadlineMs = monotonicMs() + arrivedMsMax;
     for (;;) {
-      const { head, atMs } = await this.#desk.ask('head', null);
+      const { head, atMs } = await this.#service.ask('head', null);
       if (head - this.#before >= count) return atMs;
       if (atMs > deadlineMs) {
         trouble.add(`${count - head + this.#before} of ${count} events did not come`);

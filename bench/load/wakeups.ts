@@ -41,20 +41,25 @@ async function measure(contender: Contender, plan: Plan, trouble: Trouble): Prom
   const { sessions, warmUpSeconds, oneByOne, ratePerSecond, seconds } = plan.wakeups;
   const { server, peer } = await start(contender, sessions);
   const players = startPlayers();
-  const { desk } = players;
+  const { service } = players;
   const port = server.httpPort;
   try {
-    const allConnected = peer?.desk.ask('connected', sessions);
+    const allConnected = peer?.service.ask('connected', sessions);
     const dialect = peer === null ? 'reveille' : 'named';
     await logIn(players, { port: server.devicePort, dialect, count: sessions }, trouble);
     await allConnected;
     if (contender.kind === 'pool-apart') server.child.moveWorkersTo(loadCore);
     const count = oneByOne + Math.ceil((warmUpSeconds + seconds) * ratePerSecond);
-    await desk.ask('signWakeups', { devices: sessions, count });
-    const warmUp = await desk.ask('wakeAtRate', { port, connections, ratePerSecond, seconds: warmUpSeconds });
-    const idle = await desk.ask('wakeOneByOne', { port, count: oneByOne });
+    await service.ask('signWakeups', { devices: sessions, count });
+    const warmUp = await service.ask('wakeAtRate', {
+      port,
+      connections,
+      ratePerSecond,
+      seconds: warmUpSeconds,
+    });
+    const idle = await service.ask('wakeOneByOne', { port, count: oneByOne });
     await server.child.probe.ask('reset', null);
-    const loaded = await desk.ask('wakeAtRate', { port, connections, ratePerSecond, seconds });
+    const loaded = await service.ask('wakeAtRate', { port, connections, ratePerSecond, seconds });
     const spent = await server.child.probe.ask('read', null);
     for (const reading of [warmUp, idle, loaded]) trouble.expectGoodWakes(contender.name, reading);
     await expectNoneLost(players, contender.name, trouble);

@@ -2,14 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, loadCore, serverCore } from './child.ts';
 import type { Figure, Target } from './figure.ts';
-import type { Desk } from './ipc.ts';
+import type { LocalLegService } from './ipc.ts';
 import type { Plan } from './plan.ts';
-import { receiverDesk, type ReceiverProtocol, type ReceiverReading } from './receiver-protocol.ts';
+import { receiverService, type ReceiverProtocol, type ReceiverReading } from './receiver-protocol.ts';
 import { interleave } from './rounds.ts';
 import { ratio, Samples } from './samples.ts';
 import { startReveille } from './servers.ts';
 import { Trouble } from './trouble.ts';
-import { eventSourceDesk, type EventSourceProtocol } from './event-source-protocol.ts';
+import { eventSourceService, type EventSourceProtocol } from './event-source-protocol.ts';
 
 interface EventSource {
   readonly child: Child;
@@ -51,14 +51,18 @@ export async function measureWebhooks(plan: Plan): Promise<Figure> {
 
 async function measure(contender: Contender, plan: Plan, trouble: Trouble): Promise<Record<string, number>> {
   const { devices, warmUpSeconds, seconds } = plan.webhooks;
-  const { child: receiver, desk } = startReceiver();
+  const { child: receiver, service } = startReceiver();
   let source: EventSource | null = null;
   try {
-    source = await contender.start(await desk.ask('listen', null), devices);
+    source = await contender.start(await service.ask('listen', null), devices);
     const { probe } = source.child;
-    const delivery = new Delivery(source.child.desk<EventSourceProtocol>(eventSourceDesk), desk, plan);
+    const delivery = new Delivery(
+      source.child.service<EventSourceProtocol>(eventSourceService),
+      service,
+      plan,
+    );
     await delivery.run(warmUpSeconds);
-    await desk.ask('reset', null);
+    await service.ask('reset', null);
     await probe.ask('reset', null);
     const { written, reading } = await delivery.run(seconds);
     const spent = await probe.ask('read', null);
@@ -79,18 +83,22 @@ async function measure(contender: Contender, plan: Plan, trouble: Trouble): Prom
   }
 }
 
-function startReceiver(): { child: Child; desk: Desk<ReceiverProtocol> } {
+function startReceiver(): { child: Child; service: LocalLegService<ReceiverProtocol> } {
   const child = new Child({ entry: new URL('./receiver-process.ts', import.meta.url), core: loadCore });
   child.process.stdout?.resume();
-  return { child, desk: child.desk<ReceiverProtocol>(receiverDesk) };
+  return { child, service: child.service<ReceiverProtocol>(receiverService) };
 }
 
 class Delivery {
-  readonly #writer: Desk<EventSourceProtocol>;
-  readonly #receiver: Desk<ReceiverProtocol>;
+  readonly #writer: LocalLegService<EventSourceProtocol>;
+  readonly #receiver: LocalLegService<ReceiverProtocol>;
   readonly #plan: Plan['webhooks'];
 
-  constructor(writer: Desk<EventSourceProtocol>, receiver: Desk<ReceiverProtocol>, { webhooks }: Plan) {
+  constructor(
+    writer: LocalLegService<EventSourceProtocol>,
+    receiver: LocalLegService<ReceiverProtocol>,
+    { webhooks }: Plan,
+  ) {
     this.#writer = writer;
     this.#receiver = receiver;
     this.#plan = webhooks;

@@ -10,7 +10,7 @@ import { encodeEvent } from '../../src/protocol/rest/event-json.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { markedEvent } from '../load/marked-events.ts';
 import { Pace } from '../load/pace.ts';
-import { eventSourceDesk, type EventSourceProtocol } from '../load/event-source-protocol.ts';
+import { eventSourceService, type EventSourceProtocol } from '../load/event-source-protocol.ts';
 
 const agent = new Agent({ keepAlive: true });
 const port = Number(process.argv[2]);
@@ -31,7 +31,7 @@ function post(devices: number): void {
   sent.end(body);
 }
 
-answerQuestions<EventSourceProtocol>(eventSourceDesk, {
+answerQuestions<EventSourceProtocol>(eventSourceService, {
   write: ({ devices, ratePerSecond }) => {
     pace = new Pace(ratePerSecond, () => post(devices));
     return null;

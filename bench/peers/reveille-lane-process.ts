@@ -7,12 +7,12 @@ import { openEngine } from '../../src/media/codec/engine.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
-import { TranscoderLanes } from '../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../../src/media/transcoding/transcoder-lanes.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
 import { readFrames } from '../../test/pictures/sources.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { PictureMeter } from '../load/picture-meter.ts';
-import { pictureDesk, type LaneProtocol } from '../load/picture-protocol.ts';
+import { pictureService, type PeerProtocol } from '../load/picture-protocol.ts';
 
 /** Those of a server where nobody says otherwise. */
 const settings = { quality: 80, sourceMax: { width: 1920, height: 1080 } };
@@ -21,7 +21,7 @@ const need = { request: { width: 16, height: 16 }, maxFps: 1 };
 
 const ignore = (): void => undefined;
 const complain = (facts: object, sentence: string): void => console.error(sentence, facts);
-const lanes = await TranscoderLanes.open({
+const lanes = await TranscoderPool.open({
   ...settings,
   threads: 1,
   loadMax: 1,
@@ -60,7 +60,7 @@ function count([picture]: readonly unknown[], meter: PictureMeter): void {
   meter.count(isMade && picture.jpeg instanceof Uint8Array ? picture.jpeg : null);
 }
 
-answerQuestions<LaneProtocol>(pictureDesk, {
+answerQuestions<PeerProtocol>(pictureService, {
   load: (file) => {
     frames = readFrames(file.path, file);
     globalThis.gc?.();

@@ -8,7 +8,7 @@ import { openLog } from '../../src/server/bootstrap/logging.ts';
 import { startServer } from '../../src/server/bootstrap/server.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
 import { EventStore } from '../../src/storage/events/event-store.ts';
-import { eventSourceDesk, type WriterProtocol } from '../load/event-source-protocol.ts';
+import { eventSourceService, type WriterProtocol } from '../load/event-source-protocol.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { isMarked, markedEvent } from '../load/marked-events.ts';
 import { Pace } from '../load/pace.ts';
@@ -47,7 +47,7 @@ function appendAndAwait(): Promise<void> {
   });
 }
 
-answerQuestions<WriterProtocol>(eventSourceDesk, {
+answerQuestions<WriterProtocol>(eventSourceService, {
   write: ({ devices, ratePerSecond }) => {
     devicesInTurn = devices;
     pace = new Pace(ratePerSecond, append);

@@ -3,12 +3,12 @@ import type { SourceFrame } from '../../src/model/picture.ts';
 import { readFrames } from '../../test/pictures/sources.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { PictureMeter } from '../load/picture-meter.ts';
-import { pictureDesk, type SharpProtocol } from '../load/picture-protocol.ts';
+import { pictureService, type SharpProtocol } from '../load/picture-protocol.ts';
 import { sharpPicture } from './sharp-picture.ts';
 
 let frames: readonly SourceFrame[] = [];
 
-answerQuestions<SharpProtocol>(pictureDesk, {
+answerQuestions<SharpProtocol>(pictureService, {
   load: (file) => {
     frames = readFrames(file.path, file);
     return frames.length;

@@ -15,7 +15,7 @@ import { buildScaler } from '../../src/media/codec/scaler.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
-import { TranscoderLanes } from '../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../../src/media/transcoding/transcoder-lanes.ts';
 import { ofLandscape, ofPortrait } from '../../test/pictures/expectations.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
 import { NaturalClips } from '../load/natural-clips.ts';
@@ -122,8 +122,8 @@ function addWhole(
 async function addWorker(bench: Bench, frames: readonly SourceFrame[]): Promise<Free> {
   const ignore = (): void => undefined;
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-  const house = { clock: new SystemClock(), log, onWedged: ignore };
-  const lanes = await TranscoderLanes.open({ ...settings, ...house, threads: 1, loadMax: 1 });
+  const deps = { clock: new SystemClock(), log, onWedged: ignore };
+  const lanes = await TranscoderPool.open({ ...settings, ...deps, threads: 1, loadMax: 1 });
   const transcoder = openSession(lanes);
   const [, fit] = ofLandscape;
   const shapes = fit === undefined ? [] : [fit.shape];
@@ -144,7 +144,7 @@ async function addWorker(bench: Bench, frames: readonly SourceFrame[]): Promise<
   };
 }
 
-function openSession(lanes: TranscoderLanes): Transcoder {
+function openSession(lanes: TranscoderPool): Transcoder {
   const opened = lanes.open({ request: { width: 16, height: 16 }, maxFps: 1 });
   if (!opened.ok) throw new Error(`the worker takes no session: ${opened.error}`);
   return opened.value;

@@ -26,7 +26,7 @@ export interface ApiRequest {
   readonly timeoutMs: number;
 }
 
-export interface SenderHouse {
+export interface SenderDeps {
   readonly origin: string;
   readonly credential: SigningCredential;
   readonly clock: Clock;
@@ -36,10 +36,10 @@ export interface SenderHouse {
 }
 
 export class RequestSender {
-  readonly #house: SenderHouse;
+  readonly #deps: SenderDeps;
 
-  constructor(house: SenderHouse) {
-    this.#house = house;
+  constructor(deps: SenderDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -47,7 +47,7 @@ export class RequestSender {
    * none, and with the reason of the signal when that is aborted.
    */
   async send(request: ApiRequest, signal: AbortSignal): Promise<ApiResult<unknown, FailureCode>> {
-    const { clock, retries } = this.#house;
+    const { clock, retries } = this.#deps;
     for (let attempts = 1; ; attempts += 1) {
       const attempt = await this.#attempt(request, signal);
       const delayMs = retries.delayMs(request.kind, attempts, attempt);
@@ -59,7 +59,7 @@ export class RequestSender {
 
   /** Whatever comes back, after one attempt as it is. Rejects as `send` does. */
   sendOnce(request: RawRequest, timeoutMs: number, signal: AbortSignal): Promise<WireReply> {
-    const { credential, serverClock, transport } = this.#house;
+    const { credential, serverClock, transport } = this.#deps;
     const { method, path, rawQuery = '', body = null, headerSet = 'long', contentType, headers } = request;
     const given = { credential, method, path, rawQuery, body, headerSet, atMs: serverClock.wallMs() };
     const signed = signRequest(contentType === undefined ? given : { ...given, contentType });
@@ -87,14 +87,14 @@ export class RequestSender {
   /** Asks once more when the server has refused our time and said its own. */
   async #askInTime(request: ApiRequest, signal: AbortSignal): Promise<ApiResult<unknown, FailureCode>> {
     const result = await this.#ask(request, signal);
-    return this.#house.serverClock.learn(result) ? this.#ask(request, signal) : result;
+    return this.#deps.serverClock.learn(result) ? this.#ask(request, signal) : result;
   }
 
   async #ask(request: ApiRequest, signal: AbortSignal): Promise<ApiResult<unknown, FailureCode>> {
     const { path, rawQuery, waitMs, timeoutMs } = request;
     const method = request.body === null ? 'GET' : 'POST';
     const body = request.body === null ? null : Buffer.from(JSON.stringify(request.body));
-    const reply = await this.#house.transport.send({
+    const reply = await this.#deps.transport.send({
       method,
       target: targetOf(path, rawQuery),
       headers: this.#headers(request, method, body),
@@ -107,7 +107,7 @@ export class RequestSender {
   }
 
   #headers(request: ApiRequest, method: string, body: Buffer | null): Record<string, string> {
-    const { credential, serverClock } = this.#house;
+    const { credential, serverClock } = this.#deps;
     const { path, rawQuery, requestId } = request;
     const headers = signRequest({
       credential,
@@ -128,7 +128,7 @@ export class RequestSender {
   #misunderstand(reply: WireReply): never {
     const { status, headers } = reply;
     const found = `no envelope in ${reply.body.length} bytes of ${headers['content-type'] ?? 'no type'}`;
-    throw new ReveilleProtocolError(this.#house.origin, status, found, retryAfterOf(reply));
+    throw new ReveilleProtocolError(this.#deps.origin, status, found, retryAfterOf(reply));
   }
 }
 

@@ -2,11 +2,11 @@
  * Bytes that must be one JSON object. Invalid UTF-8, a BOM and a lone surrogate written as an escape are errors
  * like bad JSON; of a repeated key the last counts. Source: decisions.md, HTTP.
  */
-import { fail, succeed, type Outcome } from './outcome.ts';
+import { fail, succeed, type Result } from './outcome.ts';
 import { decodeUtf8 } from './utf8.ts';
 
 /** The object, or what is wrong with it in words. */
-export function decodeJsonObject(bytes: Uint8Array): Outcome<{ readonly [key: string]: unknown }, string> {
+export function decodeJsonObject(bytes: Uint8Array): Result<{ readonly [key: string]: unknown }, string> {
   const text = decodeUtf8(bytes);
   if (text === null) return fail('not valid UTF-8');
   if (text.startsWith('\ufeff')) return fail('starts with a byte order mark');

@@ -1,5 +1,5 @@
 /** A result that is a value: what a caller must look at before it can go on. */
-export type Outcome<Value, Failure> =
+export type Result<Value, Failure> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly error: Failure };
 
 export function succeed<Value>(value: Value): { readonly ok: true; readonly value: Value } {

@@ -12,7 +12,7 @@ export type MemberId = string & { readonly brand: 'MemberId' };
 export type ConnectionKind = 'sleep' | 'signal';
 
 /** Where a device's open session is. */
-export interface Seat {
+export interface SessionSlot {
   readonly member: MemberId;
   /** The name that events tell: a device has one sleep session a node. */
   readonly node: string;
@@ -32,8 +32,8 @@ export interface MarkedEvent {
 }
 
 /** The end of a lost member's seat, which the member that ended it may not have told. */
-export interface BuriedSeat extends MarkedEvent {
-  readonly seat: Seat;
+export interface FailedOverSlot extends MarkedEvent {
+  readonly slot: SessionSlot;
 }
 
 /**
@@ -44,15 +44,15 @@ export interface SharedConnection extends ConnectionTimes {
   /** Of the newest seat there ever was; 0: no login yet. */
   readonly epoch: number;
   /** Oldest epoch first. */
-  readonly seats: readonly Seat[];
+  readonly slots: readonly SessionSlot[];
   /** The last ones, `buriedSeatsMax` at most, oldest first. */
-  readonly buried?: readonly BuriedSeat[] | undefined;
+  readonly failedOver?: readonly FailedOverSlot[] | undefined;
 }
 
 /** Where a device's open sessions are. */
-export interface DeviceSeats {
-  readonly sleep: readonly Seat[];
-  readonly signal: readonly Seat[];
+export interface DeviceSlots {
+  readonly sleep: readonly SessionSlot[];
+  readonly signal: readonly SessionSlot[];
 }
 
 export interface DeviceRow {
@@ -93,7 +93,7 @@ export function parseMemberId(text: string): MemberId | null {
 
 /** A device's live calls, and who keeps them. Without a session and while none is being issued the next ones are anybody's. */
 export interface DeviceCallsKept {
-  readonly keeper: MemberId;
+  readonly coordinator: MemberId;
   readonly sessions: readonly CallSession[];
   /** The keeper is at work on the first session. */
   readonly isIssuing: boolean;

@@ -211,7 +211,7 @@ export const linkCongestedBytes = 4 * 1024 * 1024;
 /** Reports of one leg that wait for such a link; a call has five, and beyond it the oldest goes. */
 export const legReportsWaitingMax = 8;
 /** Each end shows so often that it lives, and is given up when nothing came for so long. */
-export const linkBeatMs = 1000;
+export const linkHeartbeatMs = 1000;
 export const linkSilenceMsMax = 5000;
 /** A leg's signs of life cross the link no oftener than this. */
 export const legAliveMsMin = 1000;
@@ -291,9 +291,9 @@ export const hmacBatchJobsMax = 128;
 export const hmacBatchBytesMax = 256 * 1024;
 
 /** Several members. Source: cluster.md. Nodes that a device may sleep at; the login of one more takes the oldest's seat. */
-export const sleepSeatsMax = 3;
+export const sleepSlotsMax = 3;
 /** Ends of a lost member's sessions that a device's row keeps, each connection its own, for whoever has to tell them again. */
-export const buriedSeatsMax = 3;
+export const failedOverSlotsMax = 3;
 /** How often a member renews its lease, and for how long it counts without. */
 export const leaseRenewMs = 3000;
 export const leaseLostMs = 10_000;
@@ -324,12 +324,12 @@ export const peerBacklogBytesMax = 16 * 1024 * 1024;
 export const peerRedialMs = 100;
 export const peerGreetingMsMax = 5000;
 /** How often a member writes its heartbeats down, and how many parts that is. */
-export const beatsWriteMs = 30_000;
-export const beatsParts = 64;
+export const heartbeatsWriteMs = 30_000;
+export const heartbeatsParts = 64;
 /** A login waits so long for its epoch in what all share; then it gets a provisional one. */
 export const claimMsMax = 500;
 /** Who keeps a device's calls is asked for so long, and claimed so often against others who claim them. */
-export const callKeeperMsMax = 800;
+export const callPlacementMsMax = 800;
 export const callClaimsMax = 5;
 /** An orderly stop waits so long until others see what this member has written last. */
 export const outboxDrainMsMax = 10_000;
@@ -338,17 +338,17 @@ export const wakeReportHopMs = 1000;
 /** Server processes of one machine. */
 export const processesMax = 64;
 /** The supervisor asks each of them so often whether it is there; one that was silent for so many of these is killed. */
-export const processBeatMs = 1000;
-export const processSilentBeatsMax = 5;
+export const processHeartbeatMs = 1000;
+export const processSilentHeartbeatsMax = 5;
 /** The same of one that has not started yet: its code is being loaded, its part of the store opened. */
-export const processStartBeatsMax = 60;
+export const processStartHeartbeatsMax = 60;
 /** Before one that died soon after its start is started again: the least, doubled each time up to the most. */
 export const processRestartMsMin = 500;
 export const processRestartMsMax = 30_000;
 /** What one that is told to stop has beside the deadline of its drain; then it is killed. */
 export const processStopMsMax = 20_000;
 /** Connections to the sleep port that wait to be handed to one process; beyond it others get them, and when all are full they are reset. */
-export const sleepHandsMax = 2048;
+export const handoffsMax = 2048;
 /** Those that the kernel may hold for us; it takes the smaller of this and its own limit. */
 export const sleepAcceptBacklog = 32_768;
 /** A spare is not prepared sooner: what has just begun to serve needs the machine more. */

@@ -2,9 +2,9 @@
  * What members of a cluster ask and tell each other, as values: plain ones, since they cross as bytes.
  * Source: cluster.md.
  */
-import type { Outcome } from '../lib/outcome.ts';
+import type { Result } from '../lib/outcome.ts';
 import type { CallSession, SignedCallOrder } from './call.ts';
-import type { ConnectionKind, DeviceSeats, MemberStatus } from './cluster.ts';
+import type { ConnectionKind, DeviceSlots, MemberStatus } from './cluster.ts';
 import type { CallCredentialsCode, MessageCode, Refusal, WakeupCode } from './codes.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from './ids.ts';
 import type { MessageReceipt, MessageRequest } from './message.ts';
@@ -13,7 +13,7 @@ import type { CustomData, WakeWriteResult } from './sleep.ts';
 import type { WakeupReceipt, WakeupRequest } from './wakeup.ts';
 
 /** What a member knows of a session of its own: Unix seconds of its latest heartbeat, 0: none yet. */
-export interface SessionBeat {
+export interface SessionHeartbeat {
   readonly session: SessionId;
   readonly heartbeatAt: number;
 }
@@ -21,18 +21,18 @@ export interface SessionBeat {
 /** What one member asks another, by kind: the question, and its answer. */
 export interface PeerExchanges {
   /** The device's sessions at this member. */
-  readonly beats: {
-    readonly question: { readonly kind: 'beats'; readonly deviceId: DeviceId };
-    readonly answer: { readonly sleep: SessionBeat | null; readonly signal: SessionBeat | null };
+  readonly heartbeats: {
+    readonly question: { readonly kind: 'heartbeats'; readonly deviceId: DeviceId };
+    readonly answer: { readonly sleep: SessionHeartbeat | null; readonly signal: SessionHeartbeat | null };
   };
   /** A whole wakeup, of the member that has the device's first sleep seat; with where who asks has just found it. */
   readonly wake: {
     readonly question: {
       readonly kind: 'wake';
       readonly request: WakeupRequest;
-      readonly seats: DeviceSeats;
+      readonly slots: DeviceSlots;
     };
-    readonly answer: Outcome<WakeupReceipt, Refusal<WakeupCode>>;
+    readonly answer: Result<WakeupReceipt, Refusal<WakeupCode>>;
   };
   /** The 8 bytes only, on one session. `absent`: it is not here any more; `deaf`: its module cannot be woken with this. */
   readonly write: {
@@ -42,16 +42,16 @@ export interface PeerExchanges {
       readonly session: SessionId;
       readonly customData: CustomData;
     };
-    readonly answer: WakeWriteResult | 'absent' | 'deaf';
+    readonly answer: WakeWriteResult | 'absent' | 'unwakeable';
   };
   readonly message: {
     readonly question: { readonly kind: 'message'; readonly request: MessageRequest };
-    readonly answer: Outcome<MessageReceipt, Refusal<MessageCode>>;
+    readonly answer: Result<MessageReceipt, Refusal<MessageCode>>;
   };
   /** Of the member that keeps the device's calls. */
   readonly 'issue-call': {
     readonly question: { readonly kind: 'issue-call'; readonly order: SignedCallOrder };
-    readonly answer: Outcome<
+    readonly answer: Result<
       { readonly peerId: string; readonly token: string },
       Refusal<CallCredentialsCode>
     >;
@@ -64,8 +64,8 @@ export interface PeerExchanges {
       | { readonly kind: 'in-use' | 'absent' };
   };
   /** True: the device had a session here. */
-  readonly expel: {
-    readonly question: { readonly kind: 'expel'; readonly deviceId: DeviceId };
+  readonly disconnect: {
+    readonly question: { readonly kind: 'disconnect'; readonly deviceId: DeviceId };
     readonly answer: boolean;
   };
   /** In Prometheus' text format. */
@@ -83,7 +83,7 @@ export type PeerAnswer<Kind extends PeerKind = PeerKind> = PeerExchanges[Kind]['
 export type PeerNotice =
   /** A later login has taken the seat of this session: it is to be closed as replaced. */
   | {
-      readonly kind: 'displaced';
+      readonly kind: 'superseded';
       readonly connection: ConnectionKind;
       readonly deviceId: DeviceId;
       readonly session: SessionId;

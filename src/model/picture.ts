@@ -82,7 +82,7 @@ export const mediaFrameResults = [
 export type MediaFrameResult = (typeof mediaFrameResults)[number];
 
 /** Why a call cannot be carried: the workers have no time left for it, or there is no decoder on this machine. */
-export type CarriageRefusal = 'load' | 'engine';
+export type ReservationRefusal = 'load' | 'engine';
 
 /** One direction of a picture, as operators look at it. Rates are of the last seconds. */
 export interface StreamView {

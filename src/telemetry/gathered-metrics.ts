@@ -18,7 +18,7 @@ export interface MetricSource {
   read(): Promise<string | null>;
 }
 
-export interface GatheringHouse {
+export interface GatheringDeps {
   /** Of this process. */
   readonly own: Exposition;
   readonly process: number;
@@ -36,30 +36,30 @@ interface Scraped {
 const summedPrefix = 'reveille_';
 
 export class GatheredMetrics implements Exposition {
-  readonly #house: GatheringHouse;
+  readonly #deps: GatheringDeps;
   /** What each member answered last. */
   readonly #latest = new Map<string, Scraped>();
   /** What was counted by those that are gone. */
   readonly #kept = new Map<string, MetricFamily>();
 
-  constructor(house: GatheringHouse) {
-    this.#house = house;
+  constructor(deps: GatheringDeps) {
+    this.#deps = deps;
   }
 
   get contentType(): string {
-    return this.#house.own.contentType;
+    return this.#deps.own.contentType;
   }
 
   async expose(): Promise<string> {
-    const { own, process } = this.#house;
-    const sources = this.#house.others();
+    const { own, process } = this.#deps;
+    const sources = this.#deps.others();
     this.#retire(new Set(sources.map(({ member }) => member)));
     const [text] = await Promise.all([own.expose(), ...sources.map((source) => this.#read(source))]);
     const families = new Map<string, MetricFamily>();
     for (const family of this.#kept.values()) addFamily(families, family);
     addScraped(families, { process, families: parseExposition(text) });
     for (const scraped of this.#latest.values()) addScraped(families, scraped);
-    return writeExposition(families.values()) + this.#house.figures();
+    return writeExposition(families.values()) + this.#deps.figures();
   }
 
   async #read(source: MetricSource): Promise<void> {

@@ -11,7 +11,7 @@ import {
   credentialsOutcomeLabels,
   messageOutcomeLabels,
   peerAskLabels,
-  seatLabels,
+  slotLabels,
   wakeupOutcomeLabels,
   webhookResultLabels,
 } from './telemetry.ts';
@@ -104,11 +104,11 @@ export function registerTallies(registry: Registry) {
       'result',
       peerAskLabels,
     ),
-    seats: tally(
+    slots: tally(
       'reveille_seat_claims_total',
       'Logins of this member by what became of them in what all members share.',
       'result',
-      seatLabels,
+      slotLabels,
     ),
     mediaRebuilds: new Counter({
       name: 'reveille_media_rebuilds_total',

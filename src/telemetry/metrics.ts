@@ -14,7 +14,7 @@ import type {
   CredentialsOutcomeLabel,
   MessageOutcomeLabel,
   PeerAskLabel,
-  SeatLabel,
+  SlotLabel,
   Telemetry,
   WakeupOutcomeLabel,
   WebhookResultLabel,
@@ -150,8 +150,8 @@ export class Metrics implements Telemetry {
     if (result === 'answered') this.#peerAsks.observe(seconds);
   }
 
-  seat(result: SeatLabel): void {
-    this.#tallies.seats.add(result);
+  slot(result: SlotLabel): void {
+    this.#tallies.slots.add(result);
   }
 
   mediaLogin(result: 'accepted' | LegRefusal): void {

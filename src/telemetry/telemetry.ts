@@ -35,8 +35,8 @@ export const peerAskLabels = ['answered', 'nobody', 'unsent', 'unanswered'] as c
 export type PeerAskLabel = (typeof peerAskLabels)[number];
 
 /** A login of this member in what all share: it has its seat, or a later one elsewhere has it. */
-export const seatLabels = ['taken', 'lost'] as const;
-export type SeatLabel = (typeof seatLabels)[number];
+export const slotLabels = ['taken', 'lost'] as const;
+export type SlotLabel = (typeof slotLabels)[number];
 
 export interface Telemetry {
   httpRequest(route: string, status: number, code: number, seconds: number): void;
@@ -66,7 +66,7 @@ export interface Telemetry {
   mediaRebuilds(count: number): void;
   /** A question to another member, from its asking to what became of it. */
   peerAsk(result: PeerAskLabel, seconds: number): void;
-  seat(result: SeatLabel): void;
+  slot(result: SlotLabel): void;
   /** From a frame's coming at the bridge leg to its picture being finished. */
   mediaFrameTime(seconds: number): void;
 }

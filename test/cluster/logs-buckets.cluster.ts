@@ -4,12 +4,12 @@ import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { CallVault } from '../../src/cluster/records/call-vault.ts';
+import { CallRepository } from '../../src/cluster/records/call-vault.ts';
 import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
 import { RegistryMirror } from '../../src/cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../src/cluster/registry/registry-publisher.ts';
-import { NatsShelf } from '../../src/cluster/nats/shelf.ts';
-import { WakeupVault } from '../../src/cluster/records/wakeup-vault.ts';
+import { NatsKvStore } from '../../src/cluster/nats/shelf.ts';
+import { WakeupRepository } from '../../src/cluster/records/wakeup-vault.ts';
 import type { DeviceCallsKept, MemberId } from '../../src/model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
@@ -76,8 +76,8 @@ async function startNode(t: Ending, url: string): Promise<MemoryRegistry> {
   const log = new WatchedLog();
   const link = await linkTo(t, url);
   const registry = new MemoryRegistry();
-  const shelf = new NatsShelf(link, 'registry');
-  const put = (key: string, value: Uint8Array): Promise<number> => shelf.put(key, value);
+  const kv = new NatsKvStore(link, 'registry');
+  const put = (key: string, value: Uint8Array): Promise<number> => kv.put(key, value);
   const publisher = new RegistryPublisher({ registry, clock, log, put });
   const source = new JetStreamSource(link, link.names.bucketStream('registry'));
   const mirror = new RegistryMirror({ source, registry, clock, log });
@@ -109,14 +109,14 @@ test('changes of two nodes come to the same registry at both, also those of the 
 
 test('a wakeup that one node has kept is found by another, by its application and request id', async (t) => {
   const { url } = await startNats(t);
-  const vaults = await Promise.all(
+  const repositories = await Promise.all(
     [0, 1].map(async () => {
       const link = await linkTo(t, url);
       await link.ready();
-      return new WakeupVault({ shelf: new NatsShelf(link, 'wakeups'), clock, log: new WatchedLog() });
+      return new WakeupRepository({ kv: new NatsKvStore(link, 'wakeups'), clock, log: new WatchedLog() });
     }),
   );
-  const [one, other] = vaults;
+  const [one, other] = repositories;
   const record: WakeupRecord = {
     deviceId: testDevice,
     status: 'accepted',
@@ -138,27 +138,27 @@ test('a wakeup that one node has kept is found by another, by its application an
   assert.equal(await other?.find('another' as ApplicationId, request, 2000), null);
 });
 
-const claimOf = (keeper: MemberId): DeviceCallsKept => ({ keeper, sessions: [], isIssuing: true });
+const claimOf = (coordinator: MemberId): DeviceCallsKept => ({ coordinator, sessions: [], isIssuing: true });
 
 test("of two nodes that claim a device's calls one does", async (t) => {
   const { url } = await startNats(t);
-  const vaults = await Promise.all(
+  const repositories = await Promise.all(
     [0, 1].map(async () => {
       const link = await linkTo(t, url);
       await link.ready();
-      return new CallVault({ shelf: new NatsShelf(link, 'calls'), clock, log: new WatchedLog() });
+      return new CallRepository({ kv: new NatsKvStore(link, 'calls'), clock, log: new WatchedLog() });
     }),
   );
   const device = 'device' as DeviceId;
   const claims = await Promise.all(
-    vaults.map((vault, at) => vault.put(device, claimOf(memberId(`node-${at}`)), null)),
+    repositories.map((repository, at) => repository.put(device, claimOf(memberId(`node-${at}`)), null)),
   );
   assert.deepEqual(claims.toSorted(), ['conflict', 'done']);
-  const [one, other] = vaults;
+  const [one, other] = repositories;
   const kept = await one?.find(device, 2000);
-  assert.equal(kept?.keeper, memberId(`node-${claims.indexOf('done')}`));
+  assert.equal(kept?.coordinator, memberId(`node-${claims.indexOf('done')}`));
   assert.equal(await other?.put(device, claimOf(memberId('node-1')), kept?.revision ?? null), 'done');
-  assert.equal((await one?.find(device, 2000))?.keeper, memberId('node-1'));
+  assert.equal((await one?.find(device, 2000))?.coordinator, memberId('node-1'));
   const all = [];
   for await (const calls of one?.all() ?? []) all.push(calls);
   assert.deepEqual(all, [], 'a device without calls is none of them');
@@ -168,7 +168,7 @@ test('a bucket is read to its end, each key of it, while others replace what is 
   const { url } = await startNats(t);
   const [readers, writers] = await Promise.all([linkTo(t, url), linkTo(t, url)]);
   await Promise.all([readers.ready(), writers.ready()]);
-  const [read, written] = [new NatsShelf(readers, 'hooks'), new NatsShelf(writers, 'hooks')];
+  const [read, written] = [new NatsKvStore(readers, 'hooks'), new NatsKvStore(writers, 'hooks')];
   const keys = ['still', 'moved-1', 'moved-2'];
   await Promise.all(keys.map((key) => written.put(key, Buffer.from('0'))));
   const over = new AbortController();
@@ -192,10 +192,10 @@ test('a question to a NATS that hangs is given up in the time it has, and one to
   const relay = await NatsRelay.open(t, port);
   const link = await linkTo(t, relay.url);
   await link.ready();
-  const vault = new CallVault({ shelf: new NatsShelf(link, 'calls'), clock, log: new WatchedLog() });
+  const repository = new CallRepository({ kv: new NatsKvStore(link, 'calls'), clock, log: new WatchedLog() });
   relay.silence();
-  await assert.rejects(vault.find('device' as DeviceId, 50), { name: 'SharedStateAway' });
+  await assert.rejects(repository.find('device' as DeviceId, 50), { name: 'SharedStateAway' });
   relay.break();
   await linkIs(link, 'away');
-  await assert.rejects(vault.find('device' as DeviceId, 60_000), { name: 'SharedStateAway' });
+  await assert.rejects(repository.find('device' as DeviceId, 60_000), { name: 'SharedStateAway' });
 });

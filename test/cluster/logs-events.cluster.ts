@@ -82,7 +82,7 @@ class Node {
   }
 
   /** As the pump does: until it is told. */
-  async tell(event: OutboxEvent): Promise<void> {
+  async notify(event: OutboxEvent): Promise<void> {
     for (;;) {
       await linkIs(this.link, 'there');
       try {
@@ -103,7 +103,7 @@ test('two nodes that write of the same devices at once leave no gap and no repea
   await Promise.all(
     nodes.flatMap((node) =>
       devices.map(async (device) => {
-        for (let i = 0; i < 50; i++) await node.tell(eventOf(device));
+        for (let i = 0; i < 50; i++) await node.notify(eventOf(device));
       }),
     ),
   );
@@ -167,7 +167,7 @@ test('NATS is killed and comes back: nothing is lost, nothing is there twice, an
   const told = Promise.all(
     nodes.flatMap((node, at) =>
       range(10).map(async (device) => {
-        for (let i = 0; i < 40; i++) await node.tell(eventOf(`device-${at}-${device}`));
+        for (let i = 0; i < 40; i++) await node.notify(eventOf(`device-${at}-${device}`));
       }),
     ),
   );

@@ -34,7 +34,7 @@ test('a node starts without NATS, says so, and finds it when it comes', async (t
   await server.kill();
   const log = new WatchedLog();
   const link = await linkTo(t, server.url, { log });
-  assert.equal(link.isAway, true);
+  assert.equal(link.isUnavailable, true);
   assert.throws(() => link.connection, /has not been reached/);
   await log.said(/starts without it/);
   const isThere = linkIs(link, 'there');
@@ -48,9 +48,9 @@ test('a NATS that was killed is away at once, and found again with what it had',
   const link = await linkTo(t, server.url);
   const bucket = await link.bucket('rows');
   await bucket.put('key', 'value');
-  const isAway = linkIs(link, 'away');
+  const isUnavailable = linkIs(link, 'away');
   await server.kill();
-  await isAway;
+  await isUnavailable;
   const isThere = linkIs(link, 'there');
   await server.start();
   await isThere;
@@ -61,9 +61,9 @@ test('a NATS that went silent is away, and found again when it speaks', async (t
   const server = await startNats(t);
   const link = await linkTo(t, server.url);
   await link.ready();
-  const isAway = linkIs(link, 'away');
+  const isUnavailable = linkIs(link, 'away');
   server.pause();
-  await isAway;
+  await isUnavailable;
   const isThere = linkIs(link, 'there');
   server.resume();
   await isThere;
@@ -75,10 +75,10 @@ test('a way that went silent is let go although bytes still wait to be taken', a
   const link = await linkTo(t, relay.url);
   await link.ready();
   relay.silence();
-  const isAway = linkIs(link, 'away');
+  const isUnavailable = linkIs(link, 'away');
   const piece = new Uint8Array(512 * 1024);
   for (let sent = 0; sent < 64; sent++) link.connection.publish(link.names.everybody, piece);
-  await isAway;
+  await isUnavailable;
   relay.mend();
   await linkIs(link, 'there');
 });
@@ -89,7 +89,7 @@ test('a node that is cut off is away while the others are not', async (t) => {
   const [cut, whole] = [await linkTo(t, relay.url), await linkTo(t, server.url)];
   relay.break();
   await linkIs(cut, 'away');
-  assert.equal(whole.isAway, false);
+  assert.equal(whole.isUnavailable, false);
   relay.mend();
   await linkIs(cut, 'there');
 });
@@ -123,7 +123,7 @@ test('a password that NATS refuses is told of once and stands in no line', async
   const log = new WatchedLog();
   const wrong = server.url.replace('//', '//node:hush@');
   const link = await linkTo(t, wrong, { log });
-  assert.equal(link.isAway, true);
+  assert.equal(link.isUnavailable, true);
   await log.said(/cannot be reached, and is tried again/);
   assert.doesNotMatch(JSON.stringify(log.lines), /hush/);
   const right = await linkTo(t, server.url.replace('//', '//node:right@'), { log });
@@ -135,7 +135,7 @@ test('of several servers the one that is there is found', async (t) => {
   const server = await startNats(t);
   const nobody = `nats://127.0.0.1:${await findFreePort('127.0.0.1')}`;
   const link = await linkTo(t, `${nobody}, ${server.url}`);
-  assert.equal(link.isAway, false);
+  assert.equal(link.isUnavailable, false);
 });
 
 test('without one of three servers what three keep is read at once, and written when there is a leader', async (t) => {
@@ -145,9 +145,9 @@ test('without one of three servers what three keep is read at once, and written 
   await bucket.put('key', 'before');
   const used = servers.find(({ port }) => link.connection.getServer().endsWith(`:${port}`));
   assert.ok(used !== undefined);
-  const isAway = linkIs(link, 'away');
+  const isUnavailable = linkIs(link, 'away');
   await used.kill();
-  await isAway;
+  await isUnavailable;
   await linkIs(link, 'there');
   const { direct } = await link.jetstream().jetstreamManager(false);
   const found = await direct.getMessage('KV_test_rows', { last_by_subj: '$KV.test_rows.key' });

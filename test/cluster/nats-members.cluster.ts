@@ -14,13 +14,13 @@ import { startNats } from '../support/nats-server.ts';
 class Life {
   readonly clock = new DrivenClock();
   readonly log = new WatchedLog();
-  readonly buried: MemberId[] = [];
+  readonly failedOver: MemberId[] = [];
   readonly member: MemberId;
   readonly link: NatsLink;
   readonly leases: ObservedLeases;
   readonly members: NatsMembers;
-  reclaims = 0;
-  bury: (member: MemberId) => Promise<void> = () => Promise.resolve();
+  reregistrations = 0;
+  failOver: (member: MemberId) => Promise<void> = () => Promise.resolve();
 
   static async begin(t: TestContext, url: string, member: MemberId): Promise<Life> {
     const life = new Life(member, await linkTo(t, url));
@@ -40,11 +40,11 @@ class Life {
       log: this.log,
       self: member,
       status: () => statusOf(member, this.clock),
-      bury: (lost) => {
-        this.buried.push(lost);
-        return this.bury(lost);
+      failOver: (lost) => {
+        this.failedOver.push(lost);
+        return this.failOver(lost);
       },
-      reclaim: () => this.reclaims++,
+      reregister: () => this.reregistrations++,
     });
   }
 
@@ -82,56 +82,56 @@ test('members know each other, also who comes later and who drains and leaves', 
   assert.equal(one.members.isAlive(late.member), true);
   await late.members.stop();
   await live([one, two], () => [one, two].every((life) => life.knows(null, late.member)));
-  assert.deepEqual([one.buried, two.buried], [[], []]);
+  assert.deepEqual([one.failedOver, two.failedOver], [[], []]);
 });
 
 test('a member that hangs is lost 10 to 14 s later, and buried once, by one of those who live', async (t) => {
   const { url } = await startNats(t);
   const [one, two, three_] = await three(t, url);
   const beganMs = one.clock.monotonicMs();
-  const buried = (): MemberId[] => [...one.buried, ...two.buried];
-  await live([one, two], () => buried().length > 0);
+  const failedOver = (): MemberId[] => [...one.failedOver, ...two.failedOver];
+  await live([one, two], () => failedOver().length > 0);
   const tookMs = one.clock.monotonicMs() - beganMs;
   assert.ok(tookMs >= leaseLostMs - leaseRenewMs && tookMs <= 14_000, `lost after ${tookMs} ms`);
   assert.equal(one.members.isAlive(three_.member), false);
   await live([one, two], () => [one, two].every((life) => life.knows(null, three_.member)));
   await live([one, two], () => false, 3 * leaseLostMs);
-  assert.deepEqual(buried(), [three_.member]);
+  assert.deepEqual(failedOver(), [three_.member]);
 });
 
 test('who stops while burying is followed by the next, and its own sessions are buried as well', async (t) => {
   const { url } = await startNats(t);
   const lives = await three(t, url);
   const [, , dead] = lives;
-  for (const life of lives) life.bury = () => new Promise(() => undefined);
+  for (const life of lives) life.failOver = () => new Promise(() => undefined);
   const [one, two] = lives;
-  await live([one, two], () => one.buried.length + two.buried.length > 0);
-  const [first, next] = one.buried.length > 0 ? [one, two] : [two, one];
-  next.bury = () => Promise.resolve();
-  await live([next], () => next.buried.length === 2 && next.knows(null, dead.member));
-  assert.deepEqual(new Set(next.buried), new Set([dead.member, first.member]));
+  await live([one, two], () => one.failedOver.length + two.failedOver.length > 0);
+  const [first, next] = one.failedOver.length > 0 ? [one, two] : [two, one];
+  next.failOver = () => Promise.resolve();
+  await live([next], () => next.failedOver.length === 2 && next.knows(null, dead.member));
+  assert.deepEqual(new Set(next.failedOver), new Set([dead.member, first.member]));
 });
 
 test('a burial that fails is tried again by the same member', async (t) => {
   const { url } = await startNats(t);
   const [one, two, dead] = await three(t, url);
   await two.members.stop();
-  one.bury = () => {
-    if (one.buried.length < 3) return Promise.reject(new Error('the store is away'));
+  one.failOver = () => {
+    if (one.failedOver.length < 3) return Promise.reject(new Error('the store is away'));
     return Promise.resolve();
   };
   await live([one], () => one.knows(null, dead.member));
-  assert.deepEqual(one.buried, [dead.member, dead.member, dead.member]);
+  assert.deepEqual(one.failedOver, [dead.member, dead.member, dead.member]);
 });
 
 test('a member that was buried while it hung claims its sessions again and comes back under its id', async (t) => {
   const { url } = await startNats(t);
   const [one, two, slow] = await three(t, url);
   await live([one, two], () => [one, two].every((life) => life.knows(null, slow.member)));
-  assert.equal(slow.reclaims, 0);
+  assert.equal(slow.reregistrations, 0);
   await live([one, two, slow], () => one.members.isAlive(slow.member) && two.members.isAlive(slow.member));
-  assert.equal(slow.reclaims, 1);
-  assert.deepEqual([...slow.buried], []);
+  assert.equal(slow.reregistrations, 1);
+  assert.deepEqual([...slow.failedOver], []);
 });
 
 test('a member that comes back while it is buried waits until that is done', async (t) => {
@@ -139,24 +139,24 @@ test('a member that comes back while it is buried waits until that is done', asy
   const [one, two, slow] = await three(t, url);
   await two.members.stop();
   let finish = (): void => undefined;
-  one.bury = () => new Promise((resolve) => (finish = resolve));
-  await live([one], () => one.buried.length === 1);
+  one.failOver = () => new Promise((resolve) => (finish = resolve));
+  await live([one], () => one.failedOver.length === 1);
   await live([one, slow], () => slow.knows('lost', slow.member));
   await live([one, slow], () => false, 2 * leaseLostMs);
-  assert.equal(slow.reclaims, 0);
+  assert.equal(slow.reregistrations, 0);
   finish();
   await live([one, slow], () => one.members.isAlive(slow.member));
-  assert.equal(slow.reclaims, 1);
-  assert.deepEqual(one.buried, [slow.member]);
+  assert.equal(slow.reregistrations, 1);
+  assert.deepEqual(one.failedOver, [slow.member]);
 });
 
 test('the only other member, buried by one that died of it, comes back by itself', async (t) => {
   const { url } = await startNats(t);
   const [one, two, slow] = await three(t, url);
   await two.members.stop();
-  one.bury = () => new Promise(() => undefined);
-  await live([one], () => one.buried.length === 1);
-  await live([slow], () => slow.reclaims === 1 && slow.knows('up', slow.member));
+  one.failOver = () => new Promise(() => undefined);
+  await live([one], () => one.failedOver.length === 1);
+  await live([slow], () => slow.reregistrations === 1 && slow.knows('up', slow.member));
 });
 
 test('who was stopped itself calls nobody lost when it goes on', async (t) => {
@@ -164,23 +164,27 @@ test('who was stopped itself calls nobody lost when it goes on', async (t) => {
   const [one, two, other] = await three(t, url);
   one.clock.stall(60_000);
   await live([one, two, other], () => false, leaseLostMs - leaseRenewMs);
-  assert.deepEqual(one.buried, []);
+  assert.deepEqual(one.failedOver, []);
   assert.equal(one.members.alive().length, 3);
 });
 
 test('a NATS that was away for a minute has lost nobody', async (t) => {
   const server = await startNats(t);
   const lives = await three(t, server.url);
-  const isAway = Promise.all(lives.map(({ link }) => linkIs(link, 'away')));
+  const isUnavailable = Promise.all(lives.map(({ link }) => linkIs(link, 'away')));
   await server.kill();
-  await isAway;
+  await isUnavailable;
   for (const { clock } of lives) clock.advance(60_000);
   const isThere = Promise.all(lives.map(({ link }) => linkIs(link, 'there')));
   await server.start();
   await isThere;
   await live(lives, () => false, 2 * leaseLostMs);
   assert.deepEqual(
-    lives.map(({ buried, reclaims, members }) => [buried.length, reclaims, members.alive().length]),
+    lives.map(({ failedOver, reregistrations, members }) => [
+      failedOver.length,
+      reregistrations,
+      members.alive().length,
+    ]),
     [
       [0, 0, 3],
       [0, 0, 3],
@@ -197,12 +201,12 @@ test('a member that is cut off from NATS is lost to the others, and comes back',
   await live([one, cut], () => one.members.isAlive(cut.member) && cut.members.isAlive(one.member));
   relay.break();
   await linkIs(cut.link, 'away');
-  await live([one, cut], () => one.buried.length === 1 && one.knows(null, cut.member));
-  assert.deepEqual([cut.buried, cut.members.isAlive(one.member)], [[], true]);
+  await live([one, cut], () => one.failedOver.length === 1 && one.knows(null, cut.member));
+  assert.deepEqual([cut.failedOver, cut.members.isAlive(one.member)], [[], true]);
   relay.mend();
   await linkIs(cut.link, 'there');
   await live([one, cut], () => one.members.isAlive(cut.member));
-  assert.equal(cut.reclaims, 1);
+  assert.equal(cut.reregistrations, 1);
 });
 
 test('the second of two that live under one node name says so, until the older one is gone', async (t) => {
@@ -213,7 +217,7 @@ test('the second of two that live under one node name says so, until the older o
   assert.deepEqual(line.fields, { node: 'same', self: newer.member, other: older.member });
   assert.deepEqual([older.members.twin, newer.members.twin], [null, older.member]);
   await live([newer], () => newer.members.twin === null);
-  await live([newer], () => newer.buried.length === 1);
+  await live([newer], () => newer.failedOver.length === 1);
 });
 
 test('a lease that is not one is passed over', async (t) => {

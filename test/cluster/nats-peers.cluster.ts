@@ -35,8 +35,8 @@ async function joinMember(
   const link = await linkTo(t, url, { log });
   await link.ready();
   const status = () => statusOf(self, clock);
-  const bury = () => Promise.resolve();
-  const members = new NatsMembers({ link, clock, log, self, status, bury, reclaim: () => undefined });
+  const failOver = () => Promise.resolve();
+  const members = new NatsMembers({ link, clock, log, self, status, failOver, reregister: () => undefined });
   const peers = new NatsPeers({ link, members, clock, log, self, host });
   await members.start();
   await link.connection.flush();
@@ -119,11 +119,11 @@ test('while NATS is away nothing is sent, and what was sent is not known to be d
   assert.deepEqual(await one.peers.ask(two.peers.self, questions.wake, 1000), fail('unsent'));
   relay.mend();
   await linkIs(one.link, 'there');
-  const after = one.peers.ask(two.peers.self, questions.expel, 1000);
+  const after = one.peers.ask(two.peers.self, questions.disconnect, 1000);
   await host.askedTimes(2);
   host.answerHeld(1, true);
   assert.deepEqual(await after, succeed(true));
-  assert.deepEqual(host.asked, [questions.wake, questions.expel]);
+  assert.deepEqual(host.asked, [questions.wake, questions.disconnect]);
 });
 
 test('what is malformed is counted, told of once a second, and answered by nothing', async (t) => {
@@ -134,7 +134,7 @@ test('what is malformed is counted, told of once a second, and answered by nothi
   const subject = names.member(two.peers.self);
   for (let sent = 0; sent < 3; sent++)
     connection.publish(subject, 'nonsense', { reply: 'test.inbox.stranger' });
-  assert.equal((await one.peers.ask(two.peers.self, questions.expel, 1000)).ok, true);
+  assert.equal((await one.peers.ask(two.peers.self, questions.disconnect, 1000)).ok, true);
   assert.equal(two.peers.malformed, 3);
   assert.equal(two.log.lines.filter(({ message }) => /malformed/.test(message)).length, 1);
   assert.deepEqual([heard, host.asked.length], [[], 1]);

@@ -50,8 +50,16 @@ test('with the permissions of the example a node can do all it needs', async (t)
       const link = await exampleLink(t, url, log);
       const self = memberId(name);
       const status = () => statusOf(self, clock);
-      const bury = () => Promise.resolve();
-      const members = new NatsMembers({ link, clock, log, self, status, bury, reclaim: () => undefined });
+      const failOver = () => Promise.resolve();
+      const members = new NatsMembers({
+        link,
+        clock,
+        log,
+        self,
+        status,
+        failOver,
+        reregister: () => undefined,
+      });
       const peers = new NatsPeers({ link, members, clock, log, self, host: new ScriptedHost() });
       t.after(() => peers.close());
       await members.start();
@@ -61,7 +69,7 @@ test('with the permissions of the example a node can do all it needs', async (t)
   );
   assert.ok(one !== undefined && two !== undefined);
   while (!one.isAlive(two.self)) await turn();
-  assert.deepEqual(await one.ask(two.self, questions.expel, 1000), succeed(true));
+  assert.deepEqual(await one.ask(two.self, questions.disconnect, 1000), succeed(true));
   const link = await exampleLink(t, url, log);
   for (const name of bucketNames.filter((name) => name !== 'members')) {
     const bucket = await link.bucket(name);
@@ -127,7 +135,7 @@ test('a credentials file opens a NATS that knows its key', async (t) => {
   });
   const link = await linkTo(t, url, { credentialsPath: path });
   await link.ready();
-  assert.equal((await linkTo(t, url)).isAway, true);
+  assert.equal((await linkTo(t, url)).isUnavailable, true);
 });
 
 test(
@@ -143,9 +151,9 @@ test(
     });
     const url = `tls://127.0.0.1:${server.port}`;
     const link = await linkTo(t, url, { caPath: certFile });
-    assert.equal(link.isAway, false);
+    assert.equal(link.isUnavailable, false);
     const log = new WatchedLog();
-    assert.equal((await linkTo(t, url, { log })).isAway, true);
+    assert.equal((await linkTo(t, url, { log })).isUnavailable, true);
     assert.match(JSON.stringify((await log.said(/cannot be reached, and/)).fields), /self-signed/);
   },
 );

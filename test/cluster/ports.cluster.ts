@@ -6,12 +6,12 @@ import { eventLogConformance } from '../conformance/event-log.ts';
 import { registryConformance } from '../conformance/registry.ts';
 import { sleepAtNodes } from '../conformance/sleep-seats.ts';
 import { wakeupRecordsConformance } from '../conformance/wakeup-records.ts';
-import { webhookBookConformance } from '../conformance/webhook-book.ts';
-import { whereaboutsConformance } from '../conformance/whereabouts.ts';
-import { sharedBook } from '../support/kept-books.ts';
+import { deliveryStoreConformance } from '../conformance/webhook-book.ts';
+import { sessionLocatorConformance } from '../conformance/whereabouts.ts';
+import { sharedDeliveryStore } from '../support/kept-books.ts';
 import { nodesLog } from '../support/kept-log.ts';
 import { nodeRecords, type MakeKeptRecords } from '../support/kept-records.ts';
-import { natsGround, natsShelf } from '../support/nats-ground.ts';
+import { natsGround, natsKvStore } from '../support/nats-ground.ts';
 import { startNats } from '../support/nats-server.ts';
 import { NodesSite } from '../support/nodes-site.ts';
 import type { MakeSite } from '../support/seats-seen.ts';
@@ -24,9 +24,11 @@ connectionRecordsConformance('connections, over NATS', records);
 wakeupRecordsConformance('wakeups, over NATS', records);
 callRecordsConformance('calls, over NATS', records);
 eventLogConformance('the log, over NATS', (t) => nodesLog(t, natsGround(url)));
-webhookBookConformance('the book, over NATS', async (t) => sharedBook(t, await natsShelf(t, url, 'hooks')));
+deliveryStoreConformance('the book, over NATS', async (t) =>
+  sharedDeliveryStore(t, await natsKvStore(t, url, 'hooks')),
+);
 registryConformance('as another node has it', (t) => nodesRegistry(t, url));
 
 const nodes: MakeSite = (t, members) => NodesSite.start(t, natsGround(url), members);
-whereaboutsConformance('nodes, over NATS', nodes);
+sessionLocatorConformance('nodes, over NATS', nodes);
 sleepAtNodes('nodes, over NATS', nodes);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, test } from 'node:test';
-import { processBeatMs, processSilentBeatsMax } from '../../src/model/limits.ts';
+import { processHeartbeatMs, processSilentHeartbeatsMax } from '../../src/model/limits.ts';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
@@ -105,7 +105,7 @@ describe('a process that dies', { timeout: 180_000 }, () => {
     }
     const pid = await site.pid(2);
     process.kill(pid, 'SIGSTOP');
-    await site.replaced(2, pid, processBeatMs * (processSilentBeatsMax + 10));
+    await site.replaced(2, pid, processHeartbeatMs * (processSilentHeartbeatsMax + 10));
     const api = site.api();
     const codes = await Promise.all(
       range(4).map(async (number) => (await api.wake({ device_id: siteDevice(number) })).json.code),

@@ -25,7 +25,7 @@ describe('several processes', { timeout: 300_000 }, () => {
     assert.deepEqual(
       members.map(({ process, role, state }) => [process, role, state]),
       [
-        [0, 'keeper', 'up'],
+        [0, 'coordinator', 'up'],
         [1, 'worker', 'up'],
         [2, 'worker', 'up'],
       ],

@@ -38,10 +38,10 @@ class Site {
       clock,
       link,
       rows: new NatsBucket(link, 'rows', clock),
-      beats: new NatsBucket(link, 'beats', clock),
+      heartbeats: new NatsBucket(link, 'beats', clock),
       publish: (event) => Promise.resolve(this.log.append(event)),
       displace: (member, deviceId, session) => {
-        this.#nodes.find((other) => other.member === member)?.displaced(deviceId, session);
+        this.#nodes.find((other) => other.member === member)?.superseded(deviceId, session);
         this.#news.emit('event');
       },
     });
@@ -57,16 +57,16 @@ class Site {
   }
 }
 
-const burialsMax = 5;
+const failoversMax = 5;
 
 /** As members do: one that loses NATS in the midst of it begins anew when that is back. */
-async function bury({ node, link }: Started, member: MemberId): Promise<void> {
+async function failOver({ node, link }: Started, member: MemberId): Promise<void> {
   for (let tries = 1; ; tries += 1)
     try {
       await linkIs(link, 'there');
-      return await node.ownership.bury(member);
+      return await node.ownership.failOver(member);
     } catch (error) {
-      if (tries === burialsMax) throw error;
+      if (tries === failoversMax) throw error;
     }
 }
 
@@ -85,9 +85,9 @@ test('a login on another node takes the seat over, and both nodes read the same 
   assert.deepEqual(site.log.words, ['device.signal.online 1 A', 'device.signal.online 2 B replaced']);
   assert.equal(a.find(device, 'signal'), null);
   for (const { ownership } of [a, b]) {
-    const { signal } = await ownership.whereabouts.find(device, 2000);
+    const { signal } = await ownership.locator.find(device, 2000);
     assert.deepEqual(
-      signal.seats.map(({ session }) => session),
+      signal.slots.map(({ session }) => session),
       ['s2'],
     );
   }
@@ -99,12 +99,12 @@ test('what happens while NATS is down is shared when it is back', async (t) => {
   const { node, link } = await site.start('A', server.url);
   node.login(device, 'sleep', 's1');
   await site.told(1);
-  const isAway = linkIs(link, 'away');
+  const isUnavailable = linkIs(link, 'away');
   await server.kill();
-  await isAway;
+  await isUnavailable;
   node.end(device, 'sleep');
   node.login(device, 'sleep', 's2');
-  await assert.rejects(Promise.resolve(node.ownership.whereabouts.find(device, 1000)), {
+  await assert.rejects(Promise.resolve(node.ownership.locator.find(device, 1000)), {
     name: 'SharedStateAway',
   });
   await server.start();
@@ -126,7 +126,7 @@ test('5 000 sessions of a lost member are closed once, though two bury it', asyn
   for (const [index, deviceId] of all.entries()) lost.login(deviceId, 'sleep', `s${index}`);
   await site.told(all.length);
   const startedMs = clock.monotonicMs();
-  await Promise.all([bury(undertaker, lost.member), bury(other, lost.member)]);
+  await Promise.all([failOver(undertaker, lost.member), failOver(other, lost.member)]);
   const tookMs = clock.monotonicMs() - startedMs;
   t.diagnostic(`buried ${all.length} in ${Math.round(tookMs)} ms`);
   const ends = site.log.words.slice(all.length);
@@ -144,14 +144,14 @@ test('4 000 live sessions that were called lost are back with the first look, an
   const all = devices(4_000);
   for (const [index, deviceId] of all.entries()) returning.login(deviceId, 'sleep', `s${index}`);
   await site.told(all.length);
-  await bury(undertaker, returning.member);
-  const buried = site.log.events.length;
-  assert.equal(buried, 2 * all.length);
-  await returning.ownership.reclaim();
+  await failOver(undertaker, returning.member);
+  const failedOver = site.log.events.length;
+  assert.equal(failedOver, 2 * all.length);
+  await returning.ownership.reregister();
   const startedMs = clock.monotonicMs();
-  await returning.ownership.reclaim();
+  await returning.ownership.reregister();
   const tookMs = clock.monotonicMs() - startedMs;
   t.diagnostic(`looked up ${all.length} in ${Math.round(tookMs)} ms`);
   assert.equal(site.log.words.at(-1)?.endsWith('recovered'), true);
-  assert.equal(site.log.events.length, buried + all.length);
+  assert.equal(site.log.events.length, failedOver + all.length);
 });

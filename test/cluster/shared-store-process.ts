@@ -6,17 +6,17 @@
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
-import { SharedHouse } from '../support/shared-house.ts';
+import { SharedMember } from '../support/shared-house.ts';
 
 const [directory = '', name = ''] = process.argv.slice(2);
 /** Of all processes, so that they displace each other; every fifth login is of a device of this one's own. */
 const devices = 40;
 
-const house = new SharedHouse(openStore(directory, { lock: 'held' }), name, new SystemClock());
+const deps = new SharedMember(openStore(directory, { lock: 'held' }), name, new SystemClock());
 const stopping = new AbortController();
 process.stdin.on('end', () => stopping.abort()).resume();
 
-house.events.follow((events) => {
+deps.events.follow((events) => {
   process.stdout.write(events.map(({ sequence, id }) => `event ${sequence} ${id}\n`).join(''));
 });
 
@@ -24,14 +24,14 @@ for (let number = 0; !stopping.signal.aborted; number++) {
   const isOwn = number % 5 === 0;
   const deviceId = (isOwn ? `own-${name}-${number % 50}` : `device-${number % devices}`) as DeviceId;
   const session = `${name}-${number}`;
-  house.login('sleep', deviceId, session, number * 1000);
-  if (number % 3 === 0) house.end('sleep', deviceId, session, number * 1000);
+  deps.login('sleep', deviceId, session, number * 1000);
+  if (number % 3 === 0) deps.end('sleep', deviceId, session, number * 1000);
   // Several in a batch, and batches of every size.
   if (number % 7 !== 0) continue;
-  await house.sleep.committed(deviceId);
+  await deps.sleep.committed(deviceId);
   process.stdout.write(`login ${session}\n`);
-  house.events.refresh();
+  deps.events.refresh();
 }
-await house.committed();
-await house.store.close();
+await deps.committed();
+await deps.store.close();
 process.stdout.write('closed\n');

@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import { chanceFrom } from '../support/seeded-random.ts';
-import { openSharedHouses, sharedNode, type SharedHouse } from '../support/shared-house.ts';
+import { openSharedMembers, sharedNode, type SharedMember } from '../support/shared-house.ts';
 import { SharedReplay } from '../support/shared-log-check.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
@@ -63,14 +63,14 @@ class Writer {
   }
 }
 
-async function readAll(house: SharedHouse): Promise<readonly LoggedEvent[]> {
+async function readAll(deps: SharedMember): Promise<readonly LoggedEvent[]> {
   let head = -1;
-  while (head !== house.events.head) {
-    head = house.events.head;
-    house.events.refresh();
+  while (head !== deps.events.head) {
+    head = deps.events.head;
+    deps.events.refresh();
     await new Promise(setImmediate);
   }
-  return house.events.read(0, Number.MAX_SAFE_INTEGER);
+  return deps.events.read(0, Number.MAX_SAFE_INTEGER);
 }
 
 function checkTold(log: readonly LoggedEvent[], replay: SharedReplay, writers: readonly Writer[]): void {
@@ -83,8 +83,8 @@ function checkTold(log: readonly LoggedEvent[], replay: SharedReplay, writers: r
 
 test('whoever is killed in the middle of a commit, the others go on and nothing that was told is lost', async (t: TestContext) => {
   const directory = join(temporaryDirectory(t), 'data');
-  const [keeper] = openSharedHouses(t, directory, ['keeper']);
-  assert(keeper !== undefined);
+  const [coordinator] = openSharedMembers(t, directory, ['coordinator']);
+  assert(coordinator !== undefined);
   const chance = chanceFrom(6);
   const all: Writer[] = [];
   const start = (name: string): Writer => {
@@ -101,14 +101,14 @@ test('whoever is killed in the middle of a commit, the others go on and nothing 
     await killed.kill();
     const gone = `${sharedNode}/${killed.name}@1` as MemberId;
     await Promise.all([
-      keeper.lost.close((member) => member === gone, round),
+      coordinator.lost.close((member) => member === gone, round),
       ...writers.map((writer) => writer.moved(20)),
     ]);
     writers.push(start(`${round + 4}`));
   }
   await Promise.all(writers.map((writer) => writer.moved(1)));
   await Promise.all(writers.map((writer) => writer.stop()));
-  const log = await readAll(keeper);
+  const log = await readAll(coordinator);
   const replay = new SharedReplay();
   assert.equal(replay.faultOf(log), null);
   checkTold(log, replay, all);

@@ -8,8 +8,8 @@ import { EventMirror } from '../../src/cluster/events/event-mirror.ts';
 import { EventStream } from '../../src/cluster/events/event-stream.ts';
 import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
-import { NatsShelf } from '../../src/cluster/nats/shelf.ts';
-import { WebhookBookVault } from '../../src/cluster/records/webhook-book-vault.ts';
+import { NatsKvStore } from '../../src/cluster/nats/shelf.ts';
+import { NatsDeliveryStore } from '../../src/cluster/records/webhook-book-vault.ts';
 import { WebhookLease } from '../../src/cluster/membership/webhook-lease.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import {
@@ -20,7 +20,7 @@ import {
   type SessionId,
 } from '../../src/model/ids.ts';
 import type { AdminReply } from '../../src/gateways/ops/admin-route.ts';
-import { WebhookSuccession } from '../../src/server/bootstrap/webhook-succession.ts';
+import { WebhookLeaderElection } from '../../src/server/bootstrap/webhook-succession.ts';
 import { MirroredLogStore } from '../../src/storage/events/mirrored-log.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
@@ -44,7 +44,7 @@ class Cluster {
   readonly #t: Ending;
   readonly #url: string;
   readonly #stream: EventStream;
-  readonly #shelf: NatsShelf;
+  readonly #kv: NatsKvStore;
   #made = 0;
 
   static async start(t: Ending): Promise<Cluster> {
@@ -58,7 +58,7 @@ class Cluster {
     this.#t = t;
     this.#url = url;
     this.receiver = receiver;
-    this.#shelf = new NatsShelf(link, 'hooks');
+    this.#kv = new NatsKvStore(link, 'hooks');
     const events = new StreamedDeviceEvents(link);
     this.#stream = new EventStream({
       clock: new SystemClock(),
@@ -84,7 +84,7 @@ class Cluster {
   async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
       this.clock.advance(200);
-      for (let asked = 0; asked < 3; asked++) await this.#shelf.find('nothing');
+      for (let asked = 0; asked < 3; asked++) await this.#kv.find('nothing');
     }
   }
 
@@ -105,7 +105,7 @@ class Cluster {
 
 class Node {
   readonly log = new WatchedLog();
-  readonly webhooks: WebhookSuccession;
+  readonly webhooks: WebhookLeaderElection;
   readonly #writer: RegistryWriter;
   lease: WebhookLease | null = null;
 
@@ -144,18 +144,18 @@ class Node {
     t.after(() => mirror.stop());
     mirror.start();
     this.#writer = new RegistryWriter(store.registry, new RegistryStore(store.registry));
-    const shelf = new NatsShelf(link, 'hooks');
-    this.webhooks = new WebhookSuccession({
+    const kv = new NatsKvStore(link, 'hooks');
+    this.webhooks = new WebhookLeaderElection({
       clock,
       log,
       telemetry: new FakeTelemetry(),
       events,
       dataDirectory: store.directory,
       allowLocal: true,
-      book: new WebhookBookVault({ shelf, log, mayWrite: () => this.lease?.isHeld ?? false }),
+      deliveries: new NatsDeliveryStore({ kv, log, mayWrite: () => this.lease?.isHeld ?? false }),
       turns: (told) => {
         const isAlive = (member: MemberId): boolean => !cluster.dead.has(member);
-        this.lease = new WebhookLease({ shelf, clock: cluster.clock, log, self, isAlive, ...told });
+        this.lease = new WebhookLease({ kv, clock: cluster.clock, log, self, isAlive, ...told });
         return this.lease;
       },
     });

@@ -3,28 +3,28 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallReport, LegRefusal } from '../../src/model/call.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
-import type { CallDesk, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/core/ports/call-desk.ts';
+import type { LegService, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/core/ports/call-desk.ts';
 import { callMedia, callRoom, legWords, progress } from '../support/call-scene.ts';
-import { admitted, bridgeKey, DeskScene, developmentKeys, refusal } from '../support/desk-scene.ts';
+import { admitted, bridgeKey, LegServiceScene, developmentKeys, refusal } from '../support/desk-scene.ts';
 import { FakeCallLeg } from '../support/fakes.ts';
-import { LinkedDesk } from '../support/linked-desk.ts';
+import { LinkedLegService } from '../support/linked-desk.ts';
 
 const hangup: CallReport = { kind: 'end', reason: 'hangup_device' };
 
 /** A scene and the desk under test before it. What is said to a desk may take a turn to arrive. */
-interface Front {
-  readonly scene: DeskScene;
-  readonly desk: CallDesk;
+interface Gateways {
+  readonly scene: LegServiceScene;
+  readonly service: LegService;
   readonly settle: () => Promise<void>;
   readonly pass: (ms: number) => Promise<void>;
 }
 
-const implementations: Record<string, () => Promise<Front>> = {
+const implementations: Record<string, () => Promise<Gateways>> = {
   'in the server': () => {
-    const scene = new DeskScene();
+    const scene = new LegServiceScene();
     return Promise.resolve({
       scene,
-      desk: scene.desk,
+      service: scene.service,
       settle: () => Promise.resolve(),
       pass: (ms) => Promise.resolve(scene.clock.advance(ms)),
     });
@@ -33,11 +33,11 @@ const implementations: Record<string, () => Promise<Front>> = {
   'over a link that cuts all into pieces': () => linked(7),
 };
 
-async function linked(pieceBytesMax: number): Promise<Front> {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene, { pieceBytesMax }).ready();
-  const { desk } = link.media;
-  return { scene, desk, settle: () => link.settle(), pass: (ms) => link.pass(ms) };
+async function linked(pieceBytesMax: number): Promise<Gateways> {
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene, { pieceBytesMax }).ready();
+  const { service } = link.media;
+  return { scene, service, settle: () => link.settle(), pass: (ms) => link.pass(ms) };
 }
 
 interface Come<Leg> {
@@ -46,27 +46,30 @@ interface Come<Leg> {
   readonly open: Leg | null;
 }
 
-async function comeAsDevice({ desk, settle }: Front, token: string): Promise<Come<OpenDeviceLeg>> {
+async function comeAsDevice({ service, settle }: Gateways, token: string): Promise<Come<OpenDeviceLeg>> {
   const leg = new FakeCallLeg();
-  const open = desk.openDeviceLeg(admitted(await desk.admitDevice(token)), leg);
+  const open = service.openDeviceLeg(admitted(await service.admitDevice(token)), leg);
   await settle();
   return { leg, open };
 }
 
 async function comeAsBridge(
-  { desk, settle }: Front,
+  { service, settle }: Gateways,
   session: SessionId | null = null,
   key = bridgeKey,
 ): Promise<Come<OpenBridgeLeg>> {
   const leg = new FakeCallLeg();
-  const open = desk.openBridgeLeg(admitted(await desk.admitBridge(key, session)), leg);
+  const open = service.openBridgeLeg(admitted(await service.admitBridge(key, session)), leg);
   await settle();
   return { leg, open };
 }
 
-async function comeAsViewer({ scene, desk, settle }: Front, call: SessionId): Promise<Come<OpenViewer>> {
+async function comeAsViewer(
+  { scene, service, settle }: Gateways,
+  call: SessionId,
+): Promise<Come<OpenViewer>> {
   const leg = new FakeCallLeg();
-  const open = desk.openViewer(admitted(await desk.admitViewer(scene.ticket(call))), leg);
+  const open = service.openViewer(admitted(await service.admitViewer(scene.ticket(call))), leg);
   await settle();
   return { leg, open };
 }
@@ -102,14 +105,14 @@ for (const [name, make] of Object.entries(implementations)) {
       'closed ended',
     ]);
     assert.deepEqual(legWords(device.leg), ['ringing', 'connected', 'closed ended']);
-    assert.deepEqual(scene.desk.counts(), nobody);
+    assert.deepEqual(scene.service.counts(), nobody);
   });
 
   test(`${name}: what was said is known to who keeps the calls once it is heard`, async () => {
-    const { scene, desk } = await make();
+    const { scene, service } = await make();
     const { call, token } = await scene.newCall();
-    desk.openDeviceLeg(admitted(await desk.admitDevice(token)), new FakeCallLeg());
-    await desk.heard();
+    service.openDeviceLeg(admitted(await service.admitDevice(token)), new FakeCallLeg());
+    await service.heard();
     assert.equal(scene.directory.find(call)?.state, 'establishing');
   });
 
@@ -127,19 +130,19 @@ for (const [name, make] of Object.entries(implementations)) {
   });
 
   test(`${name}: who is let in is known by the same values`, async () => {
-    const { scene, desk } = await make();
+    const { scene, service } = await make();
     const { call, token } = await scene.newCall();
-    const device = admitted(await desk.admitDevice(token));
-    assert.deepEqual(device, admitted(await scene.desk.admitDevice(token)));
-    const bridge = admitted(await desk.admitBridge(bridgeKey, call));
-    assert.deepEqual(bridge, admitted(await scene.desk.admitBridge(bridgeKey, call)));
-    const developer = admitted(await desk.admitBridge(developmentKeys[0] ?? '', null));
+    const device = admitted(await service.admitDevice(token));
+    assert.deepEqual(device, admitted(await scene.service.admitDevice(token)));
+    const bridge = admitted(await service.admitBridge(bridgeKey, call));
+    assert.deepEqual(bridge, admitted(await scene.service.admitBridge(bridgeKey, call)));
+    const developer = admitted(await service.admitBridge(developmentKeys[0] ?? '', null));
     assert.deepEqual([developer.bridgeId, developer.sessionId], ['dev-1', null]);
-    assert.deepEqual(admitted(await desk.admitViewer(scene.ticket(call))), { sessionId: call });
+    assert.deepEqual(admitted(await service.admitViewer(scene.ticket(call))), { sessionId: call });
   });
 
   test(`${name}: who is not let in is told why`, async () => {
-    const { scene, desk } = await make();
+    const { scene, service } = await make();
     const { call, token } = await scene.newCall();
     const expired = await scene.token(call, { expiresAtS: 1 });
     const ofAnotherDevice = await scene.token(call, { deviceId: 'D2' as DeviceId });
@@ -147,13 +150,13 @@ for (const [name, make] of Object.entries(implementations)) {
     const long = 'x'.repeat(100_000);
     const seen: (LegRefusal | null)[] = [];
     for (const shown of ['', 'a.b.c', long, `${token.slice(0, -43)}${'A'.repeat(43)}`])
-      seen.push(await refusal(desk.admitDevice(shown)));
+      seen.push(await refusal(service.admitDevice(shown)));
     for (const shown of [expired, ofAnotherDevice, ofNoSession])
-      seen.push(await refusal(desk.admitDevice(shown)));
-    for (const key of ['', 'guessed', long]) seen.push(await refusal(desk.admitBridge(key, null)));
+      seen.push(await refusal(service.admitDevice(shown)));
+    for (const key of ['', 'guessed', long]) seen.push(await refusal(service.admitBridge(key, null)));
     for (const session of ['', 'guessed', long])
-      seen.push(await refusal(desk.admitBridge(bridgeKey, session)));
-    for (const ticket of ['', 'guessed', long]) seen.push(await refusal(desk.admitViewer(ticket)));
+      seen.push(await refusal(service.admitBridge(bridgeKey, session)));
+    for (const ticket of ['', 'guessed', long]) seen.push(await refusal(service.admitViewer(ticket)));
     assert.deepEqual(seen, [
       ...(['malformed', 'malformed', 'malformed', 'signature'] as const),
       ...(['expired', 'device', 'session_ended'] as const),
@@ -178,7 +181,7 @@ for (const [name, make] of Object.entries(implementations)) {
       bridges.map(({ leg }) => legWords(leg)),
       [['assign'], ['assign'], ['assign', 'start']],
     );
-    assert.deepEqual(front.scene.desk.counts(), { ...nobody, bridge: 1, idle_bridge: 1 });
+    assert.deepEqual(front.scene.service.counts(), { ...nobody, bridge: 1, idle_bridge: 1 });
   });
 
   test(`${name}: a second device, and a second bridge, replaces the first`, async () => {
@@ -190,7 +193,7 @@ for (const [name, make] of Object.entries(implementations)) {
       [...bridges, ...devices].map(({ leg }) => leg.closes),
       [['replaced'], [], ['replaced'], []],
     );
-    assert.deepEqual(front.scene.desk.counts(), { ...nobody, device: 1, bridge: 1 });
+    assert.deepEqual(front.scene.service.counts(), { ...nobody, device: 1, bridge: 1 });
   });
 
   for (const side of ['device', 'bridge'] as const)
@@ -242,32 +245,32 @@ for (const [name, make] of Object.entries(implementations)) {
   });
 
   test(`${name}: a session that ends between being let in and opening opens nothing`, async () => {
-    const { scene, desk, settle } = await make();
+    const { scene, service, settle } = await make();
     const { call, token } = await scene.newCall();
-    const device = admitted(await desk.admitDevice(token));
-    const bridge = admitted(await desk.admitBridge(bridgeKey, call));
-    const viewer = admitted(await desk.admitViewer(scene.ticket(call)));
+    const device = admitted(await service.admitDevice(token));
+    const bridge = admitted(await service.admitBridge(bridgeKey, call));
+    const viewer = admitted(await service.admitViewer(scene.ticket(call)));
     scene.directory.end(call, 'cancelled');
     const legs = [new FakeCallLeg(), new FakeCallLeg(), new FakeCallLeg()] as const;
     const come = [
-      { leg: legs[0], open: desk.openDeviceLeg(device, legs[0]) },
-      { leg: legs[1], open: desk.openBridgeLeg(bridge, legs[1]) },
-      { leg: legs[2], open: desk.openViewer(viewer, legs[2]) },
+      { leg: legs[0], open: service.openDeviceLeg(device, legs[0]) },
+      { leg: legs[1], open: service.openBridgeLeg(bridge, legs[1]) },
+      { leg: legs[2], open: service.openViewer(viewer, legs[2]) },
     ];
     await settle();
     assert.deepEqual(come.map(isTurnedAway), [true, true, true]);
-    assert.deepEqual(scene.desk.counts(), nobody);
+    assert.deepEqual(scene.service.counts(), nobody);
   });
 
   test(`${name}: a leg that is gone before it is open leaves nothing`, async () => {
-    const { scene, desk, settle } = await make();
+    const { scene, service, settle } = await make();
     const { call, token } = await scene.newCall();
     const leg = new FakeCallLeg();
-    desk.openDeviceLeg(admitted(await desk.admitDevice(token)), leg)?.gone();
-    desk.openBridgeLeg(admitted(await desk.admitBridge(bridgeKey, null)), leg)?.gone();
-    desk.openViewer(admitted(await desk.admitViewer(scene.ticket(call))), leg)?.gone();
+    service.openDeviceLeg(admitted(await service.admitDevice(token)), leg)?.gone();
+    service.openBridgeLeg(admitted(await service.admitBridge(bridgeKey, null)), leg)?.gone();
+    service.openViewer(admitted(await service.admitViewer(scene.ticket(call))), leg)?.gone();
     await settle();
-    assert.deepEqual(scene.desk.counts(), nobody);
+    assert.deepEqual(scene.service.counts(), nobody);
   });
 
   test(`${name}: a bridge that is revoked is closed, and its leg is told nothing more`, async () => {
@@ -275,7 +278,7 @@ for (const [name, make] of Object.entries(implementations)) {
     const { call } = await front.scene.newCall();
     const bridges = [await comeAsBridge(front, call), await comeAsBridge(front)];
     front.scene.addBridge({ revoked: true });
-    front.scene.desk.registryChanged();
+    front.scene.service.registryChanged();
     await front.settle();
     for (const { leg, open } of bridges) {
       assert.deepEqual(leg.closes, ['revoked']);
@@ -294,37 +297,37 @@ for (const [name, make] of Object.entries(implementations)) {
 
   test(`${name}: two people watch a call and no third, until one of them is gone`, async () => {
     const front = await make();
-    const { scene, desk, settle } = front;
+    const { scene, service, settle } = front;
     const { call, token } = await scene.newCall();
     const first = await comeAsViewer(front, call);
-    const early = admitted(await desk.admitViewer(scene.ticket(call)));
+    const early = admitted(await service.admitViewer(scene.ticket(call)));
     await comeAsViewer(front, call);
     const leg = new FakeCallLeg();
-    const late = { leg, open: desk.openViewer(early, leg) };
+    const late = { leg, open: service.openViewer(early, leg) };
     await settle();
     assert.ok(isTurnedAway(late));
-    assert.equal(await refusal(desk.admitViewer(scene.ticket(call))), 'viewers');
+    assert.equal(await refusal(service.admitViewer(scene.ticket(call))), 'viewers');
     await comeAsDevice(front, token);
     assert.deepEqual(legWords(first.leg), ['establishing']);
     first.open?.gone();
     await settle();
     await comeAsViewer(front, call);
-    assert.equal(scene.desk.counts().viewer, 2);
+    assert.equal(scene.service.counts().viewer, 2);
   });
 
   test(`${name}: a ticket is good once`, async () => {
-    const { scene, desk } = await make();
+    const { scene, service } = await make();
     const { call } = await scene.newCall();
     const ticket = scene.ticket(call);
     assert.deepEqual(
-      [await refusal(desk.admitViewer(ticket)), await refusal(desk.admitViewer(ticket))],
+      [await refusal(service.admitViewer(ticket)), await refusal(service.admitViewer(ticket))],
       [null, 'ticket'],
     );
   });
 
   test(`${name}: a drain closes every leg and lets nobody in`, async () => {
     const front = await make();
-    const { scene, desk, settle } = front;
+    const { scene, service, settle } = front;
     const { call, token } = await scene.newCall();
     const legs = [
       await comeAsBridge(front, call),
@@ -332,15 +335,15 @@ for (const [name, make] of Object.entries(implementations)) {
       await comeAsDevice(front, token),
       await comeAsViewer(front, call),
     ];
-    const early = admitted(await desk.admitBridge(bridgeKey, null));
-    scene.desk.drain();
+    const early = admitted(await service.admitBridge(bridgeKey, null));
+    scene.service.drain();
     const leg = new FakeCallLeg();
-    const late = { leg, open: desk.openBridgeLeg(early, leg) };
+    const late = { leg, open: service.openBridgeLeg(early, leg) };
     await settle();
     for (const come of legs) assert.deepEqual(come.leg.closes, ['drain']);
     assert.ok(isTurnedAway(late));
-    assert.equal(await refusal(desk.admitDevice(token)), 'unavailable');
-    assert.equal(await refusal(desk.admitBridge(bridgeKey, null)), 'unavailable');
-    assert.deepEqual(scene.desk.counts(), nobody);
+    assert.equal(await refusal(service.admitDevice(token)), 'unavailable');
+    assert.equal(await refusal(service.admitBridge(bridgeKey, null)), 'unavailable');
+    assert.deepEqual(scene.service.counts(), nobody);
   });
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
-import { writeBeat, writeEnd, writeLogin, type ConnectionPlace } from '../support/connection-changes.ts';
+import { writeHeartbeat, writeEnd, writeLogin, type ConnectionPlace } from '../support/connection-changes.ts';
 import { inOrder, type KeptRecords, type MakeKeptRecords } from '../support/kept-records.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
@@ -46,7 +46,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     assert.deepEqual(sleep.read(device), opened(2));
     await sleep.committed(device);
     assert.deepEqual(sleep.read(device), opened(2));
-    writeBeat(placeOf(kept), idOf(2), nowS + 2);
+    writeHeartbeat(placeOf(kept), idOf(2), nowS + 2);
     const heard = { ...opened(2), lastHeartbeatAt: nowS + 2 };
     assert.deepEqual(sleep.read(device), heard);
     await sleep.allCommitted();
@@ -76,7 +76,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     const kept = await make(t);
     const changes = [
       () => login(kept, 1),
-      () => writeBeat(placeOf(kept), idOf(1), nowS + 2),
+      () => writeHeartbeat(placeOf(kept), idOf(1), nowS + 2),
       () => end(kept, 1),
     ];
     for (const change of changes) {
@@ -107,7 +107,7 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
       const epoch = Math.ceil(number / 2);
       login(kept, number, deviceId);
       expected.push({ deviceId, type: 'device.sleep.login', epoch, session: idOf(number) });
-      writeBeat(placeOf(kept, deviceId), idOf(number), nowS + number);
+      writeHeartbeat(placeOf(kept, deviceId), idOf(number), nowS + number);
       if (number % 3 > 0) continue;
       end(kept, number, deviceId);
       expected.push({ deviceId, type: 'device.sleep.offline', epoch, session: idOf(number) });

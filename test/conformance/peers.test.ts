@@ -49,17 +49,17 @@ class UnixNetwork implements PeersNetwork {
     const peers = new UnixPeers({ self, clock, log: this.#log, host, directory: this.#directory });
     await peers.listen();
     this.#members.push(peers);
-    this.#tell();
+    this.#notify();
     return peers;
   }
 
   async end(peers: Peers): Promise<void> {
     this.#members = this.#members.filter((other) => other !== peers);
     await (peers as UnixPeers).close();
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     const list = this.#members.map(({ self: member, socket }) => ({ member, socket }));
     for (const peers of this.#members) peers.members(list);
   }
@@ -79,7 +79,7 @@ interface Fault {
 
 const faults: readonly Fault[] = [
   { fault: 'dead', outcome: fail('nobody'), afterMs: 0, isDone: false },
-  { fault: 'deaf', outcome: fail('nobody'), afterMs: 0, isDone: false },
+  { fault: 'unwakeable', outcome: fail('nobody'), afterMs: 0, isDone: false },
   { fault: 'unreachable', outcome: fail('unsent'), afterMs: 1010, isDone: false },
   { fault: 'stopped', outcome: fail('unanswered'), afterMs: 1010, isDone: false },
   { fault: 'cut', outcome: fail('unanswered'), afterMs: 0, isDone: true },
@@ -95,13 +95,13 @@ for (const { fault, outcome, afterMs, isDone } of faults)
     network.join(memberTwo, host);
     network.fault(memberTwo, fault);
     assert.equal(one.isAlive(memberTwo), fault !== 'dead');
-    const ask = one.ask(memberTwo, questions.expel, 1000);
+    const ask = one.ask(memberTwo, questions.disconnect, 1000);
     clock.advance(afterMs);
     assert.deepEqual(await ask, outcome);
     assert.equal(host.asked.length, isDone ? 1 : 0);
     network.fault(memberTwo, null);
     assert.equal(host.asked.length, isDone || fault === 'stopped' ? 1 : 0);
-    assert.deepEqual(await one.ask(memberTwo, questions.expel, 1000), succeed(true));
+    assert.deepEqual(await one.ask(memberTwo, questions.disconnect, 1000), succeed(true));
   });
 
 test('a stand-in that dies has perhaps done what it was asked', async () => {

@@ -62,9 +62,9 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
   test(`${name}: nobody answers for a member that is not there`, async (t) => {
     const { network, one, two, host } = await pairOf(t, makeNetwork);
     const stranger = 'node-9/9@never' as MemberId;
-    assert.deepEqual(await one.ask(stranger, questions.expel, 1000), fail('nobody'));
+    assert.deepEqual(await one.ask(stranger, questions.disconnect, 1000), fail('nobody'));
     await network.end(two);
-    assert.deepEqual(await one.ask(two.self, questions.expel, 1000), fail('nobody'));
+    assert.deepEqual(await one.ask(two.self, questions.disconnect, 1000), fail('nobody'));
     assert.deepEqual(host.asked, []);
   });
 
@@ -95,11 +95,11 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
   test(`${name}: an answer that is too late is nobody's`, async (t) => {
     const { clock, one, two, host } = await pairOf(t, makeNetwork);
     host.isHolding = true;
-    const late = one.ask(two.self, questions.expel, 100);
+    const late = one.ask(two.self, questions.disconnect, 100);
     await host.askedTimes(1);
     clock.advance(100 + lateMsMax);
     assert.deepEqual(await late, fail('unanswered'));
-    const other = one.ask(two.self, questions.expel, 1000);
+    const other = one.ask(two.self, questions.disconnect, 1000);
     await host.askedTimes(2);
     host.answerHeld(0, true);
     host.answerHeld(1, false);
@@ -112,8 +112,8 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const first = one.ask(two.self, questions.write, 1000);
     const second = one.ask(two.self, questions.write, 1000);
     await host.askedTimes(2);
-    assert.deepEqual(await two.ask(one.self, questions.expel, 1000), succeed(true));
-    assert.deepEqual(ownHost.asked, [questions.expel]);
+    assert.deepEqual(await two.ask(one.self, questions.disconnect, 1000), succeed(true));
+    assert.deepEqual(ownHost.asked, [questions.disconnect]);
     host.answerHeld(1, 'busy');
     assert.deepEqual(await second, succeed('busy'));
     host.answerHeld(0, 'written');
@@ -124,16 +124,16 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const { network, one, two, host } = await pairOf(t, makeNetwork);
     const three = await network.join(new ScriptedHost());
     host.isHolding = true;
-    const hung = one.ask(two.self, questions.expel, 1000);
+    const hung = one.ask(two.self, questions.disconnect, 1000);
     await host.askedTimes(1);
-    assert.deepEqual(await one.ask(three.self, questions.expel, 1000), succeed(true));
+    assert.deepEqual(await one.ask(three.self, questions.disconnect, 1000), succeed(true));
     assert.ok(await isOpen(hung));
   });
 
   test(`${name}: what is told arrives as it was said, in order, with who told it`, async (t) => {
     const { one, two, host } = await pairOf(t, makeNetwork);
     const many: PeerNotice[] = Array.from({ length: 50 }, () => notices).flat();
-    for (const notice of many) one.tell(two.self, notice);
+    for (const notice of many) one.notify(two.self, notice);
     await host.toldTimes(many.length);
     assert.deepEqual(
       host.notices,
@@ -145,9 +145,9 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const { network, one, host, ownHost } = await pairOf(t, makeNetwork);
     const third = new ScriptedHost();
     const three = await network.join(third);
-    one.tell('everybody', { kind: 'log-grew' });
+    one.notify('everybody', { kind: 'log-grew' });
     await Promise.all([host.toldTimes(1), third.toldTimes(1)]);
-    three.tell('everybody', { kind: 'registry-changed' });
+    three.notify('everybody', { kind: 'registry-changed' });
     await Promise.all([host.toldTimes(2), ownHost.toldTimes(1)]);
     const words = [ownHost, host, third].map((each) => each.notices.map(({ notice }) => notice.kind));
     assert.deepEqual(words, [['registry-changed'], ['log-grew', 'registry-changed'], ['log-grew']]);
@@ -155,8 +155,8 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
 
   test(`${name}: what is told to nobody is told to nobody`, async (t) => {
     const { one, two, host } = await pairOf(t, makeNetwork);
-    one.tell('node-9/9@never' as MemberId, { kind: 'log-grew' });
-    one.tell(two.self, { kind: 'registry-changed' });
+    one.notify('node-9/9@never' as MemberId, { kind: 'log-grew' });
+    one.notify(two.self, { kind: 'registry-changed' });
     await host.toldTimes(1);
     assert.deepEqual(host.notices, [{ notice: { kind: 'registry-changed' }, from: one.self }]);
   });
@@ -165,8 +165,8 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const { one, two, host } = await pairOf(t, makeNetwork);
     const order = signedOrder({ room: { ...callRoom, payload: 'x'.repeat(peerMessageBytesMax) } });
     assert.deepEqual(await one.ask(two.self, { kind: 'issue-call', order }, 1000), fail('unsent'));
-    assert.deepEqual(await one.ask(two.self, questions.expel, 1000), succeed(true));
-    assert.deepEqual(host.asked, [questions.expel]);
+    assert.deepEqual(await one.ask(two.self, questions.disconnect, 1000), succeed(true));
+    assert.deepEqual(host.asked, [questions.disconnect]);
   });
 
   test(`${name}: beyond as many open questions as there may be, one is not sent`, async (t) => {
@@ -179,18 +179,18 @@ export function peersConformance(name: string, makeNetwork: MakePeersNetwork): v
     const outcomes = await Promise.all(asks);
     assert.ok(outcomes.every((outcome) => !outcome.ok && outcome.error === 'unanswered'));
     host.isHolding = false;
-    assert.deepEqual(await one.ask(two.self, questions.expel, 1000), succeed(true));
+    assert.deepEqual(await one.ask(two.self, questions.disconnect, 1000), succeed(true));
   });
 
   test(`${name}: with its own end everything is settled, and nothing more is asked`, async (t) => {
     const { network, one, two, host } = await pairOf(t, makeNetwork);
     host.isHolding = true;
-    const ask = one.ask(two.self, questions.expel, 1000);
+    const ask = one.ask(two.self, questions.disconnect, 1000);
     await host.askedTimes(1);
     await network.end(one);
     assert.deepEqual(await ask, fail('unanswered'));
-    assert.deepEqual(await one.ask(two.self, questions.expel, 1000), fail('nobody'));
-    one.tell('everybody', { kind: 'log-grew' });
+    assert.deepEqual(await one.ask(two.self, questions.disconnect, 1000), fail('nobody'));
+    one.notify('everybody', { kind: 'log-grew' });
     assert.equal(host.asked.length, 1);
   });
 }

@@ -1,11 +1,11 @@
-import { sharedBook, storedBook } from '../support/kept-books.ts';
-import { MemoryShelf } from '../support/memory-shelf.ts';
-import { MemoryWebhookBook } from '../support/memory-webhook-book.ts';
-import { webhookBookConformance } from './webhook-book.ts';
+import { sharedDeliveryStore, storedDeliveries } from '../support/kept-books.ts';
+import { MemoryKvStore } from '../support/memory-shelf.ts';
+import { MemoryDeliveryStore } from '../support/memory-webhook-book.ts';
+import { deliveryStoreConformance } from './webhook-book.ts';
 
-webhookBookConformance('the book in memory', async () => {
-  const book = new MemoryWebhookBook();
-  return { book, next: async () => book };
+deliveryStoreConformance('the book in memory', async () => {
+  const deliveries = new MemoryDeliveryStore();
+  return { deliveries, next: async () => deliveries };
 });
-webhookBookConformance('the book in LMDB', storedBook);
-webhookBookConformance('the book that nodes share', (t) => sharedBook(t, new MemoryShelf()));
+deliveryStoreConformance('the book in LMDB', storedDeliveries);
+deliveryStoreConformance('the book that nodes share', (t) => sharedDeliveryStore(t, new MemoryKvStore()));

@@ -7,15 +7,15 @@ import type {
   HookChanges,
   HookRecord,
   ParkedEvent,
-  WebhookBook,
+  DeliveryStore,
 } from '../../src/core/ports/webhook-book.ts';
 import type { Ending } from '../support/temporary-store.ts';
 import { loggedEvent } from '../support/webhook-scene.ts';
 
-export interface KeptBook {
-  readonly book: WebhookBook;
+export interface KeptDeliveryStore {
+  readonly deliveries: DeliveryStore;
   /** As whoever delivers after this one has it. */
-  readonly next: () => Promise<WebhookBook>;
+  readonly next: () => Promise<DeliveryStore>;
 }
 
 const failure = { atMs: 1_800_000_000_000, status: 500, reason: 'answered 500' };
@@ -61,11 +61,14 @@ const sequencesOf = (entries: Iterable<FailedEvent | ParkedEvent>): number[] =>
   Array.from(entries, ({ event }) => event.sequence);
 
 /** What has been written is read from both. */
-async function readers({ book, next }: KeptBook): Promise<readonly WebhookBook[]> {
-  return [book, await next()];
+async function readers({ deliveries, next }: KeptDeliveryStore): Promise<readonly DeliveryStore[]> {
+  return [deliveries, await next()];
 }
 
-export function webhookBookConformance(name: string, open: (t: Ending) => Promise<KeptBook>): void {
+export function deliveryStoreConformance(
+  name: string,
+  open: (t: Ending) => Promise<KeptDeliveryStore>,
+): void {
   test(`${name}: a hook's record comes back as it was written`, async (t) => {
     const kept = await open(t);
     const written = record({
@@ -74,75 +77,79 @@ export function webhookBookConformance(name: string, open: (t: Ending) => Promis
       lastSuccessAtMs: 1_800_000_000_002,
       lastFailure: failure,
     });
-    await kept.book.commit([changes({ record: written, parked: parkedOf(1, 2, 3) }), changes({ number: 2 })]);
+    await kept.deliveries.commit([
+      changes({ record: written, parked: parkedOf(1, 2, 3) }),
+      changes({ number: 2 }),
+    ]);
     const expected = new Map([
       ['app\nhttps://backend.example/1', written],
       ['app\nhttps://backend.example/2', record({ number: 2 })],
     ]);
-    for (const book of await readers(kept)) assert.deepEqual(new Map(book.hooks()), expected);
+    for (const deliveries of await readers(kept)) assert.deepEqual(new Map(deliveries.hooks()), expected);
   });
 
   test(`${name}: failed and parked events come back as they were, in the order of the log, each hook's own`, async (t) => {
     const kept = await open(t);
-    await kept.book.commit([
+    await kept.deliveries.commit([
       changes({ failed: failedOf(300, 2, 70_000), parked: parkedOf(9, 4) }),
       changes({ number: 2, failed: failedOf(3), parked: parkedOf(5) }),
     ]);
-    for (const book of await readers(kept)) {
-      assert.deepEqual([...book.failed(1)], [failed(2), failed(300), failed(70_000)]);
-      assert.deepEqual(book.findFailed(1, 300), failed(300));
-      assert.equal(book.findFailed(2, 300), null);
-      assert.deepEqual(book.parked(1, 0, 10), [parked(4), parked(9)]);
-      assert.deepEqual(sequencesOf(book.parked(1, 4, 10)), [9]);
-      assert.deepEqual(sequencesOf(book.parked(1, 0, 1)), [4]);
-      assert.deepEqual(await book.findParked(1, 'event-9' as EventId), parked(9));
-      assert.equal(await book.findParked(1, 'event-5' as EventId), null);
+    for (const deliveries of await readers(kept)) {
+      assert.deepEqual([...deliveries.failed(1)], [failed(2), failed(300), failed(70_000)]);
+      assert.deepEqual(deliveries.findFailed(1, 300), failed(300));
+      assert.equal(deliveries.findFailed(2, 300), null);
+      assert.deepEqual(deliveries.parked(1, 0, 10), [parked(4), parked(9)]);
+      assert.deepEqual(sequencesOf(deliveries.parked(1, 4, 10)), [9]);
+      assert.deepEqual(sequencesOf(deliveries.parked(1, 0, 1)), [4]);
+      assert.deepEqual(await deliveries.findParked(1, 'event-9' as EventId), parked(9));
+      assert.equal(await deliveries.findParked(1, 'event-5' as EventId), null);
     }
   });
 
   test(`${name}: what is replaced is replaced, and what is removed is gone`, async (t) => {
     const kept = await open(t);
-    await kept.book.commit([changes({ failed: failedOf(1, 2), parked: parkedOf(3) })]);
+    await kept.deliveries.commit([changes({ failed: failedOf(1, 2), parked: parkedOf(3) })]);
     const replaced = new Map([
       [1, failed(1, 2)],
       [2, null],
     ]);
-    await kept.book.commit([changes({ failed: replaced, parked: new Map([[3, null]]) })]);
-    for (const book of await readers(kept)) {
-      assert.deepEqual([...book.failed(1)], [failed(1, 2)]);
-      assert.deepEqual(book.parked(1, 0, 10), []);
+    await kept.deliveries.commit([changes({ failed: replaced, parked: new Map([[3, null]]) })]);
+    for (const deliveries of await readers(kept)) {
+      assert.deepEqual([...deliveries.failed(1)], [failed(1, 2)]);
+      assert.deepEqual(deliveries.parked(1, 0, 10), []);
     }
   });
 
   test(`${name}: an event that is given up is parked, and no longer among the failed`, async (t) => {
     const kept = await open(t);
-    await kept.book.commit([changes({ failed: failedOf(5) })]);
-    await kept.book.commit([changes({ failed: new Map([[5, null]]), parked: parkedOf(5) })]);
-    for (const book of await readers(kept)) {
-      assert.deepEqual([...book.failed(1)], []);
-      assert.deepEqual(book.parked(1, 0, 10), [parked(5)]);
+    await kept.deliveries.commit([changes({ failed: failedOf(5) })]);
+    await kept.deliveries.commit([changes({ failed: new Map([[5, null]]), parked: parkedOf(5) })]);
+    for (const deliveries of await readers(kept)) {
+      assert.deepEqual([...deliveries.failed(1)], []);
+      assert.deepEqual(deliveries.parked(1, 0, 10), [parked(5)]);
     }
   });
 
   test(`${name}: trimming takes the oldest of those that were parked before`, async (t) => {
     const kept = await open(t);
-    await kept.book.commit([changes({ parked: parkedOf(5, 6, 7, 8) })]);
-    await kept.book.commit([changes({ parked: parkedOf(1), parkedTrimmed: 2 })]);
-    for (const book of await readers(kept)) assert.deepEqual(sequencesOf(book.parked(1, 0, 10)), [1, 7, 8]);
+    await kept.deliveries.commit([changes({ parked: parkedOf(5, 6, 7, 8) })]);
+    await kept.deliveries.commit([changes({ parked: parkedOf(1), parkedTrimmed: 2 })]);
+    for (const deliveries of await readers(kept))
+      assert.deepEqual(sequencesOf(deliveries.parked(1, 0, 10)), [1, 7, 8]);
   });
 
   test(`${name}: a dropped hook is gone at once, what it left with a sweep, and its number with that`, async (t) => {
     const kept = await open(t);
-    const { book } = kept;
-    await book.commit([
+    const { deliveries } = kept;
+    await deliveries.commit([
       changes({ failed: failedOf(1) }),
       changes({ number: 2, failed: failedOf(1), parked: parkedOf(2) }),
     ]);
-    assert.equal(book.freeNumber(), 3);
-    await book.commit([changes({ number: 2, record: null })]);
-    assert.equal(book.freeNumber(), 3, 'while anything of it is left, nobody else has its number');
+    assert.equal(deliveries.freeNumber(), 3);
+    await deliveries.commit([changes({ number: 2, record: null })]);
+    assert.equal(deliveries.freeNumber(), 3, 'while anything of it is left, nobody else has its number');
     for (const reader of await readers(kept)) assert.equal(reader.hooks().size, 1);
-    await book.sweep();
+    await deliveries.sweep();
     for (const reader of await readers(kept)) {
       assert.deepEqual(sequencesOf(reader.failed(1)), [1]);
       assert.deepEqual([...reader.failed(2)], []);
@@ -153,21 +160,24 @@ export function webhookBookConformance(name: string, open: (t: Ending) => Promis
 
   test(`${name}: a hook that goes and comes back in one commit is there, with nothing of what it was`, async (t) => {
     const kept = await open(t);
-    await kept.book.commit([changes({ failed: failedOf(1) })]);
+    await kept.deliveries.commit([changes({ failed: failedOf(1) })]);
     const id = 'app\nhttps://backend.example/1';
-    await kept.book.commit([changes({ record: null }), changes({ id, number: 2, failed: failedOf(2) })]);
-    for (const book of await readers(kept)) {
-      assert.equal(book.hooks().get(id)?.number, 2);
-      assert.deepEqual(sequencesOf(book.failed(2)), [2]);
+    await kept.deliveries.commit([
+      changes({ record: null }),
+      changes({ id, number: 2, failed: failedOf(2) }),
+    ]);
+    for (const deliveries of await readers(kept)) {
+      assert.equal(deliveries.hooks().get(id)?.number, 2);
+      assert.deepEqual(sequencesOf(deliveries.failed(2)), [2]);
     }
   });
 
   test(`${name}: an empty commit is none`, async (t) => {
     const kept = await open(t);
-    await kept.book.commit([]);
-    for (const book of await readers(kept)) {
-      assert.equal(book.hooks().size, 0);
-      assert.equal(book.freeNumber(), 1);
+    await kept.deliveries.commit([]);
+    for (const deliveries of await readers(kept)) {
+      assert.equal(deliveries.hooks().size, 0);
+      assert.equal(deliveries.freeNumber(), 1);
     }
   });
 }

@@ -3,12 +3,12 @@ import { NodesSite } from '../support/nodes-site.ts';
 import { ProcessesSite } from '../support/processes-site.ts';
 import type { MakeSite } from '../support/seats-seen.ts';
 import { sleepAtNodes, sleepInProcesses } from './sleep-seats.ts';
-import { whereaboutsConformance } from './whereabouts.ts';
+import { sessionLocatorConformance } from './whereabouts.ts';
 
 const processes: MakeSite = async (t, members) => new ProcessesSite(t, members);
 const nodes: MakeSite = (t, members) => NodesSite.start(t, memoryGround(), members);
 
-whereaboutsConformance('processes', processes);
+sessionLocatorConformance('processes', processes);
 sleepInProcesses('processes', processes);
-whereaboutsConformance('nodes', nodes);
+sessionLocatorConformance('nodes', nodes);
 sleepAtNodes('nodes', nodes);

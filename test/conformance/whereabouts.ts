@@ -5,14 +5,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
-import type { Seat } from '../../src/model/cluster.ts';
+import type { SessionSlot } from '../../src/model/cluster.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import {
   logIn,
   memberOf,
   rowOf,
   seatedDevice as device,
-  seatWaitMs as waitMs,
+  slotWaitMs as waitMs,
   sessionsIn,
   wordsOf,
   type MakeSite,
@@ -20,13 +20,13 @@ import {
 
 const kinds = ['sleep', 'signal'] as const;
 
-export function whereaboutsConformance(name: string, make: MakeSite): void {
+export function sessionLocatorConformance(name: string, make: MakeSite): void {
   test(`${name}: a device that was never here is nowhere`, async (t) => {
     const site = await make(t, 2);
     for (const member of site.members) {
       const never = { sleep: neverShared, signal: neverShared };
-      assert.deepEqual(await member.whereabouts.find(device, waitMs), never);
-      assert.deepEqual(await member.whereabouts.findKept(device, waitMs), never);
+      assert.deepEqual(await member.locator.find(device, waitMs), never);
+      assert.deepEqual(await member.locator.findKept(device, waitMs), never);
     }
   });
 
@@ -38,12 +38,12 @@ export function whereaboutsConformance(name: string, make: MakeSite): void {
       one.login(kind, device, 's1', loginAtMs);
       await site.settled();
       const { id: member, node } = one;
-      const seat = { member, node, session: 's1', epoch: 1, loginAtMs } as Seat;
+      const slot = { member, node, session: 's1', epoch: 1, loginAtMs } as SessionSlot;
       const lastLoginAt = Math.floor(loginAtMs / 1000);
       for (const other of site.members)
-        assert.deepEqual(await rowOf(other, kind), { ...neverShared, epoch: 1, seats: [seat], lastLoginAt });
+        assert.deepEqual(await rowOf(other, kind), { ...neverShared, epoch: 1, slots: [slot], lastLoginAt });
       assert.deepEqual(
-        one.takings.map(({ session, epoch, displaced }) => [session, epoch, displaced]),
+        one.takings.map(({ session, epoch, superseded }) => [session, epoch, superseded]),
         [['s1', 1, []]],
       );
     });
@@ -62,7 +62,7 @@ export function whereaboutsConformance(name: string, make: MakeSite): void {
     assert.deepEqual([one.replaced, two.replaced], [['s1'], []]);
     assert.deepEqual([one.openSession('signal', device), two.openSession('signal', device)], [null, 's2']);
     assert.deepEqual(
-      two.takings.at(-1)?.displaced.map(({ member }) => member),
+      two.takings.at(-1)?.superseded.map(({ member }) => member),
       [one.id],
     );
   });
@@ -99,10 +99,10 @@ export function whereaboutsConformance(name: string, make: MakeSite): void {
     for (const [number, member] of site.members.entries()) member.login('signal', device, `s${number}`, atMs);
     await site.settled();
     await site.settled();
-    const [seat, ...more] = (await rowOf(memberOf(site, 0), 'signal')).seats;
+    const [slot, ...more] = (await rowOf(memberOf(site, 0), 'signal')).slots;
     assert.deepEqual(more, []);
     const open = site.members.flatMap((member) => member.openSession('signal', device) ?? []);
-    assert.deepEqual(open, [seat?.session]);
+    assert.deepEqual(open, [slot?.session]);
     assert.equal(site.members.flatMap(({ replaced }) => replaced).length, 2);
     // Of two nodes the one that was seated later may be told of first.
     const epochs = memberOf(site, 1).events.map(({ epoch }) => epoch ?? 0);
@@ -123,7 +123,7 @@ export function whereaboutsConformance(name: string, make: MakeSite): void {
       await site.settled();
       const times = { lastLoginAt: nowS, lastHeartbeatAt: nowS + 4, lastOfflineAt: nowS + 5 };
       for (const member of site.members) {
-        assert.deepEqual(await rowOf(member, kind), { epoch: 1, seats: [], ...times });
+        assert.deepEqual(await rowOf(member, kind), { epoch: 1, slots: [], ...times });
         assert.match(
           wordsOf(member).join('; '),
           /^device\.\w+\.\w+ s1 1; device\.\w+\.offline s1 1 peer_closed$/,
@@ -150,8 +150,8 @@ export function whereaboutsConformance(name: string, make: MakeSite): void {
     await logIn(site, 'sleep', [[0, 's1']]);
     memberOf(site, 0).hear('sleep', device, 's1', nowS + 3);
     await site.heard();
-    for (const { whereabouts } of site.members) {
-      const { sleep, signal } = await whereabouts.findKept(device, waitMs);
+    for (const { locator } of site.members) {
+      const { sleep, signal } = await locator.findKept(device, waitMs);
       assert.deepEqual([sleep.lastHeartbeatAt, signal.lastHeartbeatAt], [nowS + 3, null]);
     }
   });
@@ -167,8 +167,8 @@ export function whereaboutsConformance(name: string, make: MakeSite): void {
     await site.lose(one);
     for (const member of [two, three]) {
       for (const id of ids) {
-        const { seats, lastOfflineAt } = await rowOf(member, 'sleep', id);
-        assert.deepEqual([seats, lastOfflineAt === null], [[], false]);
+        const { slots, lastOfflineAt } = await rowOf(member, 'sleep', id);
+        assert.deepEqual([slots, lastOfflineAt === null], [[], false]);
       }
       const ends = wordsOf(member).filter((words) => words.includes('offline'));
       const expected = ids.map((id) => `device.sleep.offline of-${id} 1 node_lost`);

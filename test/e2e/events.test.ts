@@ -8,9 +8,9 @@ import { eventsRoute } from '../../src/gateways/api/events-route.ts';
 import { ApiListener } from '../../src/gateways/api/listener.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
 import { RouteTable } from '../../src/gateways/api/route-table.ts';
-import { EventArrivals } from '../../src/core/events/event-arrivals.ts';
-import { EventTurns } from '../../src/core/events/event-turns.ts';
-import { WaitingReaders, type Seat } from '../../src/core/events/waiting-readers.ts';
+import { EventWaiters } from '../../src/core/events/event-arrivals.ts';
+import { FairEventQueue } from '../../src/core/events/event-turns.ts';
+import { WaitingReaders, type ReaderSlot } from '../../src/core/events/waiting-readers.ts';
 import { SigningKeyCache } from '../../src/protocol/tgv1/signing-key.ts';
 import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
 import { InlineVerifier } from '../../src/gateways/verification/inline-verifier.ts';
@@ -199,15 +199,15 @@ class WatchedReaders extends WaitingReaders {
     this.left = new Promise((resolve) => (this.#leave = resolve));
   }
 
-  override enter(appId: Parameters<WaitingReaders['enter']>[0]): Seat | null {
-    const seat = super.enter(appId);
-    if (seat === null) return null;
+  override enter(appId: Parameters<WaitingReaders['enter']>[0]): ReaderSlot | null {
+    const slot = super.enter(appId);
+    if (slot === null) return null;
     this.#enter();
     const leave = (): void => {
-      seat.leave();
+      slot.leave();
       this.#leave();
     };
-    return { wait: (ms) => seat.wait(ms), wake: () => seat.wake(), leave };
+    return { wait: (ms) => slot.wait(ms), wake: () => slot.wake(), leave };
   }
 }
 
@@ -218,15 +218,15 @@ test('a caller that hangs up frees its seat, though nothing happens and no time 
   const events = new ScriptedEventLog();
   const log = new FakeLog();
   const readers = new WatchedReaders(clock);
-  const arrivals = new EventArrivals({ events, registry, log });
+  const waiters = new EventWaiters({ events, registry, log });
   const route = eventsRoute({
     clock,
     registry,
     events,
     log,
     readers,
-    arrivals,
-    turns: new EventTurns(),
+    waiters,
+    turns: new FairEventQueue(),
     cluster: null,
   });
   const authenticator = new Authenticator(

@@ -61,9 +61,9 @@ for (const kind of floodKinds)
   });
 
 test('a controller that floods is told 4429, and its session ends as flood', async () => {
-  const beats = floodKinds.find(({ name }) => name === 'heartbeats of a controller');
-  assert.ok(beats !== undefined);
-  await flood(beats, targets, { bytesMax });
+  const heartbeats = floodKinds.find(({ name }) => name === 'heartbeats of a controller');
+  assert.ok(heartbeats !== undefined);
+  await flood(heartbeats, targets, { bytesMax });
   const { json } = await api.call({ path: '/v1/events', query: 'limit=1000' });
   const { events } = json.data as { events: { type: string; data: { reason?: string } }[] };
   const ends = events.filter(({ type }) => type === 'device.signal.offline').map(({ data }) => data.reason);

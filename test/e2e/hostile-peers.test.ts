@@ -112,8 +112,8 @@ test('hostile peers cost no good session and no heartbeat', async (t) => {
   const good = await inRounds(goodSessions, (i) => logIn(port, i));
   let lost = 0;
   for (const module of good) void module.closed.then(() => (lost += 1));
-  const beat = (): void => good.forEach((module) => module.heartbeat());
-  beat();
+  const heartbeat = (): void => good.forEach((module) => module.heartbeat());
+  heartbeat();
 
   const reluctant = await inRounds(notReading, (i) => logIn(port, goodSessions + i));
   const floods = await inRounds(flooding, (i) => logIn(port, goodSessions + notReading + i));
@@ -124,12 +124,12 @@ test('hostile peers cost no good session and no heartbeat', async (t) => {
     ...(await hostiles(port, garbled, 3, (peer) => peer.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n'))),
     ...(await hostiles(port, halfDone, 4, (peer, i) => peer.send(halfLogin(i)))),
   ];
-  beat();
+  heartbeat();
   for (const module of floods) for (let i = 0; i < 80; i++) module.heartbeat();
   await Promise.all(floods.map(({ closed }) => closed));
   await Promise.all(closing.map(({ gone }) => gone));
   const beforeS = Math.floor(Date.now() / 1000);
-  beat();
+  heartbeat();
 
   for (let i = 0; i < goodSessions; i += 199) while ((await heartbeatOf(api, i)) < beforeS);
   assert.equal(lost, 0);

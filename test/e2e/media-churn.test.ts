@@ -11,7 +11,7 @@ import type { SourceFrame } from '../../src/model/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
-import { TranscoderLanes } from '../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../../src/media/transcoding/transcoder-lanes.ts';
 import { brokenFrame } from '../support/broken-frames.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { h264Film, h265Film, jpegFilm, planarFrame } from '../support/coded-frames.ts';
@@ -109,7 +109,7 @@ engineTest('calls that come and go in the middle of their frames leave nothing b
   const chance = chanceFrom(20_261_122);
   const clock = new SystemClock();
   const settings = { threads: 2, loadMax: 1, quality: 80, sourceMax: { width: 1920, height: 1080 } };
-  const transcoders = await TranscoderLanes.open({
+  const transcoders = await TranscoderPool.open({
     ...settings,
     clock,
     log: new FakeLog(),

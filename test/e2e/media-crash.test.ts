@@ -164,7 +164,7 @@ async function crash(server: ServerProcess, { devices }: Scene, round: number): 
 }
 
 /** Said, not asserted: it depends on what else the machine does. */
-function tell(t: TestContext, how: string, tookMs: number, { start_ms }: MediaChild): void {
+function notify(t: TestContext, how: string, tookMs: number, { start_ms }: MediaChild): void {
   t.diagnostic(
     `${how}: pictures in all of ${calls} calls ${Math.round(tookMs)} ms after the kill, ` +
       `of which ${start_ms} ms are the start of the media process`,
@@ -199,9 +199,9 @@ engineTest(
     });
 
     await server.command.logged('a spare media process waits');
-    tell(t, 'with a spare', await crash(server, scene, 1), await mediaChild(server, 2));
+    notify(t, 'with a spare', await crash(server, scene, 1), await mediaChild(server, 2));
     await callsInTruth(api, ops);
-    tell(t, 'without', await crash(server, scene, 2), await mediaChild(server, 3));
+    notify(t, 'without', await crash(server, scene, 2), await mediaChild(server, 3));
     await callsInTruth(api, ops);
 
     await backend.stop();

@@ -5,13 +5,13 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { CallSide } from '../../src/model/call.ts';
 import { mediaMessageBytesMax } from '../../src/model/limits.ts';
-import type { CarriageRefusal } from '../../src/model/picture.ts';
+import type { ReservationRefusal } from '../../src/model/picture.ts';
 import { MediaListener } from '../../src/media/legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeCallDesk, type FakeOpenLeg } from '../support/fake-call-desk.ts';
+import { FakeLegService, type FakeOpenLeg } from '../support/fake-call-desk.ts';
 import { FakeRelay, type FakeJoinedLeg } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import {
@@ -27,7 +27,7 @@ import { RawPeer } from '../support/raw-peer.ts';
 import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
 let clock: DrivenClock;
-let desk: FakeCallDesk;
+let service: FakeLegService;
 let relay: FakeRelay;
 let telemetry: FakeTelemetry;
 let log: FakeLog;
@@ -37,13 +37,13 @@ const peers: { terminate(): void }[] = [];
 
 beforeEach(async () => {
   clock = new DrivenClock();
-  desk = new FakeCallDesk();
+  service = new FakeLegService();
   relay = new FakeRelay();
   telemetry = new FakeTelemetry();
   log = new FakeLog();
   listener = new MediaListener(
     { ...mediaLegsDefaults, port: 0 },
-    { clock, desk, relay, telemetry, log, otherSockets: () => 0 },
+    { clock, service, relay, telemetry, log, otherSockets: () => 0 },
   );
   await listener.listen();
   ({ port } = listener.address);
@@ -62,16 +62,16 @@ interface CarriedLeg {
 
 /** A leg whose frames the relay carries, be it the device's or the bridge's. */
 async function carriedLeg(side: CallSide = 'device'): Promise<CarriedLeg> {
-  const count = desk.legs.length + 1;
+  const count = service.legs.length + 1;
   const peer = await MediaPeer.connect(
     port,
     side === 'bridge' ? { path: bridgePath, bearer: 'good-key' } : {},
   );
   peers.push(peer.socket);
-  const opened = await desk.leg(count);
+  const opened = await service.leg(count);
   if (side === 'bridge') {
-    const { sessionId } = desk;
-    opened.leg.tell({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
+    const { sessionId } = service;
+    opened.leg.notify({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
     assert.match((await peer.nextText()) ?? '', /"type":"start"/);
   }
   const joined = relay.joined.at(-1);
@@ -142,7 +142,7 @@ test('a frame in fragments is one frame', async () => {
 test('frames of a bridge that has no call go nowhere, and are no fault', async () => {
   const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
   peers.push(bridge.socket);
-  const opened = await desk.leg();
+  const opened = await service.leg();
   for (let i = 0; i < 200; i++) bridge.send(Buffer.concat([header, payloadOf(160)]));
   await bridge.ping();
   assert.deepEqual([opened.signs.length, opened.goneTimes, relay.joined], [201, 0, []]);
@@ -187,7 +187,7 @@ test('a frame is said to be sent once, and never within the sending, be the leg 
     });
   await send();
   peer.socket.terminate();
-  await desk.until(() => opened.goneTimes === 1);
+  await service.until(() => opened.goneTimes === 1);
   assert.equal(joined.leftTimes, 1);
   await send();
   assert.equal(sentTimes, 2);
@@ -196,7 +196,7 @@ test('a frame is said to be sent once, and never within the sending, be the leg 
 test('what is said of the call goes beside the frames, and key frames are asked for', async () => {
   const { peer, opened, joined } = await carriedLeg('bridge');
   joined.frameOutput.askKeyFrame();
-  opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+  opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ringing', reason: null });
   assert.equal(await peer.nextText(), '{"type":"key_frame_wanted"}');
   assert.match((await peer.nextText()) ?? '', /"state":"ringing"/);
 });
@@ -218,7 +218,7 @@ test('a leg that stands still for a while has its frames and its words when it r
   };
   sendAll();
   for (let words = 0; words < 1000; words++) {
-    opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+    opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ringing', reason: null });
     if (words % 100 === 0) await other.peer.ping();
   }
   assert.ok(sent < framesBeyondBuffers, 'it is not sent what it does not read');
@@ -232,14 +232,14 @@ test('a leg that stands still for a while has its frames and its words when it r
 test('a slow reader whose pongs come late stays; one that reads nothing for two beats is cut', async () => {
   const { peer, opened, joined } = await carriedLeg();
   peer.socket.pause();
-  for (let beat = 0; beat < 3; beat++) {
+  for (let heartbeat = 0; heartbeat < 3; heartbeat++) {
     await new Promise<void>((sent) => joined.frameOutput.send(header, payloadOf(100), sent));
     clock.advance(8000);
     await new Promise((turned) => setImmediate(turned));
   }
   assert.equal(opened.goneTimes, 0);
   clock.advance(8000);
-  await desk.until(() => opened.goneTimes === 1);
+  await service.until(() => opened.goneTimes === 1);
   assert.equal(joined.leftTimes, 1);
 });
 
@@ -272,9 +272,9 @@ for (const [kind, who, request] of watching)
   test(`${who} reads every picture as a part of its own, to the end of the call`, async () => {
     const stream = await watchPictures(request);
     const joined = await relay.leg();
-    assert.deepEqual([joined.kind, joined.sessionId], [kind, desk.sessionId]);
+    assert.deepEqual([joined.kind, joined.sessionId], [kind, service.sessionId]);
     for (const jpeg of jpegs) await new Promise<void>((sent) => joined.pictureOutput.sendPicture(jpeg, sent));
-    (await desk.leg()).leg.close('ended');
+    (await service.leg()).leg.close('ended');
     await stream.closed;
     assert.deepEqual(stream.pictures, jpegs);
     assert.deepEqual([stream.isWhole, joined.leftTimes, listener.legCount], [true, 1, 0]);
@@ -333,7 +333,7 @@ test('who does not read the rest when the call ends is cut after 5 s', async () 
   const stream = await watchPictures();
   stream.answer.pause();
   flood(await relay.leg());
-  const opened = await desk.leg();
+  const opened = await service.leg();
   opened.leg.close('ended');
   clock.advance(4999);
   await new Promise((turned) => setImmediate(turned));
@@ -345,9 +345,9 @@ test('who does not read the rest when the call ends is cut after 5 s', async () 
 
 test('who hangs up has left the relay', async () => {
   const stream = await watchPictures();
-  const [joined, opened] = [await relay.leg(), await desk.leg()];
+  const [joined, opened] = [await relay.leg(), await service.leg()];
   stream.hangUp();
-  await desk.until(() => opened.goneTimes === 1);
+  await service.until(() => opened.goneTimes === 1);
   assert.equal(joined.leftTimes, 1);
 });
 
@@ -356,7 +356,7 @@ const carriedRequests: readonly (readonly [string, string])[] = [
   ['a device without WebSocket', plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' })],
   ['a person who watches', plainRequest(`GET ${downlinkPath}?ticket=good-ticket`)],
 ];
-const refusals: readonly (readonly [CarriageRefusal, RegExp])[] = [
+const refusals: readonly (readonly [ReservationRefusal, RegExp])[] = [
   ['load', /no worker has time left/],
   ['engine', /no decoder/],
 ];
@@ -369,7 +369,7 @@ for (const [refusal, sentence] of refusals)
       assert.deepEqual([answer.status, answer.headers.get('retry-after')], ['503 Service Unavailable', '2']);
       assert.match(answer.body, sentence);
       assert.deepEqual([...telemetry.counts], [[`media login ${refusal}`, 1]]);
-      assert.deepEqual([listener.legCount, desk.legs.filter(({ goneTimes }) => goneTimes === 0)], [0, []]);
+      assert.deepEqual([listener.legCount, service.legs.filter(({ goneTimes }) => goneTimes === 0)], [0, []]);
     });
 
 test('a device that finds the last place taken when it is in is told so, and closed as media_full', async () => {
@@ -377,7 +377,7 @@ test('a device that finds the last place taken when it is in is told so, and clo
   const device = await MediaPeer.connect(port);
   assert.match((await device.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
   assert.equal(await device.closed, '4503 media_full');
-  assert.equal((await desk.leg()).goneTimes, 1);
+  assert.equal((await service.leg()).goneTimes, 1);
   assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
 });
 
@@ -385,37 +385,37 @@ test('a device without WebSocket that finds the last place taken is answered 503
   relay.joinRefusal = 'load';
   const request = plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' });
   assert.equal((await answerTo(port, request)).status, '503 Service Unavailable');
-  assert.equal((await desk.leg()).goneTimes, 1);
+  assert.equal((await service.leg()).goneTimes, 1);
 });
 
 test('a bridge that comes for a session which cannot be carried is closed as media_full', async () => {
   relay.refusal = 'load';
-  const { sessionId } = desk;
-  desk.onOpening = (leg) =>
-    leg.tell({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
+  const { sessionId } = service;
+  service.onOpening = (leg) =>
+    leg.notify({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
   const bridge = await MediaPeer.connect(port, {
     path: `${bridgePath}?session=${sessionId}`,
     bearer: 'good-key',
   });
   assert.match((await bridge.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
   assert.equal(await bridge.closed, '4503 media_full');
-  assert.equal((await desk.leg()).goneTimes, 1);
+  assert.equal((await service.leg()).goneTimes, 1);
   assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
 });
 
 test('calls that cannot be carried are not put to idle bridges, which the log says once a second', async () => {
   const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
   peers.push(bridge.socket);
-  const opened = await desk.leg();
+  const opened = await service.leg();
   relay.refusal = 'engine';
-  const assign = { kind: 'assign', sessionId: desk.sessionId, media: callMedia } as const;
-  opened.leg.tell(assign);
-  opened.leg.tell(assign);
+  const assign = { kind: 'assign', sessionId: service.sessionId, media: callMedia } as const;
+  opened.leg.notify(assign);
+  opened.leg.notify(assign);
   clock.advance(1000);
-  opened.leg.tell(assign);
+  opened.leg.notify(assign);
   relay.refusal = null;
-  opened.leg.tell(assign);
-  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: desk.sessionId });
+  opened.leg.notify(assign);
+  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: service.sessionId });
   assert.deepEqual(opened.answers, [false, false, false]);
   assert.deepEqual(
     log.lines.map(({ level, fields }) => [level, fields]),
@@ -429,16 +429,16 @@ test('calls that cannot be carried are not put to idle bridges, which the log sa
 test('a reader of pictures who takes nothing of one for two beats is cut; one who takes some stays', async () => {
   const stream = await watchPictures();
   stream.answer.pause();
-  const opened = await desk.leg();
+  const opened = await service.leg();
   const joined = await relay.leg();
-  const beat = async (): Promise<void> => {
+  const heartbeat = async (): Promise<void> => {
     clock.advance(8000);
     await new Promise((turned) => setImmediate(turned));
   };
-  for (let beats = 0; beats < 3; beats++) await beat();
-  for (let beats = 0; beats < 3; beats++) {
+  for (let heartbeats = 0; heartbeats < 3; heartbeats++) await heartbeat();
+  for (let heartbeats = 0; heartbeats < 3; heartbeats++) {
     await new Promise<void>((sent) => joined.pictureOutput.sendPicture(payloadOf(100), sent));
-    await beat();
+    await heartbeat();
   }
   const flow = flood(joined);
   let before = -1;
@@ -447,9 +447,9 @@ test('a reader of pictures who takes nothing of one for two beats is cut; one wh
     await new Promise((later) => setTimeout(later, 50));
   }
   assert.equal(opened.goneTimes, 0);
-  await beat();
+  await heartbeat();
   assert.equal(opened.goneTimes, 0, 'it had one beat of time');
-  await beat();
-  await desk.until(() => opened.goneTimes === 1);
+  await heartbeat();
+  await service.until(() => opened.goneTimes === 1);
   assert.equal(joined.leftTimes, 1);
 });

@@ -10,7 +10,7 @@ import { MediaListener } from '../../src/media/legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeCallDesk, type FakeOpenLeg } from '../support/fake-call-desk.ts';
+import { FakeLegService, type FakeOpenLeg } from '../support/fake-call-desk.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { downlinkPath, legUpgrade, MediaPeer, plainRequest, readHead } from '../support/media-peer.ts';
@@ -21,13 +21,13 @@ const goodLegs = 30;
 const hostilesOfAKind = 20;
 
 const clock = new DrivenClock();
-const desk = new FakeCallDesk();
+const service = new FakeLegService();
 const relay = new FakeRelay();
 const telemetry = new FakeTelemetry();
 const log = new FakeLog();
 const listener = new MediaListener(
   { ...mediaLegsDefaults, port: 0 },
-  { clock, desk, relay, telemetry, log, otherSockets: () => 0 },
+  { clock, service, relay, telemetry, log, otherSockets: () => 0 },
 );
 let port = 0;
 const timers: NodeJS.Timeout[] = [];
@@ -166,23 +166,23 @@ async function hostile([, stage, worst]: (typeof kinds)[number], i: number): Pro
   return raw;
 }
 
-async function goodLeg(i: number): Promise<{ readonly peer: MediaPeer; readonly house: FakeOpenLeg }> {
+async function goodLeg(i: number): Promise<{ readonly peer: MediaPeer; readonly deps: FakeOpenLeg }> {
   const peer = await MediaPeer.connect(port);
   good.push(peer);
-  return { peer, house: await desk.leg(i + 1) };
+  return { peer, deps: await service.leg(i + 1) };
 }
 
 test('hostile peers of every kind cost no good leg, no frame, no ping and no word', async () => {
   await listener.listen();
   ({ port } = listener.address);
-  const admission = desk.devices.get('good-token');
+  const admission = service.devices.get('good-token');
   assert(admission !== undefined);
-  desk.devices.set('hostile-token', { ...admission, tokenId: generateTokenId() });
+  service.devices.set('hostile-token', { ...admission, tokenId: generateTokenId() });
   const legs: Awaited<ReturnType<typeof goodLeg>>[] = [];
   for (let i = 0; i < goodLegs; i++) legs.push(await goodLeg(i));
-  let beats = 0;
-  const beat = async (): Promise<void> => {
-    beats += 1;
+  let heartbeats = 0;
+  const heartbeat = async (): Promise<void> => {
+    heartbeats += 1;
     await Promise.all(
       legs.map(({ peer }) => {
         peer.send(goodFrame);
@@ -190,11 +190,11 @@ test('hostile peers of every kind cost no good leg, no frame, no ping and no wor
         return peer.ping();
       }),
     );
-    for (const [i, { house }] of legs.entries()) {
-      assert.equal(house.reports.length, beats);
-      assert.equal(relay.joined[i]?.frames.length, beats);
-      assert.deepEqual(house.signs.slice(-2), ['media', 'ping']);
-      assert.equal(house.signs.length, 2 * beats);
+    for (const [i, { deps }] of legs.entries()) {
+      assert.equal(deps.reports.length, heartbeats);
+      assert.equal(relay.joined[i]?.frames.length, heartbeats);
+      assert.deepEqual(deps.signs.slice(-2), ['media', 'ping']);
+      assert.equal(deps.signs.length, 2 * heartbeats);
     }
   };
 
@@ -202,20 +202,20 @@ test('hostile peers of every kind cost no good leg, no frame, no ping and no wor
   for (const kind of kinds) {
     const ofAKind = Array.from({ length: hostilesOfAKind }, (_, i) => hostile(kind, i));
     hostiles.push(...(await Promise.all(ofAKind)));
-    await beat();
+    await heartbeat();
     clock.advance(500);
   }
   // Those that read nothing hear of their end only when they do; the others wait for the listener's deadlines.
   for (const { socket } of hostiles) socket.resume();
   for (let waitedMs = 0; waitedMs <= legSilenceMsMax; waitedMs += legSilenceMsMax / 2) {
     clock.advance(legSilenceMsMax / 2);
-    await beat();
+    await heartbeat();
   }
   await Promise.all(hostiles.map(({ gone }) => gone));
   await until(() => listener.legCount === goodLegs);
-  await beat();
-  assert.ok(desk.legs.length > goodLegs);
-  for (const [i, { goneTimes }] of desk.legs.entries()) assert.equal(goneTimes, i < goodLegs ? 0 : 1);
+  await heartbeat();
+  assert.ok(service.legs.length > goodLegs);
+  for (const [i, { goneTimes }] of service.legs.entries()) assert.equal(goneTimes, i < goodLegs ? 0 : 1);
   for (const refusal of ['malformed', 'signature'])
     assert.ok(telemetry.count(`media login ${refusal}`) >= hostilesOfAKind, refusal);
 

@@ -17,7 +17,7 @@ import {
 import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeCallDesk } from '../support/fake-call-desk.ts';
+import { FakeLegService } from '../support/fake-call-desk.ts';
 import { FakeTranscoders, type FakeTranscoder } from '../support/fake-transcoders.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { bridgePath, MediaPeer } from '../support/media-peer.ts';
@@ -27,7 +27,7 @@ const h264Media: CallMedia = { ...callMedia, downVideo: 'h264', resolution: 'aut
 const autoMedia: CallMedia = { ...callMedia, resolution: 'auto' };
 
 let clock: DrivenClock;
-let desk: FakeCallDesk;
+let service: FakeLegService;
 let relay: Relay;
 let transcoders: FakeTranscoders;
 let telemetry: FakeTelemetry;
@@ -37,13 +37,13 @@ const peers: { terminate(): void }[] = [];
 
 beforeEach(async () => {
   clock = new DrivenClock();
-  desk = new FakeCallDesk();
+  service = new FakeLegService();
   telemetry = new FakeTelemetry();
   transcoders = new FakeTranscoders();
   relay = new Relay({ clock, transcoders, telemetry, maxFps: 15 });
   listener = new MediaListener(
     { ...mediaLegsDefaults, port: 0 },
-    { clock, desk, relay, telemetry, log: new FakeLog(), otherSockets: () => 0 },
+    { clock, service, relay, telemetry, log: new FakeLog(), otherSockets: () => 0 },
   );
   await listener.listen();
   ({ port } = listener.address);
@@ -62,18 +62,18 @@ async function connectDevice(media: CallMedia): Promise<MediaPeer> {
 }
 
 function giveMedia(media: CallMedia): void {
-  const admission = desk.devices.get('good-token');
+  const admission = service.devices.get('good-token');
   assert(admission !== undefined);
-  desk.devices.set('good-token', { ...admission, media });
+  service.devices.set('good-token', { ...admission, media });
 }
 
 /** A bridge that was told to start. */
 async function connectBridge(media: CallMedia): Promise<MediaPeer> {
-  const count = desk.legs.length + 1;
+  const count = service.legs.length + 1;
   const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
   peers.push(bridge.socket);
-  const { leg } = await desk.leg(count);
-  leg.tell({ kind: 'start', sessionId: desk.sessionId, room: callRoom, media, request: null });
+  const { leg } = await service.leg(count);
+  leg.notify({ kind: 'start', sessionId: service.sessionId, room: callRoom, media, request: null });
   assert.match((await bridge.nextText()) ?? '', /"type":"start"/);
   return bridge;
 }
@@ -166,7 +166,7 @@ test('a device that takes pictures is sent each with a header of its own, and wh
 });
 
 function watchSource(): Promise<PictureStream> {
-  desk.tickets.set('another-ticket', { sessionId: desk.sessionId });
+  service.tickets.set('another-ticket', { sessionId: service.sessionId });
   return watch('?ticket=another-ticket&picture=source');
 }
 
@@ -184,7 +184,7 @@ test('a device that takes the place of another has the frames from then on', asy
   const first = await connectDevice(h264Media);
   const bridge = await connectBridge(h264Media);
   const second = await connectDevice(h264Media);
-  (await desk.leg(1)).leg.close('replaced');
+  (await service.leg(1)).leg.close('replaced');
   assert.equal(await first.closed, '4409 replaced');
   bridge.send(message(video(0), keySlice));
   await second.framesCome(1);
@@ -213,7 +213,7 @@ test('a device that stands still never slows the bridge, and sees the newest pic
   assert.ok(device.frames.slice(-picturesWaitingMax).every((frame, i) => newest[i]?.equals(frame)));
   assert.equal(telemetry.count('media frame passed'), framesBeyondBuffers - dropped);
   assert.deepEqual(
-    desk.legs.map(({ goneTimes }) => goneTimes),
+    service.legs.map(({ goneTimes }) => goneTimes),
     [0, 0],
   );
 });
@@ -254,8 +254,14 @@ test('a call that no worker has time for keeps its device out, and the next one 
   await assert.rejects(connectDevice(callMedia), { status: 503 });
   const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
   peers.push(bridge.socket);
-  const { leg } = await desk.leg();
-  leg.tell({ kind: 'start', sessionId: desk.sessionId, room: callRoom, media: callMedia, request: null });
+  const { leg } = await service.leg();
+  leg.notify({
+    kind: 'start',
+    sessionId: service.sessionId,
+    room: callRoom,
+    media: callMedia,
+    request: null,
+  });
   assert.equal(await bridge.closed, '4503 media_full');
   assert.equal(telemetry.count('media login load'), 1);
   await connectDevice(h264Media);
@@ -281,5 +287,5 @@ test('a device that nobody can make pictures for is refused before it takes the 
   const bridge = await connectBridge(h264Media);
   bridge.send(message(video(0), keySlice));
   await device.framesCome(1);
-  assert.equal(desk.legs.length, 2, 'the device and the bridge');
+  assert.equal(service.legs.length, 2, 'the device and the bridge');
 });

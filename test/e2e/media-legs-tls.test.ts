@@ -10,7 +10,7 @@ import { legRequestMsMax } from '../../src/model/limits.ts';
 import { MediaListener } from '../../src/media/legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeCallDesk } from '../support/fake-call-desk.ts';
+import { FakeLegService } from '../support/fake-call-desk.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { answerTo, downlinkPath, legUpgrade, MediaPeer, plainRequest } from '../support/media-peer.ts';
@@ -20,7 +20,7 @@ import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.
 let directory: string;
 let certificate: TestCertificate;
 let clock: DrivenClock;
-let desk: FakeCallDesk;
+let service: FakeLegService;
 let telemetry: FakeTelemetry;
 let listener: MediaListener;
 const peers: MediaPeer[] = [];
@@ -33,7 +33,7 @@ after(() => rmSync(directory, { recursive: true }));
 
 beforeEach(() => {
   clock = new DrivenClock();
-  desk = new FakeCallDesk();
+  service = new FakeLegService();
   telemetry = new FakeTelemetry();
 });
 
@@ -46,7 +46,7 @@ function newListener(): MediaListener {
   const { certFile, keyFile } = certificate;
   return new MediaListener(
     { ...mediaLegsDefaults, port: 0, tls: { certFile, keyFile } },
-    { clock, desk, relay: new FakeRelay(), telemetry, log: new FakeLog(), otherSockets: () => 0 },
+    { clock, service, relay: new FakeRelay(), telemetry, log: new FakeLog(), otherSockets: () => 0 },
   );
 }
 
@@ -76,8 +76,8 @@ async function certificateShown(): Promise<string> {
 test('a leg is let in, told and closed over TLS', { skip }, async () => {
   await listen();
   const device = await connect();
-  const { leg } = await desk.leg();
-  leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+  const { leg } = await service.leg();
+  leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ringing', reason: null });
   leg.close('ended');
   assert.match((await device.nextText()) ?? '', /ringing/);
   assert.equal(await device.closed, '1000 ended');
@@ -91,7 +91,7 @@ test('a person watches over TLS until the call ends', { skip }, async () => {
   let received = '';
   socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
   socket.write(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
-  const { leg } = await desk.leg();
+  const { leg } = await service.leg();
   leg.close('ended');
   while (!received.endsWith('0\r\n\r\n')) await new Promise((turned) => setImmediate(turned));
   assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
@@ -101,15 +101,15 @@ test('a person watches over TLS until the call ends', { skip }, async () => {
 test('a leg that answers pings stays over TLS, and one that does not is gone', { skip }, async () => {
   await listen();
   const [answering, dead] = [await connect(), await connect()];
-  const opened = await desk.leg(2);
+  const opened = await service.leg(2);
   dead.socket.pause();
-  for (let beat = 0; beat < 2; beat++) {
+  for (let heartbeat = 0; heartbeat < 2; heartbeat++) {
     const asked = once(answering.socket, 'ping');
     clock.advance(8000);
     await asked;
     await answering.ping();
   }
-  await desk.until(() => opened.goneTimes === 1);
+  await service.until(() => opened.goneTimes === 1);
   await answering.ping();
   assert.equal(listener.legCount, 1);
 });
@@ -133,7 +133,7 @@ test(
     assert.equal(listener.address.port, port);
     await older.ping();
     const newer = await connect('second');
-    (await desk.leg(1)).leg.close('replaced');
+    (await service.leg(1)).leg.close('replaced');
     assert.equal(await older.closed, '4409 replaced');
     await newer.ping();
     assert.equal(listener.legCount, 1);
@@ -142,14 +142,14 @@ test(
 
 test('who asked under one certificate is let in under another', { skip }, async () => {
   await listen();
-  const release = desk.hold();
+  const release = service.hold();
   const connecting = connect('first');
-  await desk.until(() => desk.asked.length === 1);
+  await service.until(() => service.asked.length === 1);
   certificate.use('second');
   listener.reloadTls();
   release();
   await (await connecting).ping();
-  assert.deepEqual((await desk.leg()).signs, ['ping']);
+  assert.deepEqual((await service.leg()).signs, ['ping']);
 });
 
 const badFiles: readonly (readonly [string, () => void])[] = [

@@ -20,7 +20,7 @@ import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media/legs/
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeCallDesk } from '../support/fake-call-desk.ts';
+import { FakeLegService } from '../support/fake-call-desk.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import {
@@ -39,7 +39,7 @@ import { RawPeer } from '../support/raw-peer.ts';
 import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
 let clock: DrivenClock;
-let desk: FakeCallDesk;
+let service: FakeLegService;
 let relay: FakeRelay;
 let telemetry: FakeTelemetry;
 let log: FakeLog;
@@ -51,7 +51,7 @@ const sockets: RawPeer[] = [];
 
 beforeEach(() => {
   clock = new DrivenClock();
-  desk = new FakeCallDesk();
+  service = new FakeLegService();
   relay = new FakeRelay();
   telemetry = new FakeTelemetry();
   log = new FakeLog();
@@ -67,7 +67,7 @@ afterEach(() => {
 async function listen(settings: Partial<MediaLegsSettings> = {}): Promise<void> {
   listener = new MediaListener(
     { ...mediaLegsDefaults, port: 0, ...settings },
-    { clock, desk, relay, telemetry, log, otherSockets: () => otherSockets },
+    { clock, service, relay, telemetry, log, otherSockets: () => otherSockets },
   );
   await listener.listen();
   port = listener.address.port;
@@ -121,14 +121,14 @@ const frame = Buffer.concat([
 test('a device is let in by its token, reports, and its frames and pings are signs of life', async () => {
   await listen();
   const device = await connect();
-  assert.deepEqual([desk.asked, telemetry.count('media login accepted')], [['good-token'], 1]);
-  const opened = await desk.leg();
+  assert.deepEqual([service.asked, telemetry.count('media login accepted')], [['good-token'], 1]);
+  const opened = await service.leg();
   assert.equal(opened.kind, 'device');
   device.send('{"type":"accept"}');
   device.send(frame);
   await device.ping();
   device.send('{"type":"hangup","reason":5}');
-  await desk.until(() => opened.reports.length === 2);
+  await service.until(() => opened.reports.length === 2);
   assert.deepEqual(opened.reports, [
     { kind: 'progress', state: 'attempting' },
     { kind: 'end', reason: 'busy' },
@@ -140,14 +140,14 @@ test('a device is let in by its token, reports, and its frames and pings are sig
 test('a bridge is let in by its key, is offered a call, takes it, is told what to do, and reports', async () => {
   await listen();
   const bridge = await connectBridge();
-  const opened = await desk.leg();
-  assert.deepEqual([opened.kind, desk.asked], ['bridge', ['good-key']]);
-  opened.leg.tell({ kind: 'assign', sessionId: desk.sessionId, media: callMedia });
-  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: desk.sessionId });
+  const opened = await service.leg();
+  assert.deepEqual([opened.kind, service.asked], ['bridge', ['good-key']]);
+  opened.leg.notify({ kind: 'assign', sessionId: service.sessionId, media: callMedia });
+  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: service.sessionId });
   bridge.send('{"type":"accept"}');
-  await desk.until(() => opened.answers.length === 1);
+  await service.until(() => opened.answers.length === 1);
   const room = { msgAppId: 'a', modelId: 'm', roomId: 'r', sessionKey: 'k', sessionToken: 't', payload: '' };
-  opened.leg.tell({ kind: 'start', sessionId: desk.sessionId, room, media: callMedia, request: null });
+  opened.leg.notify({ kind: 'start', sessionId: service.sessionId, room, media: callMedia, request: null });
   assert.deepEqual(await bridge.nextMessage(), {
     type: 'start',
     request: null,
@@ -157,29 +157,29 @@ test('a bridge is let in by its key, is offered a call, takes it, is told what t
   });
   bridge.send('{"type":"state","state":"connected"}');
   bridge.send('{"type":"refuse"}');
-  await desk.until(() => opened.answers.length === 2);
+  await service.until(() => opened.answers.length === 2);
   assert.deepEqual(opened.reports, [{ kind: 'progress', state: 'connected' }]);
   assert.deepEqual(opened.answers, [true, false]);
 });
 
 test('what comes in one piece with the upgrade is heard when the leg is let in', async () => {
   await listen();
-  const release = desk.hold();
+  const release = service.hold();
   await rawPeer(Buffer.concat([Buffer.from(legUpgrade()), encodeFrame('{"type":"accept"}')]));
-  await desk.until(() => desk.asked.length === 1);
+  await service.until(() => service.asked.length === 1);
   release();
-  const opened = await desk.leg();
-  await desk.until(() => opened.reports.length === 1);
+  const opened = await service.leg();
+  await service.until(() => opened.reports.length === 1);
   assert.deepEqual(opened.signs, []);
 });
 
 test('a leg is told that it is open when those who keep the calls know it', async () => {
   await listen();
   let know: () => void = () => undefined;
-  desk.hearing = new Promise((resolve) => (know = resolve));
+  service.hearing = new Promise((resolve) => (know = resolve));
   const heard: string[] = [];
   const connecting = connectBridge().then(() => heard.push('open'));
-  await desk.leg();
+  await service.leg();
   heard.push('known');
   know();
   await connecting;
@@ -188,17 +188,22 @@ test('a leg is told that it is open when those who keep the calls know it', asyn
 
 test('what the house tells a leg while it lets it in arrives behind the upgrade', async () => {
   await listen();
-  desk.onOpening = (leg) => leg.tell({ kind: 'assign', sessionId: desk.sessionId, media: callMedia });
-  const bridge = await connectBridge(`${bridgePath}?session=${desk.sessionId}`);
-  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: desk.sessionId });
+  service.onOpening = (leg) => leg.notify({ kind: 'assign', sessionId: service.sessionId, media: callMedia });
+  const bridge = await connectBridge(`${bridgePath}?session=${service.sessionId}`);
+  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: service.sessionId });
 });
 
 test('a bridge may ask for a session by name, which is passed on as it was meant', async () => {
   await listen();
-  await connectBridge(`${bridgePath}/?session=${desk.sessionId}&more=1`);
+  await connectBridge(`${bridgePath}/?session=${service.sessionId}&more=1`);
   for (const query of ['?session=a%20%C3%A4+b', '?session=', '?session=%zz'])
     await assert.rejects(connectBridge(`${bridgePath}${query}`), { status: 404 });
-  assert.deepEqual(desk.asked, [`good-key ${desk.sessionId}`, 'good-key a ä b', 'good-key ', 'good-key %zz']);
+  assert.deepEqual(service.asked, [
+    `good-key ${service.sessionId}`,
+    'good-key a ä b',
+    'good-key ',
+    'good-key %zz',
+  ]);
   assert.equal(telemetry.count('media login unknown_session'), 3);
 });
 
@@ -274,7 +279,7 @@ for (const [request, status, counted] of noLeg)
     assert.equal(headers.get('allow'), status.startsWith('405') ? 'GET' : undefined);
     assert.equal(headers.get('upgrade'), status.startsWith('426') ? 'websocket' : undefined);
     assert.deepEqual([...telemetry.counts], counted === null ? [] : [[`media login ${counted}`, 1]]);
-    assert.deepEqual([desk.legs, listener.legCount], [[], 0]);
+    assert.deepEqual([service.legs, listener.legCount], [[], 0]);
   });
 
 const statuses: Readonly<Partial<Record<LegRefusal, string>>> = {
@@ -289,7 +294,7 @@ test('every refusal of the house has its status and a sentence of its own, is co
   await listen();
   const sentences = new Set<string>();
   for (const refusal of legRefusals) {
-    desk.refusals.set('the-secret', refusal);
+    service.refusals.set('the-secret', refusal);
     const requests = [
       legUpgrade({ Authorization: 'Bearer the-secret' }),
       legUpgrade({ Authorization: 'Bearer the-secret' }, `GET ${bridgePath}`),
@@ -345,12 +350,12 @@ for (const [reason, close] of closes)
   test(`a leg that the house closes as ${reason} reads ${close} behind what it was told`, async () => {
     await listen();
     const device = await connect();
-    const opened = await desk.leg();
-    opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ended', reason: 'lost' });
+    const opened = await service.leg();
+    opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ended', reason: 'lost' });
     opened.leg.close(reason);
     assert.deepEqual(await device.nextMessage(), {
       type: 'state',
-      session: desk.sessionId,
+      session: service.sessionId,
       state: 'ended',
       reason: 'lost',
     });
@@ -360,7 +365,7 @@ for (const [reason, close] of closes)
 
 test('a leg whose call ended since it was let in reads 1000, and is no login', async () => {
   await listen();
-  desk.isOver = true;
+  service.isOver = true;
   const device = await connect();
   assert.equal(await device.closed, '1000 ended');
   const bridge = await connectBridge();
@@ -377,9 +382,9 @@ for (const [name, end] of ends)
   test(`${name} by the peer is told to the house, once`, async () => {
     await listen();
     const device = await connect();
-    const opened = await desk.leg();
+    const opened = await service.leg();
     end(device);
-    await desk.until(() => opened.goneTimes > 0);
+    await service.until(() => opened.goneTimes > 0);
     await device.closed;
     await until(() => listener.socketCount === 0);
     assert.deepEqual([opened.goneTimes, listener.legCount], [1, 0]);
@@ -389,9 +394,9 @@ test('a leg may come back as often as it likes', async () => {
   await listen();
   for (let i = 1; i <= 20; i++) {
     const device = await connect();
-    const opened = await desk.leg(i);
+    const opened = await service.leg(i);
     device.socket.terminate();
-    await desk.until(() => opened.goneTimes === 1);
+    await service.until(() => opened.goneTimes === 1);
   }
   assert.equal(telemetry.count('media login accepted'), 20);
 });
@@ -415,15 +420,15 @@ test('text that is not understood is told what is expected, and the leg stays', 
     message: 'a frame is a header of 12 bytes and a payload behind it',
   });
   device.send('{"type":"accept"}');
-  const opened = await desk.leg();
-  await desk.until(() => opened.reports.length === 1);
+  const opened = await service.leg();
+  await service.until(() => opened.reports.length === 1);
   assert.deepEqual(opened.signs, []);
 });
 
 test('with the hundredth message that is not understood the leg is closed as malformed', async () => {
   await listen();
   const device = await connect();
-  const opened = await desk.leg();
+  const opened = await service.leg();
   for (let i = 0; i < 100; i++) device.send(i % 2 === 0 ? 'nonsense' : Buffer.from('nonsense'));
   assert.equal(await device.closed, '4400 malformed');
   assert.equal(opened.goneTimes, 1);
@@ -436,9 +441,9 @@ test('1 MiB is a message, and a byte more reads an honest 1009', async () => {
   const [device, bridge] = [await connect(), await connectBridge()];
   const message = Buffer.concat([frame, Buffer.alloc(1024 * 1024 + 1 - frame.length)]);
   for (const [i, leg] of [device, bridge].entries()) {
-    const opened = await desk.leg(i + 1);
+    const opened = await service.leg(i + 1);
     leg.send(message.subarray(0, 1024 * 1024));
-    await desk.until(() => opened.signs.length === 1);
+    await service.until(() => opened.signs.length === 1);
     leg.send(message);
     assert.equal(await leg.closed, '1009 too_large');
     assert.equal(opened.goneTimes, 1);
@@ -452,7 +457,7 @@ test('a text over 16 KiB is 1009, and so is a message of any size', async () => 
   large.send('x'.repeat(1024 * 1024 + 1));
   larger.send(Buffer.alloc(16 * 1024 * 1024));
   for (const leg of [text, large, larger]) assert.equal(await leg.closed, '1009 too_large');
-  await desk.until(() => desk.legs.every(({ goneTimes }) => goneTimes === 1));
+  await service.until(() => service.legs.every(({ goneTimes }) => goneTimes === 1));
 });
 
 const broken: readonly (readonly [string, Buffer, string])[] = [
@@ -466,7 +471,7 @@ for (const [name, bytes, code] of broken)
     await listen();
     const leg = new SignalPeer(await rawPeer(legUpgrade()));
     await leg.readHead();
-    const opened = await desk.leg();
+    const opened = await service.leg();
     leg.raw.send(bytes);
     assert.equal((await leg.readToEnd()).close, `${code} `);
     assert.deepEqual([opened.goneTimes, listener.legCount], [1, 0]);
@@ -479,26 +484,26 @@ function tooManyFragments(): Buffer {
 
 test('a leg that does not read what it is told is cut, and another loses nothing', async () => {
   await listen();
-  const [deaf, other] = [await connect(), await connect()];
-  const [opened, second] = [await desk.leg(1), await desk.leg(2)];
-  deaf.socket.pause();
+  const [unwakeable, other] = [await connect(), await connect()];
+  const [opened, second] = [await service.leg(1), await service.leg(2)];
+  unwakeable.socket.pause();
   for (let i = 0; opened.goneTimes === 0; i++) {
-    opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+    opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ringing', reason: null });
     if (i % 1000 === 0) await new Promise((turned) => setImmediate(turned));
   }
-  second.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ringing', reason: null });
+  second.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ringing', reason: null });
   assert.notEqual(await other.nextText(), null);
   assert.deepEqual([opened.goneTimes, second.goneTimes], [1, 0]);
 });
 
 test('a leg that pings and does not read is cut too', async () => {
   await listen();
-  const deaf = await connect();
-  const opened = await desk.leg();
-  deaf.socket.pause();
+  const unwakeable = await connect();
+  const opened = await service.leg();
+  unwakeable.socket.pause();
   const ping = Buffer.alloc(125);
   while (opened.goneTimes === 0) {
-    for (let i = 0; i < 500; i++) deaf.socket.ping(ping);
+    for (let i = 0; i < 500; i++) unwakeable.socket.ping(ping);
     await new Promise((turned) => setImmediate(turned));
   }
   assert.equal(opened.goneTimes, 1);
@@ -507,10 +512,10 @@ test('a leg that pings and does not read is cut too', async () => {
 test('a leg that answers nothing, not even a ping of ours, is gone; one that only answers them stays', async () => {
   await listen();
   const answering = await connect();
-  const [dead, quiet] = [await rawPeer(legUpgrade()), await desk.leg()];
+  const [dead, quiet] = [await rawPeer(legUpgrade()), await service.leg()];
   assert.equal((await readHead(dead)).status, '101 Switching Protocols');
-  const opened = await desk.leg(2);
-  for (let beat = 0; beat < 2; beat++) {
+  const opened = await service.leg(2);
+  for (let heartbeat = 0; heartbeat < 2; heartbeat++) {
     const asked = once(answering.socket, 'ping');
     clock.advance(8000);
     await asked;
@@ -531,7 +536,7 @@ test('a leg whose large frame is on its way is not taken for dead', async () => 
   await listen();
   const leg = new SignalPeer(await rawPeer(legUpgrade()));
   await leg.readHead();
-  const [opened, other] = [await desk.leg(), await connect()];
+  const [opened, other] = [await service.leg(), await connect()];
   const large = encodeFrame(Buffer.concat([frame, Buffer.alloc(1000)]), { opcode: opcodes.binary });
   for (let at = 0; at < large.length; at += 100) {
     leg.raw.send(large.subarray(at, at + 100));
@@ -541,7 +546,7 @@ test('a leg whose large frame is on its way is not taken for dead', async () => 
     // Its pong would have to wait for the end of the frame.
     assert.equal((await leg.readFrame())?.opcode, opcodes.ping);
   }
-  await desk.until(() => opened.signs.length === 1);
+  await service.until(() => opened.signs.length === 1);
   assert.deepEqual([opened.signs, opened.goneTimes], [['media'], 0]);
 });
 
@@ -552,10 +557,10 @@ test('a device without WebSocket is a leg until its call ends, which ends the an
   assert.equal(status, '200 OK');
   assert.equal(headers.get('content-type'), 'multipart/x-mixed-replace; boundary=reveille-picture');
   assert.equal(headers.get('cache-control'), 'no-store');
-  const opened = await desk.leg();
+  const opened = await service.leg();
   assert.deepEqual([opened.kind, listener.legCount], ['device', 1]);
   assert.equal(telemetry.count('media login accepted'), 1);
-  opened.leg.tell({ kind: 'state', sessionId: desk.sessionId, state: 'ended', reason: 'lost' });
+  opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ended', reason: 'lost' });
   opened.leg.close('ended');
   opened.leg.close('drain');
   const body = '16\r\n--reveille-picture--\r\n\r\n0\r\n\r\n';
@@ -573,19 +578,19 @@ test('a person watches by a ticket, once, and hangs up', async () => {
   });
   const person = await rawPeer(request);
   assert.equal((await readHead(person)).status, '200 OK');
-  assert.deepEqual(desk.asked, ['good-ticket'], 'a ticket goes before a token');
-  const opened = await desk.leg();
+  assert.deepEqual(service.asked, ['good-ticket'], 'a ticket goes before a token');
+  const opened = await service.leg();
   assert.equal(opened.kind, 'viewer');
   assert.equal((await ask(request)).status, '401 Unauthorized');
   person.socket.end();
-  await desk.until(() => opened.goneTimes === 1);
+  await service.until(() => opened.goneTimes === 1);
   opened.leg.close('ended');
   await until(() => listener.socketCount === 0);
 });
 
 test('a viewer too many is told so, and a device whose call ended since is, too', async () => {
   await listen();
-  desk.isOver = true;
+  service.isOver = true;
   assert.equal((await ask(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`))).status, '409 Conflict');
   const late = await ask(plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }));
   assert.equal(late.status, '401 Unauthorized');
@@ -600,7 +605,7 @@ test('a viewer too many is told so, and a device whose call ended since is, too'
 
 test('a device that the house turns away while it opens is answered as one whose call has ended', async () => {
   await listen();
-  desk.onOpening = (leg) => leg.close('ended');
+  service.onOpening = (leg) => leg.close('ended');
   const late = await ask(plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }));
   assert.equal(late.status, '401 Unauthorized');
   assert.equal(listener.legCount, 0);
@@ -622,25 +627,25 @@ for (const [name, act] of inTheMiddle)
   test(`who ${name} while the house makes up its mind is not let in, and is not counted`, async () => {
     await listen();
     for (const [i, request] of checked.entries()) {
-      const release = desk.hold();
+      const release = service.hold();
       const peer = await rawPeer(request);
-      await desk.until(() => desk.asked.length === i + 1);
+      await service.until(() => service.asked.length === i + 1);
       act(peer);
       await until(() => listener.socketCount === 0);
       release();
-      await desk.held;
+      await service.held;
     }
     // Whoever comes after them is let in behind their answers.
     await connect();
     assert.deepEqual([...telemetry.counts], [['media login accepted', 1]]);
-    assert.deepEqual([desk.legs.length, listener.legCount], [1, 1]);
+    assert.deepEqual([service.legs.length, listener.legCount], [1, 1]);
   });
 
 test('a house that does not answer within 5 s is unavailable, once in the log, and its late answer is nothing', async () => {
   await listen();
-  const release = desk.hold();
+  const release = service.hold();
   const answers = checked.map((request) => ask(request));
-  await desk.until(() => desk.asked.length === checked.length);
+  await service.until(() => service.asked.length === checked.length);
   clock.advance(4999);
   assert.equal(telemetry.counts.size, 0);
   clock.advance(1);
@@ -648,21 +653,21 @@ test('a house that does not answer within 5 s is unavailable, once in the log, a
   release();
   await connect();
   assert.equal(telemetry.count('media login unavailable'), 4);
-  assert.equal(desk.legs.length, 1);
+  assert.equal(service.legs.length, 1);
   assert.equal(log.lines.filter(({ level }) => level === 'error').length, 1);
 });
 
 test('more checks under way than may be are busy before the house is asked', async () => {
   await listen({ handshakesMax: 2 });
-  const release = desk.hold();
+  const release = service.hold();
   const held = [await rawPeer(legUpgrade()), await rawPeer(legUpgrade())];
-  await desk.until(() => desk.asked.length === 2);
+  await service.until(() => service.asked.length === 2);
   // Those that hang up are still asked about.
   for (const peer of held) peer.socket.resetAndDestroy();
   await until(() => listener.socketCount === 0);
   const refused = await ask(legUpgrade());
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], ['503 Service Unavailable', '2']);
-  assert.equal(desk.asked.length, 2);
+  assert.equal(service.asked.length, 2);
   release();
   await connect();
   assert.equal(telemetry.count('media login busy'), 1);
@@ -690,35 +695,35 @@ test('a full listener is busy, whoever comes, and has room again after an end', 
   for (const request of checked) assert.equal((await ask(request)).status, '503 Service Unavailable');
   assert.equal(telemetry.count('media login busy'), checked.length);
   device.socket.terminate();
-  await desk.until(() => desk.legs[0]?.goneTimes === 1);
+  await service.until(() => service.legs[0]?.goneTimes === 1);
   await connectBridge();
 });
 
 test('the last place is given once, however many wait for their answer', async () => {
   await listen({ legsMax: 1 });
-  const release = desk.hold();
+  const release = service.hold();
   const outcomes = [1, 2, 3].map(() => connect().then(() => 'in', String));
-  await desk.until(() => desk.asked.length === 3);
+  await service.until(() => service.asked.length === 3);
   release();
   assert.deepEqual((await Promise.all(outcomes)).sort(), [
     'Error: refused with 503',
     'Error: refused with 503',
     'in',
   ]);
-  assert.equal(desk.legs.length, 1);
+  assert.equal(service.legs.length, 1);
 });
 
 test('legs whose answers come while the library handles the request of another are let in, and heard', async () => {
   await listen();
-  const release = desk.hold();
+  const release = service.hold();
   const connecting = [connect(), connect(), connect()];
   // It goes on within the handler of the third.
-  await desk.until(() => desk.asked.length === 3);
+  await service.until(() => service.asked.length === 3);
   release();
   const legs = await Promise.all(connecting);
   await Promise.all(legs.map((leg) => leg.ping()));
   assert.deepEqual(
-    desk.legs.map(({ signs }) => signs),
+    service.legs.map(({ signs }) => signs),
     [['ping'], ['ping'], ['ping']],
   );
 });
@@ -737,13 +742,13 @@ test('a leg that was told to go is counted while it hangs on, and is cut', async
   await listen({ handshakesMax: 1 });
   const lingering = await rawPeer(legUpgrade());
   await readHead(lingering);
-  const opened = await desk.leg();
+  const opened = await service.leg();
   opened.leg.close('ended');
   assert.deepEqual([listener.legCount, listener.socketCount], [0, 1]);
   await connect();
-  const beat = setInterval(() => lingering.send(encodeFrame('still here')), 200);
+  const heartbeat = setInterval(() => lingering.send(encodeFrame('still here')), 200);
   await new Promise((closed) => lingering.socket.once('close', closed));
-  clearInterval(beat);
+  clearInterval(heartbeat);
   await until(() => listener.socketCount === 1);
   assert.deepEqual([opened.goneTimes, listener.legCount], [0, 1]);
 });
@@ -751,9 +756,9 @@ test('a leg that was told to go is counted while it hangs on, and is cut', async
 test('a drain takes nobody new, and leaves those who are here to the house', async () => {
   await listen();
   const device = await connect();
-  const [asking, release] = [await rawPeer(), desk.hold()];
+  const [asking, release] = [await rawPeer(), service.hold()];
   const checking = ask(legUpgrade());
-  await desk.until(() => desk.asked.length === 2);
+  await service.until(() => service.asked.length === 2);
   await until(() => listener.socketCount === 3);
   listener.drain();
   await assert.rejects(connect(), { code: 'ECONNREFUSED' });
@@ -762,7 +767,7 @@ test('a drain takes nobody new, and leaves those who are here to the house', asy
   release();
   assert.equal((await checking).status, '503 Service Unavailable');
   await device.ping();
-  (await desk.leg()).leg.close('drain');
+  (await service.leg()).leg.close('drain');
   assert.equal(await device.closed, '4503 draining');
   assert.equal(listener.address.port, 0);
 });
@@ -772,16 +777,16 @@ test('a close of the listener leaves no socket, tells of none, and frees the por
   const [device, bridge] = [await connect(), await connectBridge()];
   const watching = await rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
   await readHead(watching);
-  const [asking, release] = [await rawPeer(), desk.hold()];
+  const [asking, release] = [await rawPeer(), service.hold()];
   const checking = await rawPeer(legUpgrade());
-  await desk.until(() => desk.asked.length === 4);
+  await service.until(() => service.asked.length === 4);
   listener.close();
   assert.deepEqual(await Promise.all([device.closed, bridge.closed]), ['1006', '1006']);
   await Promise.all([watching.gone, asking.gone, checking.gone]);
   release();
-  await desk.held;
+  await service.held;
   assert.deepEqual(
-    desk.legs.map(({ goneTimes }) => goneTimes),
+    service.legs.map(({ goneTimes }) => goneTimes),
     [0, 0, 0],
   );
   assert.deepEqual([listener.legCount, listener.socketCount], [0, 0]);
@@ -792,8 +797,8 @@ test('a close of the listener leaves no socket, tells of none, and frees the por
 
 test('a port that another server has is not shared', async () => {
   await listen();
-  const house = { clock, desk, relay, telemetry, log, otherSockets: () => 0 };
-  const second = new MediaListener({ ...mediaLegsDefaults, port }, house);
+  const deps = { clock, service, relay, telemetry, log, otherSockets: () => 0 };
+  const second = new MediaListener({ ...mediaLegsDefaults, port }, deps);
   await assert.rejects(second.listen(), /in use/);
   second.close();
 });
@@ -809,19 +814,19 @@ test('who has not asked within 10 s is cut, also who sends its request byte by b
     clock.advance(legRequestMsMax / (request.length - 1));
   }
   await Promise.all([silent.gone, dripping.gone]);
-  assert.deepEqual(desk.asked, []);
+  assert.deepEqual(service.asked, []);
 });
 
 test('who has asked in time stays, however long the house takes to answer', async () => {
   await listen();
   const raw = await RawPeer.connect(port);
   sockets.push(raw);
-  const release = desk.hold();
+  const release = service.hold();
   raw.send(legUpgrade());
-  await desk.until(() => desk.asked.length === 1);
+  await service.until(() => service.asked.length === 1);
   clock.advance(legAdmissionMsMax - 1);
   release();
-  await desk.leg();
+  await service.leg();
   clock.advance(legRequestMsMax);
   assert.equal((await readHead(raw)).status, '101 Switching Protocols');
 });
@@ -830,10 +835,10 @@ test('who takes pictures and brings along a body without end is cut', async () =
   await listen();
   const chunked = { Authorization: 'Bearer good-token', 'Transfer-Encoding': 'chunked' };
   const raw = await rawPeer(plainRequest(`GET ${downlinkPath}`, chunked));
-  await desk.leg();
+  await service.leg();
   const oneByteChunks = '1\r\nx\r\n'.repeat(legRequestBodyBytesMax + 1);
   raw.send(oneByteChunks);
   await raw.gone;
   await until(() => listener.legCount === 0);
-  assert.equal((await desk.leg()).goneTimes, 1);
+  assert.equal((await service.leg()).goneTimes, 1);
 });

@@ -52,13 +52,13 @@ test('neither who never asks nor who never answers its close keeps the processes
   const { pid } = await mediaChild(scene.server);
   const idler = await RawPeer.connect(scene.server.ports.media);
   const { token } = await issueCall(scene);
-  const deaf = await RawPeer.connect(scene.server.ports.media);
-  deaf.send(legUpgrade({ Authorization: `Bearer ${token}` }));
-  await readHead(deaf);
+  const unwakeable = await RawPeer.connect(scene.server.ports.media);
+  unwakeable.send(legUpgrade({ Authorization: `Bearer ${token}` }));
+  await readHead(unwakeable);
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
   assert.ok(!scene.server.command.lines.some((line) => line.includes('is killed')));
   await processGone(pid);
-  await Promise.all([idler.gone, deaf.gone]);
+  await Promise.all([idler.gone, unwakeable.gone]);
 });
 
 test('when the server is killed, the media process sends its legs away and ends by itself', async (t) => {

@@ -23,8 +23,8 @@ import { RouteTable } from '../../src/gateways/api/route-table.ts';
 import { wakeupOutcomeRoute } from '../../src/gateways/api/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../../src/gateways/api/wakeup-route.ts';
 import { ApplicationLimit } from '../../src/core/devices/application-limit.ts';
-import { EventArrivals } from '../../src/core/events/event-arrivals.ts';
-import { EventTurns } from '../../src/core/events/event-turns.ts';
+import { EventWaiters } from '../../src/core/events/event-arrivals.ts';
+import { FairEventQueue } from '../../src/core/events/event-turns.ts';
 import { IssuedCalls } from '../../src/core/calls/issued-calls.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
@@ -250,7 +250,7 @@ test('a wakeup that the module does not take is as documented', async () => {
 });
 
 /** The real front end before a house of stand-ins, in which a device sleeps; a test breaks what it needs broken. */
-async function openBreakableHouse() {
+async function openBreakableDeps() {
   const clock = new DrivenClock();
   const log = new FakeLog();
   const registry = new FakeRegistry();
@@ -270,7 +270,7 @@ async function openBreakableHouse() {
   actor.post({ to: 'sleep', event: login, connection, wakeMode: 'custom', secretMark: 0 });
   actor.post({ to: 'signal', event: login, connection: signal, media: null, secretMark: 0 });
   const rate = { perSecond: 1, burst: 1 };
-  const house = {
+  const deps = {
     clock,
     log,
     registry,
@@ -285,35 +285,35 @@ async function openBreakableHouse() {
     memory: new WakeupMemory(wakeupRecords, clock, 10),
     limits: new WakeupLimits(clock, { device: rate, application: rate, inFlightMax: 1 }),
     cluster: null,
-    arrivals: null,
+    waiters: null,
     isDraining: () => false,
   };
   const eventLog = new ScriptedEventLog();
   const callRecords = new FakeCallRecords();
   const calls = {
-    ...house,
+    ...deps,
     records: callRecords,
-    directory: new CallDirectory({ ...house, records: callRecords }),
+    directory: new CallDirectory({ ...deps, records: callRecords }),
     bridges: { hasIdleFor: () => false },
     requireBridge: false,
     keys: new TokenKeys([newKey]),
     issued: new IssuedCalls(clock, () => undefined),
   };
-  const arrivals = new EventArrivals({ registry, events: eventLog, log });
+  const waiters = new EventWaiters({ registry, events: eventLog, log });
   const readers = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
   const queries = new ApplicationLimit(clock, rate);
   const routes = new RouteTable([
-    { ...connectivityRoute(house), limit: queries },
-    wakeupRoute(house),
-    wakeupOutcomeRoute({ ...house, readers }),
-    messageRoute({ ...house, memory: new AnswerMemory(clock, messagesKnownMax) }),
-    eventsRoute({ ...house, events: eventLog, readers, turns: new EventTurns(), arrivals }),
+    { ...connectivityRoute(deps), limit: queries },
+    wakeupRoute(deps),
+    wakeupOutcomeRoute({ ...deps, readers }),
+    messageRoute({ ...deps, memory: new AnswerMemory(clock, messagesKnownMax) }),
+    eventsRoute({ ...deps, events: eventLog, readers, turns: new FairEventQueue(), waiters }),
     { ...callStatusRoute(calls), limit: queries },
     callCredentialsRoute(calls),
   ]);
-  const authenticator = new Authenticator(house, { windowMs: 300_000, explainMismatch: true });
+  const authenticator = new Authenticator(deps, { windowMs: 300_000, explainMismatch: true });
   const connections = anyConnections();
-  const pipeline = new Pipeline({ ...house, routes, authenticator, connections });
+  const pipeline = new Pipeline({ ...deps, routes, authenticator, connections });
   const listener = new ApiListener({ host: '127.0.0.1', port: 0, tls: null }, pipeline, connections);
   const api = new ApiClient(await listener.listen(), all, () => clock.wallMs());
   const close = (): void => {
@@ -338,7 +338,7 @@ async function openBreakableHouse() {
   };
 }
 
-type BreakableHouse = Awaited<ReturnType<typeof openBreakableHouse>>;
+type BreakableMember = Awaited<ReturnType<typeof openBreakableDeps>>;
 
 const broken = new Error('broken by the test');
 const knownId = 'ring-7' as RequestId;
@@ -360,7 +360,7 @@ const awaitedWakeup: WakeupRecord = {
 
 const faults: readonly {
   readonly name: string;
-  readonly breakIt: (house: BreakableHouse) => void;
+  readonly breakIt: (deps: BreakableMember) => void;
   readonly call: ApiCall;
   readonly answer: readonly [status: number, code: number];
 }[] = [
@@ -399,7 +399,7 @@ const faults: readonly {
   },
   ...[ask(testDevice), statusOf(testDevice)].map((call) => ({
     name: 'an application that asks too often',
-    breakIt: ({ queries }: BreakableHouse): void => {
+    breakIt: ({ queries }: BreakableMember): void => {
       queries.take(testApp);
     },
     call,
@@ -576,12 +576,12 @@ const faults: readonly {
 ];
 for (const { name, breakIt, call, answer } of faults)
   test(`${name} makes ${call.method} ${call.path} answer ${answer.join(' ')}, as documented`, async () => {
-    const house = await openBreakableHouse();
+    const deps = await openBreakableDeps();
     try {
-      breakIt(house);
-      await provoke(house.api, call, ...answer);
+      breakIt(deps);
+      await provoke(deps.api, call, ...answer);
     } finally {
-      house.close();
+      deps.close();
     }
   });
 

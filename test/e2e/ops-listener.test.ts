@@ -9,8 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import type { AdminRequest, AdminRoute, AuditTerms, UploadRoute } from '../../src/gateways/ops/admin-route.ts';
-import type { GuestRoute } from '../../src/gateways/watch/guest-route.ts';
+import type {
+  AdminRequest,
+  AdminRoute,
+  AuditTerms,
+  UploadRoute,
+} from '../../src/gateways/ops/admin-route.ts';
+import type { ViewerRoute } from '../../src/gateways/watch/guest-route.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { Operators } from '../../src/gateways/ops/operators.ts';
 import { OpsListener } from '../../src/gateways/ops/ops-listener.ts';
@@ -64,7 +69,7 @@ const routes: (AdminRoute | UploadRoute)[] = [
   { method: 'POST', path: '/v1/endless', audit, upload: asUpload(endless) },
 ];
 
-const guestRoutes: GuestRoute[] = [
+const viewerRoutes: ViewerRoute[] = [
   {
     path: '/guest',
     handle: ({ query, bearer }) =>
@@ -116,7 +121,7 @@ const listener = new OpsListener(
     metrics: new Metrics(metricSources({ sleepSessions: () => 3 })),
     readiness,
     routes,
-    guestRoutes,
+    viewerRoutes,
     operators,
     audit: auditLog,
     log,
@@ -394,11 +399,11 @@ test('while the server drains, answers end their connections', async () => {
 });
 
 test('a second listener on the same port is refused, not given half of the connections', async () => {
-  const house = {
+  const deps = {
     metrics: new Metrics(metricSources()),
     readiness,
     routes: [],
-    guestRoutes: [],
+    viewerRoutes: [],
     operators,
     audit: auditLog,
     log,
@@ -406,6 +411,6 @@ test('a second listener on the same port is refused, not given half of the conne
   };
   const spool = join(root, 'other-spool');
   const settings = { host: '127.0.0.1', port, hosts: [], spoolDirectory: spool };
-  await assert.rejects(new OpsListener(house, settings).listen(), /cannot listen on 127\.0\.0\.1/);
+  await assert.rejects(new OpsListener(deps, settings).listen(), /cannot listen on 127\.0\.0\.1/);
   assert.ok(existsSync(spool));
 });

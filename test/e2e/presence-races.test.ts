@@ -265,7 +265,7 @@ test('reconnect from another address: the new one is online at once, and the old
   const old = await logIn('127.0.0.1');
   const young = await server.controller(device, { localAddress: '127.0.0.2' });
   await reader.take(2);
-  for (let beats = 0; beats < 4; beats++) {
+  for (let heartbeats = 0; heartbeats < 4; heartbeats++) {
     server.clock.advance(signalHeartbeatSeconds * 1000);
     await heard(young);
     assert.equal(await isOnline(), true);

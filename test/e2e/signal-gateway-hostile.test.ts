@@ -124,18 +124,18 @@ test('hostile peers of every kind cost no good session, no heartbeat and no mess
       }),
     ),
   );
-  let beats = 0;
-  const beat = async (): Promise<void> => {
-    beats += 1;
+  let heartbeats = 0;
+  const heartbeat = async (): Promise<void> => {
+    heartbeats += 1;
     for (const one of good) one.heartbeat();
-    await until(() => good.every(({ heartbeatAcks }) => heartbeatAcks === beats));
+    await until(() => good.every(({ heartbeatAcks }) => heartbeatAcks === heartbeats));
   };
 
   const hostiles: RawPeer[] = [];
   for (const [kind, worst] of kinds.entries()) {
     const ofAKind = Array.from({ length: hostilesOfAKind }, (_, i) => hostile(worst, kind, i));
     hostiles.push(...(await Promise.all(ofAKind)));
-    await beat();
+    await heartbeat();
     clock.advance(500);
   }
   const answers = names.map((name) =>
@@ -146,7 +146,7 @@ test('hostile peers of every kind cost no good session, no heartbeat and no mess
   // Those that wait for our deadline, and then those that wait for the library's.
   clock.advance(11_000);
   await Promise.all(hostiles.map(({ gone }) => gone));
-  await beat();
+  await heartbeat();
   assert.equal(listener.sessionCount, goodSessions);
   assert.equal(listener.handshakeCount, 0);
   assert.deepEqual(sessions.ends, []);

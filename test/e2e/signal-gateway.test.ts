@@ -7,7 +7,10 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { readOpenFilesLimit } from '../../src/lib/open-files-limit.ts';
-import { SignalController, type SignalControllerOptions } from '../../src/tools/simulator/signal-controller.ts';
+import {
+  SignalController,
+  type SignalControllerOptions,
+} from '../../src/tools/simulator/signal-controller.ts';
 import {
   descriptorsReserved,
   signalHandshakePingsMax,
@@ -732,8 +735,8 @@ test('a controller that does not read is reset, and nobody else loses anything',
   await listen();
   sessions.secrets.set('other', 'device-secret');
   const other = await controller({ deviceId: 'other' });
-  const deaf = await onlinePeer();
-  deaf.socket.pause();
+  const unwakeable = await onlinePeer();
+  unwakeable.socket.pause();
   const payload = { text: 'x'.repeat(8000) };
   const connection = sessions.connection();
   for (let round = 0; sessions.ends.length === 0 && round < 6000; round++) {
@@ -743,7 +746,7 @@ test('a controller that does not read is reset, and nobody else loses anything',
     clock.advance(5000);
     for (const result of await Promise.all(deliveries)) assert.equal(result, 'unknown');
     other.heartbeat();
-    deaf.raw.send(encodeFrame('{"type":"heartbeat"}'));
+    unwakeable.raw.send(encodeFrame('{"type":"heartbeat"}'));
     await new Promise((turned) => setImmediate(turned));
   }
   assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
@@ -754,14 +757,14 @@ test('a controller that does not read is reset, and nobody else loses anything',
 
 test('a controller that pings and does not read is reset too', async () => {
   await listen();
-  const deaf = await onlinePeer();
-  deaf.socket.pause();
+  const unwakeable = await onlinePeer();
+  unwakeable.socket.pause();
   const ping = encodeFrame('x'.repeat(125), { opcode: 9 });
   const pings = Buffer.concat(Array.from({ length: signalMessagesBurstMax }, () => ping));
-  const isAlive = (): boolean => sessions.ends.length === 0 && !deaf.socket.destroyed;
+  const isAlive = (): boolean => sessions.ends.length === 0 && !unwakeable.socket.destroyed;
   while (isAlive()) {
     clock.advance((1000 * signalMessagesBurstMax) / signalMessagesPerSecondMax);
-    deaf.socket.write(pings);
+    unwakeable.socket.write(pings);
     const nowS = Math.floor(clock.wallMs() / 1000);
     while (isAlive() && sessions.connection().lastHeartbeatAt !== nowS)
       await new Promise((turned) => setImmediate(turned));
@@ -772,8 +775,8 @@ test('a controller that pings and does not read is reset too', async () => {
 test('as many messages as the burst are taken at once, one more is 4429, and the session ends as flood', async () => {
   await listen();
   const online = await onlinePeer();
-  const beat = encodeFrame('{"type":"heartbeat"}');
-  online.raw.send(Buffer.concat(Array.from({ length: signalMessagesBurstMax + 1 }, () => beat)));
+  const heartbeat = encodeFrame('{"type":"heartbeat"}');
+  online.raw.send(Buffer.concat(Array.from({ length: signalMessagesBurstMax + 1 }, () => heartbeat)));
   const { texts, close } = await online.readToEnd();
   assert.deepEqual(
     texts.slice(0, -1).map((text) => JSON.parse(text).type),
@@ -809,9 +812,9 @@ test('a peer that was dismissed and stays is cut by the library', async () => {
   lingering.send('{}');
   assert.equal((await lingering.readToEnd()).close, '4400 malformed');
   assert.equal(listener.socketCount, 1, 'it counts while it may hang on');
-  const beat = setInterval(() => lingering.raw.send('still here'), 200);
+  const heartbeat = setInterval(() => lingering.raw.send('still here'), 200);
   await new Promise((closed) => lingering.socket.once('close', closed));
-  clearInterval(beat);
+  clearInterval(heartbeat);
   clock.advance(8500);
   assert.equal(listener.socketCount, 0);
 });
@@ -856,8 +859,8 @@ test('a close of the listener leaves no socket and tells of none', async () => {
 
 test('a port that another server has is not shared', async () => {
   await listen();
-  const house = { clock, sessions, telemetry, log, sleepServers: () => [], otherSockets: () => 0 };
-  const second = new SignalListener({ ...signalGatewayDefaults, port }, house);
+  const deps = { clock, sessions, telemetry, log, sleepServers: () => [], otherSockets: () => 0 };
+  const second = new SignalListener({ ...signalGatewayDefaults, port }, deps);
   await assert.rejects(second.listen(), /in use/);
   second.close();
 });

@@ -34,8 +34,8 @@ function openBridge(listener: LegListener, { session, calls = 1, answerAfterMs }
   const bridge = new SimulatedBridge(
     {
       clock,
-      voice: {
-        tell: (event) => note(told, event),
+      logger: {
+        notify: (event) => note(told, event),
         trouble: (reason) => note(told, `trouble: ${reason}`),
       },
       answerAfterMs: answerAfterMs ?? null,

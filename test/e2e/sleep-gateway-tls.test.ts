@@ -62,8 +62,8 @@ function useCertificate(name: string): void {
 }
 
 async function listen(settings: Partial<SleepGatewaySettings>): Promise<void> {
-  const house = { clock, sessions, telemetry, log: new FakeLog() };
-  listener = new SleepListener({ ...sleepGatewayDefaults, port: 0, ...settings }, house);
+  const deps = { clock, sessions, telemetry, log: new FakeLog() };
+  listener = new SleepListener({ ...sleepGatewayDefaults, port: 0, ...settings }, deps);
   await listener.listen();
   port = listener.address.port;
 }

@@ -4,7 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { LoginRefused, SleepingModule, type SleepingModuleOptions } from '../../src/tools/simulator/sleeping-module.ts';
+import {
+  LoginRefused,
+  SleepingModule,
+  type SleepingModuleOptions,
+} from '../../src/tools/simulator/sleeping-module.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import { SleepListener } from '../../src/gateways/sleep/listener.ts';
 import { sleepGatewayDefaults, type SleepGatewaySettings } from '../../src/gateways/sleep/settings.ts';
@@ -35,8 +39,8 @@ afterEach(async () => {
 });
 
 async function listen(settings: Partial<SleepGatewaySettings> = {}): Promise<void> {
-  const house = { clock, sessions, telemetry, log };
-  listener = new SleepListener({ ...sleepGatewayDefaults, port: 0, ...settings }, house);
+  const deps = { clock, sessions, telemetry, log };
+  listener = new SleepListener({ ...sleepGatewayDefaults, port: 0, ...settings }, deps);
   await listener.listen();
   port = listener.address.port;
 }

@@ -34,7 +34,7 @@ interface Told {
   readonly end_reason: string | null;
 }
 
-async function tell(key: string): Promise<Told> {
+async function notify(key: string): Promise<Told> {
   const answer = await askAs(key, '/watch/view');
   assert.equal(answer.status, 200);
   return (await answer.json()) as Told;
@@ -43,7 +43,7 @@ async function tell(key: string): Promise<Told> {
 test('a page opens once, follows its call to the end, and shows both of its pictures', async () => {
   const { session, token } = await issueCall(server, { msg_room_id: 'watched' });
   const key = await openPage(session);
-  const issued = await tell(key);
+  const issued = await notify(key);
   assert.deepEqual([issued.call?.state, issued.view, issued.end_reason], ['issued', null, null]);
 
   const device = await connectDevice(server, token);
@@ -55,7 +55,7 @@ test('a page opens once, follows its call to the end, and shows both of its pict
     assert.equal(status, 200);
     assert.match(headers.get('content-type') ?? '', /^multipart\/x-mixed-replace/);
   }
-  const { call, view } = await tell(key);
+  const { call, view } = await notify(key);
   assert.deepEqual([call?.state, call?.legs], ['establishing', { device: true, bridge: true }]);
   assert.deepEqual([view?.mode, view?.viewers], ['fit_screen', 2]);
   const seen = await opsOf(server).ask<Told>('/v1/calls/media', new URLSearchParams({ session }));
@@ -63,7 +63,7 @@ test('a page opens once, follows its call to the end, and shows both of its pict
 
   device.hangup();
   for (const stream of streams) await stream.arrayBuffer();
-  assert.deepEqual(await tell(key), { end_reason: 'hangup_device' });
+  assert.deepEqual(await notify(key), { end_reason: 'hangup_device' });
 });
 
 test('an address is good once, and a page that is reloaded says how to get another', async () => {

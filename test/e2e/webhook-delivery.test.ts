@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
-import { WebhookBookStore } from '../../src/storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../src/storage/webhooks/webhook-book-store.ts';
 import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
 import { WebhookEngine } from '../../src/webhooks/delivery/engine.ts';
 import { HttpSender } from '../../src/webhooks/http/http-sender.ts';
@@ -63,7 +63,7 @@ class Delivery {
       telemetry,
       registry,
       events,
-      book: new WebhookBookStore(this.#tables),
+      deliveries: new LmdbDeliveryStore(this.#tables),
       sender: new HttpSender({
         clock,
         resolver: new SystemNames(),

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { WebhookAnswer } from '../../src/core/ports/webhook-sender.ts';
-import { HttpSender, type HttpSenderParts } from '../../src/webhooks/http/http-sender.ts';
+import { HttpSender, type HttpSenderDeps } from '../../src/webhooks/http/http-sender.ts';
 import { SystemNames, type NameResolver } from '../../src/webhooks/http/name-resolver.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { ok, receiverSecret, status, WebhookReceiver } from '../support/webhook-receiver.ts';
@@ -20,7 +20,7 @@ import { webhook } from '../support/webhook-scene.ts';
 
 const message = { id: 'event-1', body: '{"id":"event-1","text":"Grüße"}' };
 
-function senderOf(t: Ending, parts: Partial<HttpSenderParts> = {}): HttpSender {
+function senderOf(t: Ending, parts: Partial<HttpSenderDeps> = {}): HttpSender {
   const sender = new HttpSender({
     clock: new SystemClock(),
     resolver: new SystemNames(),

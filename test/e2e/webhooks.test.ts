@@ -5,11 +5,11 @@ import type { Worker } from 'node:worker_threads';
 import { startModuleWorker } from '../../src/lib/module-worker.ts';
 import type { ApplicationId, ProductId } from '../../src/model/ids.ts';
 import type { AdminReply } from '../../src/gateways/ops/admin-route.ts';
-import { Webhooks, type WebhooksParts } from '../../src/server/bootstrap/webhook-service.ts';
+import { Webhooks, type WebhooksDeps } from '../../src/server/bootstrap/webhook-service.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
-import { WebhookBookStore } from '../../src/storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../src/storage/webhooks/webhook-book-store.ts';
 import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
@@ -21,7 +21,7 @@ const appId = '2818153' as ApplicationId;
 /** Beside it is the thread's module. */
 const workerRoom = new URL('../../src/webhooks/worker/webhook-thread.ts', import.meta.url).href;
 
-class House {
+class ServerContext {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   readonly telemetry = new FakeTelemetry();
@@ -32,7 +32,7 @@ class House {
   readonly webhooks: Webhooks;
 
   /** The thread has a clock of its own; this one's times are those of the main side. */
-  constructor(store: Store, startWorker?: WebhooksParts['startWorker']) {
+  constructor(store: Store, startWorker?: WebhooksDeps['startWorker']) {
     const { journal, events } = openJournal(store);
     this.store = store;
     this.journal = journal;
@@ -49,25 +49,29 @@ class House {
     });
   }
 
-  static async start(t: Ending, url: string, startWorker?: WebhooksParts['startWorker']): Promise<House> {
-    const house = new House(temporaryStore(t), startWorker);
-    await house.writer.put('application', { appId, name: 'test' });
-    await house.writer.put('product', { productId: 'doorbell' as ProductId, appIds: [appId] });
-    await house.register(url);
-    await house.webhooks.start();
-    t.after(() => house.webhooks.stop());
-    return house;
+  static async start(
+    t: Ending,
+    url: string,
+    startWorker?: WebhooksDeps['startWorker'],
+  ): Promise<ServerContext> {
+    const context = new ServerContext(temporaryStore(t), startWorker);
+    await context.writer.put('application', { appId, name: 'test' });
+    await context.writer.put('product', { productId: 'doorbell' as ProductId, appIds: [appId] });
+    await context.register(url);
+    await context.webhooks.start();
+    t.after(() => context.webhooks.stop());
+    return context;
   }
 
   /** The same store, a server later. */
-  async restart(t: Ending): Promise<House> {
+  async restart(t: Ending): Promise<ServerContext> {
     await this.webhooks.stop();
     await this.journal.allCommitted();
     await this.store.close();
-    const house = new House(closedAfter(t, openStore(this.store.directory)));
-    await house.webhooks.start();
-    t.after(() => house.webhooks.stop());
-    return house;
+    const context = new ServerContext(closedAfter(t, openStore(this.store.directory)));
+    await context.webhooks.start();
+    t.after(() => context.webhooks.stop());
+    return context;
   }
 
   async register(url: string): Promise<void> {
@@ -97,8 +101,8 @@ const seqsOf = (received: readonly Received[]): unknown[] => received.map(({ eve
 
 test('what is committed arrives, signed, each once and in order for each device', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const house = await House.start(t, receiver.url);
-  for (let i = 0; i < 300; i++) house.happen(i, `device-${i % 3}`);
+  const context = await ServerContext.start(t, receiver.url);
+  for (let i = 0; i < 300; i++) context.happen(i, `device-${i % 3}`);
   const received = await receiver.until(300);
   for (const device of ['device-0', 'device-1', 'device-2'])
     assert.deepEqual(
@@ -108,18 +112,18 @@ test('what is committed arrives, signed, each once and in order for each device'
   const [first] = received;
   assert.match(first?.headers['user-agent'] ?? '', /^Reveille\/\d+\.\d+\.\d+$/);
   assert.equal(first?.headers['webhook-id'], first?.event?.['id']);
-  await house.webhooks.stop();
-  assert.equal(house.telemetry.count('webhook delivered'), 300);
+  await context.webhooks.stop();
+  assert.equal(context.telemetry.count('webhook delivered'), 300);
 });
 
 test('a stop and a start later it goes on where it was', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const house = await House.start(t, receiver.url);
-  house.happen(1);
+  const context = await ServerContext.start(t, receiver.url);
+  context.happen(1);
   await receiver.until(1);
-  await house.webhooks.stop();
-  house.happen(2);
-  const later = await house.restart(t);
+  await context.webhooks.stop();
+  context.happen(2);
+  const later = await context.restart(t);
   later.happen(3);
   assert.deepEqual(seqsOf(await receiver.until(3)), [1, 2, 3]);
 });
@@ -127,56 +131,56 @@ test('a stop and a start later it goes on where it was', async (t) => {
 test('a thread that dies is started again, and loses nothing', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const workers: Worker[] = [];
-  const house = await House.start(t, receiver.url, (task) => {
+  const context = await ServerContext.start(t, receiver.url, (task) => {
     const worker = startModuleWorker('webhook-worker', workerRoom, task);
     workers.push(worker);
     return worker;
   });
-  house.happen(1);
+  context.happen(1);
   await receiver.until(1);
   await workers[0]?.terminate();
-  house.happen(2);
-  await house.journal.allCommitted();
-  assert.equal((await house.ask('GET', '/v1/webhook/list')).status, 503);
-  house.clock.advance(1000);
+  context.happen(2);
+  await context.journal.allCommitted();
+  assert.equal((await context.ask('GET', '/v1/webhook/list')).status, 503);
+  context.clock.advance(1000);
   // The first may come again: it was delivered, and the thread died before it could note it.
   while (!seqsOf(receiver.received).includes(2)) await receiver.until(receiver.received.length + 1);
-  house.happen(3);
+  context.happen(3);
   while (!seqsOf(receiver.received).includes(3)) await receiver.until(receiver.received.length + 1);
   assert.equal(workers.length, 2);
 });
 
 test('a thread is ready once it has committed where its webhooks begin', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const house = await House.start(t, receiver.url);
-  const tables = new WebhookTables(house.store.directory, 'read-only');
+  const context = await ServerContext.start(t, receiver.url);
+  const tables = new WebhookTables(context.store.directory, 'read-only');
   t.after(() => tables.environment.close());
-  const cursors = Array.from(new WebhookBookStore(tables).hooks().values(), ({ cursor }) => cursor);
-  assert.deepEqual(cursors, [house.events.head]);
+  const cursors = Array.from(new LmdbDeliveryStore(tables).hooks().values(), ({ cursor }) => cursor);
+  assert.deepEqual(cursors, [context.events.head]);
 });
 
 test('a webhook that is added while the server runs is told of what happens from then on', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const other = await WebhookReceiver.start(t);
-  const house = await House.start(t, receiver.url);
-  house.happen(1);
+  const context = await ServerContext.start(t, receiver.url);
+  context.happen(1);
   await receiver.until(1);
-  await house.register(other.url);
-  house.webhooks.registryChanged();
-  house.happen(2);
+  await context.register(other.url);
+  context.webhooks.registryChanged();
+  context.happen(2);
   assert.deepEqual(seqsOf(await other.until(1)), [2]);
 });
 
 test('a receiver that answers 410 is told no more until it is enabled', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   receiver.answerInTurn(status(410), ok);
-  const house = await House.start(t, receiver.url);
-  house.happen(1);
+  const context = await ServerContext.start(t, receiver.url);
+  context.happen(1);
   await receiver.until(1);
-  while ((await house.listed())['state'] !== 'off');
-  house.happen(2, 'another');
-  await house.journal.allCommitted();
-  const later = await house.restart(t);
+  while ((await context.listed())['state'] !== 'off');
+  context.happen(2, 'another');
+  await context.journal.allCommitted();
+  const later = await context.restart(t);
   assert.equal((await later.listed())['state'], 'off');
   assert.equal(receiver.received.length, 1);
   const { status: code } = await later.ask('POST', '/v1/webhook/enable', { url: receiver.url });
@@ -187,22 +191,22 @@ test('a receiver that answers 410 is told no more until it is enabled', async (t
 test('an operator can test a webhook', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   receiver.answerInTurn(ok, status(500));
-  const house = await House.start(t, receiver.url);
-  const first = await house.ask('POST', '/v1/webhook/test', { url: receiver.url });
+  const context = await ServerContext.start(t, receiver.url);
+  const first = await context.ask('POST', '/v1/webhook/test', { url: receiver.url });
   assert.deepEqual([first.status, (first.body as { delivered: boolean }).delivered], [200, true]);
   assert.equal(receiver.received[0]?.event?.['type'], 'webhook.test');
-  const second = await house.ask('POST', '/v1/webhook/test', { url: receiver.url });
+  const second = await context.ask('POST', '/v1/webhook/test', { url: receiver.url });
   assert.equal((second.body as { reason: string }).reason, 'answered 500');
-  const unknown = await house.ask('POST', '/v1/webhook/test', { url: 'http://127.0.0.1:1/' });
+  const unknown = await context.ask('POST', '/v1/webhook/test', { url: 'http://127.0.0.1:1/' });
   assert.equal(unknown.status, 404);
 });
 
 test('without the setting a local receiver is not sent to', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const house = await House.start(t, receiver.url, (task) =>
+  const context = await ServerContext.start(t, receiver.url, (task) =>
     startModuleWorker('webhook-worker', workerRoom, { ...task, allowLocal: false }),
   );
-  const { body } = await house.ask('POST', '/v1/webhook/test', { url: receiver.url });
+  const { body } = await context.ask('POST', '/v1/webhook/test', { url: receiver.url });
   assert.match(
     (body as { reason: string }).reason,
     /127\.0\.0\.1 is a special address.*webhooks\.allow_local/,
@@ -212,9 +216,9 @@ test('without the setting a local receiver is not sent to', async (t) => {
 
 test('a store that is not there is a failed start', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const house = new House(temporaryStore(t), (task) =>
+  const context = new ServerContext(temporaryStore(t), (task) =>
     startModuleWorker('webhook-worker', workerRoom, { ...task, directory: '/nowhere' }),
   );
-  await assert.rejects(house.webhooks.start());
+  await assert.rejects(context.webhooks.start());
   assert.equal(receiver.connections, 0);
 });

@@ -7,11 +7,11 @@ import { DrivenClock } from '../support/driven-clock.ts';
 import {
   devices,
   faultOf,
-  openHouse,
+  openContext,
   pictureOf,
   stepKinds,
   take,
-  type House,
+  type ServerContext,
   type Picture,
   type Told,
 } from '../support/journal-model.ts';
@@ -41,27 +41,27 @@ async function play(t: TestContext, first: number, failures: number): Promise<Ru
     await store.state.environment.batch(write);
   };
   const onHealth = (failure: unknown): void => void health.push(failure === null ? 'good' : 'bad');
-  const house = openHouse(store, { clock, batch, batchMax: 7, onHealth });
+  const context = openContext(store, { clock, batch, batchMax: 7, onHealth });
   const told: number[] = [];
   const happened: Told[] = [];
-  house.events.follow((events) => told.push(...events.map(({ sequence }) => sequence)));
+  context.events.follow((events) => told.push(...events.map(({ sequence }) => sequence)));
   for (let turn = 0; turn < turns; turn++) {
     for (let i = 0; i < stepsOfTurn; i++) {
       const number = turn * stepsOfTurn + i + 1;
       const kind = stepKinds[(turn + i) % stepKinds.length] ?? 'event';
-      const event = take(house, { kind, device: number % devices }, number);
+      const event = take(context, { kind, device: number % devices }, number);
       if (event !== null) happened.push(event);
     }
     await setImmediate();
   }
-  const picture = pictureOf(house, happened);
-  await finish(house, clock);
-  const next = openHouse(store);
+  const picture = pictureOf(context, happened);
+  await finish(context, clock);
+  const next = openContext(store);
   const logged = next.events.read(0, 1000);
   return { commits, picture, store: pictureOf(next, logged), told, fault: faultOf(logged), health };
 }
 
-async function finish({ journal }: House, clock: DrivenClock): Promise<void> {
+async function finish({ journal }: ServerContext, clock: DrivenClock): Promise<void> {
   while (journal.backlog > 0) {
     await setImmediate();
     clock.advance(commitRetryMs);

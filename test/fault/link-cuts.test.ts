@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Outcome } from '../../src/lib/outcome.ts';
+import type { Result } from '../../src/lib/outcome.ts';
 import type { LegRefusal } from '../../src/model/call.ts';
 import type { CallLeg } from '../../src/core/ports/call-leg.ts';
 import { progress } from '../support/call-scene.ts';
-import { bridgeKey, DeskScene } from '../support/desk-scene.ts';
+import { bridgeKey, LegServiceScene } from '../support/desk-scene.ts';
 import { FakeCallLeg } from '../support/fakes.ts';
-import { LinkedDesk } from '../support/linked-desk.ts';
+import { LinkedLegService } from '../support/linked-desk.ts';
 
 interface Come<Open> {
   readonly leg: FakeCallLeg;
@@ -19,8 +19,8 @@ interface Come<Open> {
 
 /** Null where the link was broken by then. */
 async function come<Admission, Open>(
-  link: LinkedDesk,
-  asked: Promise<Outcome<Admission, LegRefusal>>,
+  link: LinkedLegService,
+  asked: Promise<Result<Admission, LegRefusal>>,
   openAt: (admission: Admission, leg: CallLeg) => Open | null,
 ): Promise<Come<Open>> {
   const admission = await asked;
@@ -31,17 +31,17 @@ async function come<Admission, Open>(
 }
 
 /** A call with everybody in it, another bridge that waits, views, tallies and lines; its legs are open at its end. */
-async function runCall(scene: DeskScene, link: LinkedDesk): Promise<Come<unknown>[]> {
+async function runCall(scene: LegServiceScene, link: LinkedLegService): Promise<Come<unknown>[]> {
   await link.ready();
-  const { desk, log, telemetry } = link.media;
+  const { service, log, telemetry } = link.media;
   const { call, token } = await scene.newCall();
-  const openBridge = desk.openBridgeLeg.bind(desk);
-  const waiting = await come(link, desk.admitBridge(bridgeKey, null), openBridge);
+  const openBridge = service.openBridgeLeg.bind(service);
+  const waiting = await come(link, service.admitBridge(bridgeKey, null), openBridge);
   waiting.open?.answerAssignment(true);
   await link.settle();
-  const idle = await come(link, desk.admitBridge(bridgeKey, null), openBridge);
-  const device = await come(link, desk.admitDevice(token), desk.openDeviceLeg.bind(desk));
-  const viewer = await come(link, desk.admitViewer(scene.ticket(call)), desk.openViewer.bind(desk));
+  const idle = await come(link, service.admitBridge(bridgeKey, null), openBridge);
+  const device = await come(link, service.admitDevice(token), service.openDeviceLeg.bind(service));
+  const viewer = await come(link, service.admitViewer(scene.ticket(call)), service.openViewer.bind(service));
   device.open?.report(progress('attempting'));
   waiting.open?.report(progress('connected'));
   device.open?.alive('media');
@@ -52,7 +52,7 @@ async function runCall(scene: DeskScene, link: LinkedDesk): Promise<Come<unknown
   link.server.updateKeys();
   await link.pass(2000);
   assert.equal(await seen, null);
-  const passing = await come(link, desk.admitViewer(scene.ticket(call)), desk.openViewer.bind(desk));
+  const passing = await come(link, service.admitViewer(scene.ticket(call)), service.openViewer.bind(service));
   passing.open?.gone();
   await link.settle();
   return [waiting, idle, device, viewer];
@@ -61,10 +61,10 @@ async function runCall(scene: DeskScene, link: LinkedDesk): Promise<Come<unknown
 const nobody = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
 
 test('a link that breaks at any message leaves no leg open', async () => {
-  const scene = new DeskScene();
-  const whole = new LinkedDesk(scene);
+  const scene = new LegServiceScene();
+  const whole = new LinkedLegService(scene);
   const open = await runCall(scene, whole);
-  assert.deepEqual(scene.desk.counts(), { device: 1, bridge: 1, idle_bridge: 1, viewer: 1 });
+  assert.deepEqual(scene.service.counts(), { device: 1, bridge: 1, idle_bridge: 1, viewer: 1 });
   assert.deepEqual([open.length, whole.serverEnds, whole.mediaEnds], [4, [], []]);
   const { writes } = whole.pair;
   assert.ok(writes > 30, `a run says little: ${writes} messages`);
@@ -72,11 +72,11 @@ test('a link that breaks at any message leaves no leg open', async () => {
 });
 
 async function runBroken(breaksAt: number): Promise<void> {
-  const scene = new DeskScene();
-  const link = new LinkedDesk(scene, { breaksAt });
+  const scene = new LegServiceScene();
+  const link = new LinkedLegService(scene, { breaksAt });
   const legs = await runCall(scene, link);
   const at = `broken at message ${breaksAt}`;
-  assert.deepEqual(scene.desk.counts(), nobody, at);
+  assert.deepEqual(scene.service.counts(), nobody, at);
   for (const { leg, open } of legs)
     assert.equal(leg.closes.length, open === null ? 0 : 1, `${at}: a leg was closed ${leg.closes.join()}`);
   assert.deepEqual([link.serverEnds.length, link.mediaEnds.length], [1, 1], at);

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { unpackPlain } from '../../src/lib/plain-msgpack.ts';
-import { succeed, type Outcome } from '../../src/lib/outcome.ts';
+import { succeed, type Result } from '../../src/lib/outcome.ts';
 import { decodePeerHello, encodePeerHello } from '../../src/protocol/cluster/peer-hello.ts';
 import { decodePeerMessage, encodePeerMessage } from '../../src/protocol/cluster/peer-message.ts';
 import * as stored from '../../src/protocol/cluster/stored-values.ts';
@@ -19,7 +19,7 @@ const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 20_000);
 
 interface Codec {
-  readonly decode: (bytes: Uint8Array) => Outcome<unknown, string>;
+  readonly decode: (bytes: Uint8Array) => Result<unknown, string>;
   readonly encode: (value: never) => Uint8Array;
 }
 
@@ -32,7 +32,7 @@ const codecs: readonly Codec[] = [
   },
   { decode: stored.decodeSharedEvent, encode: stored.encodeSharedEvent },
   { decode: stored.decodeMemberStatus, encode: stored.encodeMemberStatus },
-  { decode: stored.decodeBeats, encode: stored.encodeBeats },
+  { decode: stored.decodeHeartbeats, encode: stored.encodeHeartbeats },
   { decode: stored.decodeWakeupRecord, encode: stored.encodeWakeupRecord },
   { decode: stored.decodeDeviceCalls, encode: stored.encodeDeviceCalls },
 ];

@@ -12,9 +12,9 @@ import { encodeLinkFrame } from '../../src/protocol/media-link/link-frame.ts';
 import { linkVersion, readMediaMessage } from '../../src/protocol/media-link/link-message.ts';
 import { LinkReader } from '../../src/protocol/media-link/link-reader.ts';
 import { ServerEnd } from '../../src/media/link/server-end.ts';
-import type { CallDesk } from '../../src/core/ports/call-desk.ts';
+import type { LegService } from '../../src/core/ports/call-desk.ts';
 import { callOrder } from '../support/call-scene.ts';
-import { bridgeKey, DeskScene } from '../support/desk-scene.ts';
+import { bridgeKey, LegServiceScene } from '../support/desk-scene.ts';
 import { DuplexPair } from '../support/duplex-pair.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 
@@ -97,9 +97,9 @@ interface Sightings {
 async function runRound(
   chance: Chance,
   seen: Sightings,
-  spoil: (desk: CallDesk) => CallDesk,
+  spoil: (service: LegService) => LegService,
 ): Promise<string | null> {
-  const scene = new DeskScene();
+  const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
   const { deviceId } = scene.registry.addDevice({ deviceId: 'D2' as DeviceId });
   const { call: other, token: otherToken } = await scene.newCall(callOrder({ deviceId }));
@@ -113,7 +113,7 @@ async function runRound(
     telemetry,
     log,
     keys,
-    desk: spoil(scene.desk),
+    service: spoil(scene.service),
     settings: null,
     onEnd,
   });
@@ -123,14 +123,14 @@ async function runRound(
   for (let sent = 0; sent < messagesPerRound && !pair.there.destroyed; sent += 1) {
     pair.there.write(bytesOf(chance, message(chance, token, scene.ticket(call))));
     if (chance.below(2) === 0) await setImmediate();
-    if (scene.desk.counts().device > 1) seen.opened += 1;
+    if (scene.service.counts().device > 1) seen.opened += 1;
   }
   for (let turn = 0; turn < 3; turn += 1) await setImmediate();
   if (ends.length === 0) seen.whole += 1;
   else if (typeof ends[0] === 'string') seen.cuts += 1;
   pair.there.destroy();
   for (let turn = 0; turn < 3; turn += 1) await setImmediate();
-  const counts = scene.desk.counts();
+  const counts = scene.service.counts();
   if (ends.length !== 1) return `the end was told ${ends.length} times`;
   if (counts.device !== 1 || counts.bridge + counts.idle_bridge + counts.viewer !== 0)
     return `legs are left: ${JSON.stringify(counts)}`;
@@ -141,7 +141,7 @@ async function runRound(
 
 async function fuzz(
   seen: Sightings,
-  spoil: (desk: CallDesk) => CallDesk = (desk) => desk,
+  spoil: (service: LegService) => LegService = (service) => service,
 ): Promise<string | null> {
   const chance = chanceFrom(seed);
   for (let round = 0; round < rounds; round += 1) {
@@ -158,15 +158,15 @@ test('a server is not hurt by what a media process says, and keeps nothing of it
 });
 
 test('the fuzzer finds a desk that forgets who is gone', async () => {
-  const forgetful = (desk: CallDesk): CallDesk => ({
-    heard: () => desk.heard(),
-    admitDevice: (token) => desk.admitDevice(token),
-    admitBridge: (key, session) => desk.admitBridge(key, session),
-    admitViewer: (ticket) => desk.admitViewer(ticket),
-    openDeviceLeg: (admission, leg) => desk.openDeviceLeg(admission, leg),
-    openBridgeLeg: (admission, leg) => desk.openBridgeLeg(admission, leg),
+  const forgetful = (service: LegService): LegService => ({
+    heard: () => service.heard(),
+    admitDevice: (token) => service.admitDevice(token),
+    admitBridge: (key, session) => service.admitBridge(key, session),
+    admitViewer: (ticket) => service.admitViewer(ticket),
+    openDeviceLeg: (admission, leg) => service.openDeviceLeg(admission, leg),
+    openBridgeLeg: (admission, leg) => service.openBridgeLeg(admission, leg),
     openViewer: (admission, leg) => {
-      desk.openViewer(admission, leg);
+      service.openViewer(admission, leg);
       return { gone: () => undefined };
     },
   });

@@ -13,7 +13,7 @@ import { parseDeviceText } from '../../src/protocol/media/device-text.ts';
 import { decodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { FakeOpenLeg } from '../support/fake-call-desk.ts';
-import { FakeFrameSocket, FakeLegHall } from '../support/fake-leg-hall.ts';
+import { FakeFrameSocket, FakeMediaListenerContext } from '../support/fake-leg-hall.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
@@ -30,7 +30,7 @@ function pick<Item>(chance: Chance, items: readonly Item[]): Item {
   return item;
 }
 
-const house: Reader = (language, bytes) => {
+const deps: Reader = (language, bytes) => {
   const heard =
     language === 'device'
       ? parseDeviceText(bytes)
@@ -187,13 +187,13 @@ function fuzz(read: Reader): string | null {
 }
 
 test('no broken message is read otherwise than the page says', () => {
-  assert.equal(fuzz(house), null);
+  assert.equal(fuzz(deps), null);
 });
 
 test('the fuzzer makes every kind of message of every side, broken and whole', () => {
   const seen = new Set<string>();
   fuzz((language, bytes) => {
-    const heard = house(language, bytes);
+    const heard = deps(language, bytes);
     seen.add(
       `${language} ${heard === 'bad' ? 'bad' : (JSON.parse(heard) as { readonly kind: string }).kind}`,
     );
@@ -214,7 +214,7 @@ test('the fuzzer makes every kind of message of every side, broken and whole', (
 
 /** Gives the real reader other bytes than came, in one language. */
 function misreading(of: Language, change: (bytes: Buffer) => Buffer): Reader {
-  return (language, bytes) => house(language, language === of ? change(Buffer.from(bytes)) : bytes);
+  return (language, bytes) => deps(language, language === of ? change(Buffer.from(bytes)) : bytes);
 }
 
 function reworded(of: Language, change: (text: string) => string): Reader {
@@ -224,11 +224,11 @@ function reworded(of: Language, change: (text: string) => string): Reader {
 const canaries: readonly (readonly [string, Reader])[] = [
   [
     'takes a device for a bridge',
-    (language, bytes) => house(language === 'device' ? 'bridge' : language, bytes),
+    (language, bytes) => deps(language === 'device' ? 'bridge' : language, bytes),
   ],
   [
     'takes a bridge for a device',
-    (language, bytes) => house(language === 'bridge' ? 'device' : language, bytes),
+    (language, bytes) => deps(language === 'bridge' ? 'device' : language, bytes),
   ],
   ['reads bytes that are no UTF-8', misreading('device', (bytes) => Buffer.from(bytes.toString('utf8')))],
   [
@@ -268,7 +268,7 @@ const canaries: readonly (readonly [string, Reader])[] = [
   [
     'reads the timestamp with a sign',
     (language, bytes) => {
-      const heard = house(language, bytes);
+      const heard = deps(language, bytes);
       return language === 'frame' && heard !== 'bad'
         ? heard.replace(/\d+}$/, (stamp) => `${parseInt(stamp, 10) | 0}}`)
         : heard;
@@ -292,13 +292,13 @@ type Carrier = (message: Buffer) => string;
 
 const sessionId = generateSessionId();
 
-const houseCarrier: Carrier = (message) => {
-  const [socket, hall] = [new FakeFrameSocket(), new FakeLegHall()];
-  const leg = new SocketLeg(socket, hall);
+const memberCarrier: Carrier = (message) => {
+  const [socket, context] = [new FakeFrameSocket(), new FakeMediaListenerContext()];
+  const leg = new SocketLeg(socket, context);
   leg.enter((opening) => deviceSide(new FakeOpenLeg('device', opening, () => undefined)));
-  leg.carry((out) => hall.relay.joinDevice(sessionId, callMedia, out));
+  leg.carry((out) => context.relay.joinDevice(sessionId, callMedia, out));
   leg.received(message, true);
-  const [frame, ...more] = hall.relay.joined.flatMap(({ frames }) => frames);
+  const [frame, ...more] = context.relay.joined.flatMap(({ frames }) => frames);
   assert.deepEqual([more, socket.said.length], [[], frame === undefined ? 1 : 0]);
   if (frame === undefined) return 'bad';
   return carriedFrame(frame.headerBytes, frame.payload, message);
@@ -338,7 +338,7 @@ function fuzzCarrier(carry: Carrier): string | null {
 }
 
 test('no broken frame is carried, and every whole one as it came, in memory of its own', () => {
-  assert.equal(fuzzCarrier(houseCarrier), null);
+  assert.equal(fuzzCarrier(memberCarrier), null);
 });
 
 const carrierCanaries: readonly (readonly [string, Carrier])[] = [
@@ -347,18 +347,18 @@ const carrierCanaries: readonly (readonly [string, Carrier])[] = [
     (message) => carriedFrame(message.subarray(0, 12), new Uint8Array(message.subarray(12)), message),
   ],
   ['carries nothing', () => 'bad'],
-  ['takes all of the memory for the frame', (message) => houseCarrier(Buffer.from(message.buffer))],
+  ['takes all of the memory for the frame', (message) => memberCarrier(Buffer.from(message.buffer))],
   [
     'moves what stands beside a frame away with it',
     (message) =>
-      houseCarrier(message) === 'bad'
+      memberCarrier(message) === 'bad'
         ? 'bad'
         : carriedFrame(message.subarray(0, 12), message.subarray(12), message),
   ],
   [
     'has the header in the payload',
     (message) =>
-      houseCarrier(message) === 'bad'
+      memberCarrier(message) === 'bad'
         ? 'bad'
         : carriedFrame(message.subarray(0, 12), Buffer.from(message), message),
   ],

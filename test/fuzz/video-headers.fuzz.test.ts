@@ -19,7 +19,7 @@ type Format = Exclude<VideoFrameFormat, 'i420'>;
 type Reading = Pick<FrameDescription, 'size' | 'isKey'>;
 type Reader = (format: Format, payload: Uint8Array<ArrayBuffer>, isKeyFrame: boolean) => Reading;
 
-const house: Reader = (format, payload, isKeyFrame) => {
+const deps: Reader = (format, payload, isKeyFrame) => {
   const { size, isKey } = describeFrame({ format, payload, isKeyFrame, width: 0, height: 0 });
   return { size, isKey };
 };
@@ -329,13 +329,13 @@ function fuzz(read: Reader): string | null {
 }
 
 test('no broken frame is read otherwise than the page says', () => {
-  assert.equal(fuzz(house), null);
+  assert.equal(fuzz(deps), null);
 });
 
 test('the fuzzer makes frames of every format with a size and without, key frames and others', () => {
   const seen = new Map<string, number>();
   fuzz((format, payload, isKeyFrame) => {
-    const read = house(format, payload, isKeyFrame);
+    const read = deps(format, payload, isKeyFrame);
     const what = `${format} ${read.size === null ? 'no size' : 'size'} ${read.isKey ? 'key' : 'no key'}`;
     seen.set(what, (seen.get(what) ?? 0) + 1);
     return read;
@@ -347,14 +347,14 @@ test('the fuzzer makes frames of every format with a size and without, key frame
 /** Gives the real reader other bytes than came, of one format. */
 function misreading(of: Format, change: (spacedHex: string) => string): Reader {
   return (format, payload, isKeyFrame) => {
-    if (format !== of) return house(format, payload, isKeyFrame);
+    if (format !== of) return deps(format, payload, isKeyFrame);
     const changed = change(spaced(Buffer.from(payload).toString('hex')));
-    return house(format, Uint8Array.from(Buffer.from(changed.replaceAll(' ', ''), 'hex')), isKeyFrame);
+    return deps(format, Uint8Array.from(Buffer.from(changed.replaceAll(' ', ''), 'hex')), isKeyFrame);
   };
 }
 
 function misjudging(change: (read: Reading, isKeyFrame: boolean) => Reading): Reader {
-  return (format, payload, isKeyFrame) => change(house(format, payload, isKeyFrame), isKeyFrame);
+  return (format, payload, isKeyFrame) => change(deps(format, payload, isKeyFrame), isKeyFrame);
 }
 
 const canaries: readonly (readonly [string, Reader])[] = [
@@ -401,7 +401,7 @@ const canaries: readonly (readonly [string, Reader])[] = [
   [
     'takes the width of a JPEG for its height',
     (format, payload, isKeyFrame) => {
-      const { size, isKey } = house(format, payload, isKeyFrame);
+      const { size, isKey } = deps(format, payload, isKeyFrame);
       return { size: format === 'mjpeg' && size ? { width: size.height, height: size.width } : size, isKey };
     },
   ],

@@ -8,7 +8,7 @@ import { planeNames, type PlaneName, type Planes } from '../support/planes.ts';
 import { planeSimilarity } from '../support/ssim.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { ofLandscape } from './expectations.ts';
-import { FilmShelf } from './films.ts';
+import { FilmLibrary } from './films.ts';
 import { decoderComplaints, structureComplaints } from './jpeg-complaints.ts';
 import { judgePictures, type Judgement } from './judgement.ts';
 import { ourPictures } from './our-pictures.ts';
@@ -17,9 +17,9 @@ import { makeSource } from './sources.ts';
 import { standInPictures } from './stand-in.ts';
 
 const directory = temporaryDirectory({ after });
-const shelf = new FilmShelf(directory);
+const kv = new FilmLibrary(directory);
 const landscape = { film: 'photographs', format: 'h264', width: 640, height: 480, isTagged: true } as const;
-const bt601 = await makeSource(directory, shelf, landscape);
+const bt601 = await makeSource(directory, kv, landscape);
 const quarter = ofLandscape[1] as Expectation;
 const reference = (await referencePlanes(directory, bt601, [quarter]))[0] ?? [];
 const ours = (await ourPictures(bt601, [quarter]))[0] ?? [];
@@ -45,7 +45,7 @@ test('a range that is taken for the other one is caught in every plane', async (
 
 test('BT.709 that is taken for BT.601 is caught by its colours', async (t) => {
   const recipe = { ...landscape, matrix: 'bt709' } as const;
-  const bt709 = await makeSource(temporaryDirectory(t), shelf, recipe);
+  const bt709 = await makeSource(temporaryDirectory(t), kv, recipe);
   const right = (await referencePlanes(directory, bt709, [quarter]))[0] ?? [];
   const wrong = await standInPictures(bt709, quarter, { range: 'tv', matrix: 'bt601' });
 

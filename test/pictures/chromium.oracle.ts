@@ -6,13 +6,13 @@ import { PictureServer } from '../support/picture-server.ts';
 import { decodeByDjpeg, meanDifference } from '../support/pixel-map.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { ofLandscape, ofPortrait } from './expectations.ts';
-import { FilmShelf } from './films.ts';
+import { FilmLibrary } from './films.ts';
 import { ourPictures } from './our-pictures.ts';
 import { makeSource, type Recipe } from './sources.ts';
 
 const differenceMax = 3;
 const directory = temporaryDirectory({ after });
-const shelf = new FilmShelf(directory);
+const kv = new FilmLibrary(directory);
 const landscape = { film: 'photographs', format: 'h264', width: 640, height: 480 } as const;
 const portrait = { film: 'photographs', format: 'mjpeg', width: 240, height: 320 } as const;
 const browser = await Chromium.launch({ after });
@@ -22,7 +22,7 @@ async function lastPictures(
   recipe: Recipe,
   expectations: typeof ofLandscape,
 ): Promise<[Uint8Array, ...Uint8Array[]]> {
-  const jpegs = await ourPictures(await makeSource(directory, shelf, recipe), expectations);
+  const jpegs = await ourPictures(await makeSource(directory, kv, recipe), expectations);
   const [first = new Uint8Array(), ...others] = jpegs.map((pictures) => pictures.at(-1) ?? new Uint8Array());
   return [first, ...others];
 }

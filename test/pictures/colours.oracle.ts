@@ -9,14 +9,14 @@ import { runTool } from '../support/debian-tools.ts';
 import { decodeByDjpeg, meanDifference } from '../support/pixel-map.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { ofLandscape } from './expectations.ts';
-import { FilmShelf } from './films.ts';
+import { FilmLibrary } from './films.ts';
 import { ourPictures } from './our-pictures.ts';
 import { decodeJpegs } from './reference.ts';
 import { makeSource, type Recipe } from './sources.ts';
 
 /** Of 255. Coding with a quarter of the colours costs about 1. */
 const differenceMax = 2;
-const shelf = new FilmShelf(temporaryDirectory({ after }));
+const kv = new FilmLibrary(temporaryDirectory({ after }));
 const size = { width: 640, height: 480 } as const;
 
 const codings: Readonly<Record<string, Partial<Recipe> & Pick<Recipe, 'format'>>> = {
@@ -30,10 +30,10 @@ const codings: Readonly<Record<string, Partial<Recipe> & Pick<Recipe, 'format'>>
 
 /** Between what djpeg shows of the first picture and what was filmed. */
 async function differenceOf(t: TestContext, recipe: Recipe): Promise<number> {
-  const source = await makeSource(temporaryDirectory(t), shelf, recipe);
+  const source = await makeSource(temporaryDirectory(t), kv, recipe);
   const [[jpeg = new Uint8Array()] = []] = await ourPictures(source, ofLandscape);
   const { samples } = await decodeByDjpeg(jpeg);
-  const film = ['-i', await shelf.film(recipe.film), '-frames:v', '1'];
+  const film = ['-i', await kv.film(recipe.film), '-frames:v', '1'];
   const raw = ['-f', 'rawvideo', '-pix_fmt', 'rgb24', 'pipe:1'];
   const difference = meanDifference(samples, await runTool('ffmpeg', ['-v', 'error', ...film, ...raw]));
   t.diagnostic(`they differ by ${difference.toFixed(2)}`);

@@ -16,7 +16,7 @@ const patternFrames = 2;
 const naturalPictures = { width: 640, height: 480, framesPerPhotograph: 2 };
 
 /** Films made when they are first asked for, as raw RGB of 640 x 480 in NUT files of a directory. */
-export class FilmShelf {
+export class FilmLibrary {
   readonly #directory: string;
   readonly #films = new Map<FilmName, Promise<string>>();
 

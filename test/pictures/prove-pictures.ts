@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { temporaryDirectory } from '../support/temporary-store.ts';
-import type { FilmShelf } from './films.ts';
+import type { FilmLibrary } from './films.ts';
 import { decoderComplaints, structureComplaints } from './jpeg-complaints.ts';
 import { judgePictures } from './judgement.ts';
 import { ourPictures } from './our-pictures.ts';
@@ -12,12 +12,12 @@ import { makeSource, type Recipe } from './sources.ts';
 /** What was measured is told as diagnostics of the test. */
 export async function provePictures(
   t: TestContext,
-  shelf: FilmShelf,
+  kv: FilmLibrary,
   recipe: Recipe,
   expectations: readonly Expectation[],
 ): Promise<void> {
   const directory = temporaryDirectory(t);
-  const source = await makeSource(directory, shelf, recipe);
+  const source = await makeSource(directory, kv, recipe);
   const jpegs = await ourPictures(source, expectations);
   const reference = await referencePlanes(directory, source, expectations);
   for (const [index, { shape, output }] of expectations.entries()) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Size } from '../../src/model/call.ts';
 import type { SourceFrame, VideoFrameFormat } from '../../src/model/picture.ts';
 import { runTool } from '../support/debian-tools.ts';
-import type { FilmName, FilmShelf } from './films.ts';
+import type { FilmName, FilmLibrary } from './films.ts';
 
 export type Range = 'tv' | 'pc';
 export type Matrix = 'bt601' | 'bt709';
@@ -45,7 +45,7 @@ const extras: Readonly<Record<VideoFrameFormat, readonly string[]>> = {
 
 export async function makeSource(
   directory: string,
-  shelf: Pick<FilmShelf, 'film'>,
+  kv: Pick<FilmLibrary, 'film'>,
   recipe: Recipe,
 ): Promise<Source> {
   const { width, height, format, pixels = 'yuv420p', matrix = 'bt601', isTagged = false } = recipe;
@@ -54,7 +54,7 @@ export async function makeSource(
   const scale = `scale=${width}:${height}:flags=lanczos:out_range=${range}:out_color_matrix=${matrix}`;
   const tags = isTagged || format === 'mjpeg' ? `range=${range}:colorspace=${colourSpace(matrix)}` : untagged;
   const filter = `${scale},format=${pixels},setparams=${tags}`;
-  const film = ['-i', await shelf.film(recipe.film), '-vf', filter];
+  const film = ['-i', await kv.film(recipe.film), '-vf', filter];
   const output = [...(recipe.coding ?? codings[format]), ...extras[format], '-y', path];
   await runTool('ffmpeg', ['-nostdin', '-v', 'error', ...film, ...output]);
   const input = [...demuxing(recipe), '-i', path];

@@ -54,8 +54,8 @@ class TurnedPhone {
     await leg.next('start');
     const phone: TurnedPhone = new TurnedPhone(t, leg, (playing) => {
       const show = { film: testFilm(), coder, framesPerSecond, sizeAt: () => playing.size };
-      const outlet = { bufferedBytes: 0, frame: (bytes: Uint8Array) => playing.#send(bytes) };
-      return new BridgePlayback(new SystemClock(), { film: show, tone: null }, outlet, noPlaybackTally());
+      const sendQueue = { bufferedBytes: 0, frame: (bytes: Uint8Array) => playing.#send(bytes) };
+      return new BridgePlayback(new SystemClock(), { film: show, tone: null }, sendQueue, noPlaybackTally());
     });
     return phone;
   }

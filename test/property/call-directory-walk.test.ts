@@ -25,8 +25,8 @@ import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeCallLeg, FakeCallRecords, FakeTelemetry, otherApp, testApp } from '../support/fakes.ts';
 import {
   isHeard,
-  NaiveCallHouse,
-  type HouseCall,
+  NaiveCallServer,
+  type ServerCall,
   type Instant,
   type NaiveLeg,
   type Order,
@@ -116,8 +116,8 @@ class Walk implements CallFollower {
   readonly clock = new DrivenClock();
   readonly records = new FakeCallRecords();
   readonly telemetry = new FakeTelemetry();
-  readonly naive = new NaiveCallHouse();
-  readonly ids = new Map<HouseCall, SessionId>();
+  readonly naive = new NaiveCallServer();
+  readonly ids = new Map<ServerCall, SessionId>();
   readonly legs: WalkLeg[] = [];
   readonly #onTheirWay: { readonly leg: WalkLeg; readonly report: CallReport }[] = [];
   readonly #heard: string[] = [];
@@ -192,7 +192,7 @@ class Walk implements CallFollower {
     this.#stop = this.directory.start();
   }
 
-  idOf(one: HouseCall): SessionId {
+  idOf(one: ServerCall): SessionId {
     const id = this.ids.get(one);
     assert.ok(id !== undefined);
     return id;
@@ -286,7 +286,7 @@ class Walk implements CallFollower {
   }
 
   /** One that lives, or if there are not so many, any. */
-  #call(ago: number): HouseCall | undefined {
+  #call(ago: number): ServerCall | undefined {
     return this.naive.live().at(-1 - ago) ?? this.naive.calls.at(-1 - ago);
   }
 
@@ -295,7 +295,7 @@ class Walk implements CallFollower {
     return this.legs.filter(({ naive }) => isHeard(naive)).at(-1 - ago) ?? this.legs.at(-1 - ago);
   }
 
-  #isFound(one: HouseCall): boolean {
+  #isFound(one: ServerCall): boolean {
     return this.directory.find(this.idOf(one)) !== null;
   }
 
@@ -332,7 +332,7 @@ class Walk implements CallFollower {
     for (const { real, naive } of this.legs)
       if (naive.call.ranOutAtMs === null || !this.#isFound(naive.call))
         assert.deepEqual(legWords(real), naive.words(), `what a ${naive.side} leg heard`);
-    this.#checkHouse();
+    this.#checkDeps();
   }
 
   /** Words of every event, by its session. */
@@ -347,14 +347,14 @@ class Walk implements CallFollower {
   }
 
   /** Its lease is over and the wheel has not come by: for a tick or two it is still found. */
-  #lags(one: HouseCall, session: CallSession | null): boolean {
+  #lags(one: ServerCall, session: CallSession | null): boolean {
     if (one.ranOutAtMs === null || session === null) return false;
     assert.ok(this.clock.monotonicMs() < one.ranOutAtMs + lateMs, 'an end by time is noticed in time');
     return true;
   }
 
   /** What must hold of any house, whatever the model says. */
-  #checkHouse(): void {
+  #checkDeps(): void {
     const { directory, records, telemetry } = this;
     for (const deviceId of devices) {
       const sessions = directory.sessionsOf(deviceId);

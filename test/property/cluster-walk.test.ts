@@ -225,10 +225,10 @@ test('every member agrees with a naive model whenever all has arrived, on every 
   );
 });
 
-class TellsNobodyDisplaced extends Walk {
+class TellsNobodySuperseded extends Walk {
   constructor() {
     super();
-    for (const { peers } of this.scene.members) peers.tell = () => undefined;
+    for (const { peers } of this.scene.members) peers.notify = () => undefined;
   }
 }
 
@@ -238,7 +238,7 @@ class ForgetsACommit extends Walk {
   }
 }
 
-for (const Broken of [TellsNobodyDisplaced, ForgetsACommit])
+for (const Broken of [TellsNobodySuperseded, ForgetsACommit])
   test(`canary: a server that ${Broken.name} fails the walk`, async () => {
     const result = await fc.check(
       walkWith(() => new Broken()),

@@ -9,7 +9,7 @@ import { HeartbeatSaver } from '../../src/core/devices/heartbeat-saver.ts';
 import { reduceConnection } from '../../src/model/state/connection-session.ts';
 import { signalEvent, sleepEvent } from '../../src/model/state/session-event.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
-import { expelDevice, expelEverybody } from '../../src/core/devices/expel-device.ts';
+import { disconnectDevice, disconnectEverybody } from '../../src/core/devices/expel-device.ts';
 import { SessionScene, testNode, type Peer, type PeerEndReason } from '../support/session-scene.ts';
 import { expect, type Expected, type Fact, type Kind } from './naive-sessions.ts';
 
@@ -70,7 +70,7 @@ class Walk {
     const fact = this.perform(taken);
     if (fact === null) return;
     this.facts.push(fact);
-    this.told.push(scene.events.slice(before).map((event) => this.#tell(event)));
+    this.told.push(scene.events.slice(before).map((event) => this.#notify(event)));
   }
 
   peersOf(deviceId: DeviceId, name: Kind): Peer[] {
@@ -89,15 +89,15 @@ class Walk {
       case 'beat': {
         const peer = this.peersOf(taken.device, taken.kind).at(-1 - taken.socket);
         if (peer === undefined) return null;
-        if (taken.what === 'beat') peer.beat();
+        if (taken.what === 'beat') peer.heartbeat();
         else this.end(peer, taken.reason, taken.kind);
         return { ...taken, epoch: peer.epoch, atMs };
       }
       case 'kick':
-        expelDevice(scene.house, taken.device, 'kicked');
+        disconnectDevice(scene.deps, taken.device, 'kicked');
         return { ...taken, atMs };
       case 'drain':
-        expelEverybody(scene.house, 'drain');
+        disconnectEverybody(scene.deps, 'drain');
         return { what: 'drain', atMs };
       case 'save':
         new HeartbeatSaver(scene.directory).saveAll();
@@ -145,12 +145,12 @@ class Walk {
     scene.directory = scene.newDirectory();
   }
 
-  #tell(event: SessionScene['events'][number]): string {
+  #notify(event: SessionScene['events'][number]): string {
     const { scene } = this;
     const name = kinds.find((of) => event.type === scene[of].opened || event.type === scene[of].closed);
     return name === undefined
       ? event.type
-      : `${event.deviceId} ${name} ${scene[name].tell(event)} at ${event.atMs}`;
+      : `${event.deviceId} ${name} ${scene[name].notify(event)} at ${event.atMs}`;
   }
 }
 
@@ -240,7 +240,7 @@ class TellsReplacedAsOffline extends Walk {
 class TakesLoginForHeartbeat extends Walk {
   override login(deviceId: DeviceId, name: Kind): void {
     super.login(deviceId, name);
-    this.peersOf(deviceId, name).at(-1)?.beat();
+    this.peersOf(deviceId, name).at(-1)?.heartbeat();
   }
 }
 

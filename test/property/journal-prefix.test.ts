@@ -13,7 +13,7 @@ import {
   devices,
   faultOf,
   idOf,
-  openHouse,
+  openContext,
   pictureOf,
   stepKinds,
   take,
@@ -59,19 +59,19 @@ async function crash(
     if (!outcome) return Promise.reject(new Error('the disk is full'));
     return (underWay = store.state.environment.batch(write));
   };
-  const house = openHouse(store, { clock, batch, batchMax });
+  const deps = openContext(store, { clock, batch, batchMax });
   const happened: Told[] = [];
-  const pictures = [pictureOf(house, happened)];
+  const pictures = [pictureOf(deps, happened)];
   let acknowledged = 0;
   let number = 0;
   for (const steps of turns) {
     for (const step of steps) {
       number += 1;
-      happened.push(...listOf(take(house, step, number)));
-      pictures.push(pictureOf(house, happened));
+      happened.push(...listOf(take(deps, step, number)));
+      pictures.push(pictureOf(deps, happened));
       const told = number;
       if (step.kind === 'sleep')
-        void house.sleep
+        void deps.sleep
           .committed(idOf(step.device))
           ?.then(() => (acknowledged = Math.max(acknowledged, told)));
     }
@@ -81,7 +81,7 @@ async function crash(
   }
   await underWay;
   await setImmediate();
-  const next = openHouse(store);
+  const next = openContext(store);
   const logged = next.events.read(0, 1_000_000);
   return { pictures, acknowledged, left: pictureOf(next, logged), fault: faultOf(logged) };
 }

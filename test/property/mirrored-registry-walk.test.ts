@@ -100,14 +100,14 @@ class Node {
 
 async function walk(t: TestContext, steps: readonly Step[]): Promise<number> {
   const order = new SharedOrder();
-  const house = Array.from({ length: nodes }, () => new Node(t, order));
-  for (const node of house) await node.mirror.adopt();
-  for (const step of steps) await house[step.node]?.take(step);
-  for (const node of house) await node.finish();
-  for (const node of house) await node.take({ kind: 'mirror', entry: 0, value: 0, count: 1000 });
+  const deps = Array.from({ length: nodes }, () => new Node(t, order));
+  for (const node of deps) await node.mirror.adopt();
+  for (const step of steps) await deps[step.node]?.take(step);
+  for (const node of deps) await node.finish();
+  for (const node of deps) await node.take({ kind: 'mirror', entry: 0, value: 0, count: 1000 });
   const last = new Map(order.changes.map((change) => [change.id, change]));
   for (const [id] of last) {
-    const names = house.map((node) => node.nameOf(id));
+    const names = deps.map((node) => node.nameOf(id));
     assert.equal(new Set(names).size, 1, `${id} is ${names.join(', ')}`);
   }
   return last.size;

@@ -21,7 +21,7 @@ export interface Order {
 }
 
 export class NaiveLeg {
-  readonly call: HouseCall;
+  readonly call: ServerCall;
   readonly side: CallSide;
   readonly told: string[] = [];
   /** Why the house closed it while its call lived; null: it did not. */
@@ -29,7 +29,7 @@ export class NaiveLeg {
   /** It went by itself, or with its process. */
   isGone = false;
 
-  constructor(call: HouseCall, side: CallSide) {
+  constructor(call: ServerCall, side: CallSide) {
     this.call = call;
     this.side = side;
   }
@@ -43,7 +43,7 @@ export class NaiveLeg {
   }
 }
 
-export class HouseCall extends NaiveCall {
+export class ServerCall extends NaiveCall {
   readonly device: string;
   readonly room: string;
   readonly legs: NaiveLeg[] = [];
@@ -68,12 +68,12 @@ export class HouseCall extends NaiveCall {
   }
 }
 
-export class NaiveCallHouse {
+export class NaiveCallServer {
   /** All there ever were, in the order of their making. */
-  readonly calls: HouseCall[] = [];
+  readonly calls: ServerCall[] = [];
   readonly reports = { taken: 0, repeated: 0, stray: 0 };
 
-  live(): HouseCall[] {
+  live(): ServerCall[] {
     return this.calls.filter(({ over }) => over === null);
   }
 
@@ -87,7 +87,7 @@ export class NaiveCallHouse {
     }
   }
 
-  issue(order: Order, now: Instant): { readonly kind: string; readonly call: HouseCall | null } {
+  issue(order: Order, now: Instant): { readonly kind: string; readonly call: ServerCall | null } {
     const mine = this.live().filter(({ device }) => device === order.device);
     const same = mine.find(({ room }) => room === order.room) ?? null;
     if (same !== null && same.media !== order.media && same.state !== 'issued')
@@ -98,7 +98,7 @@ export class NaiveCallHouse {
       oldest.end('replaced');
     }
     const kind = same === null ? 'issued' : same.media === order.media ? 'renewed' : 'changed';
-    const call = same ?? new HouseCall(order);
+    const call = same ?? new ServerCall(order);
     if (same === null) this.calls.push(call);
     const { timeoutS, media, key } = order;
     call.hear({ what: 'issued', timeoutS, media, key, ...now });
@@ -106,7 +106,7 @@ export class NaiveCallHouse {
   }
 
   /** Null: it finds no live session. */
-  connect(call: HouseCall, side: CallSide, token: string, now: Instant): NaiveLeg | null {
+  connect(call: ServerCall, side: CallSide, token: string, now: Instant): NaiveLeg | null {
     if (call.over !== null) return null;
     if (side === 'device')
       for (const other of this.live())
@@ -143,13 +143,13 @@ export class NaiveCallHouse {
     if (isFound && leg.call.current(leg.side) === leg) leg.isGone = true;
   }
 
-  drain(isFound: (call: HouseCall) => boolean): void {
+  drain(isFound: (call: ServerCall) => boolean): void {
     for (const call of this.calls.filter(isFound))
       for (const leg of call.legs) if (call.current(leg.side) === leg) leg.closed = 'drain';
   }
 
   /** `isKept`: the store holds it. A call whose lease was over, unnoticed, is taken up like the others. */
-  restart(isKept: (call: HouseCall) => boolean, now: Instant): void {
+  restart(isKept: (call: ServerCall) => boolean, now: Instant): void {
     for (const call of this.calls.filter(isKept)) {
       for (const leg of call.legs) leg.isGone ||= leg.closed === null;
       call.over = null;

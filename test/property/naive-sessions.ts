@@ -46,17 +46,17 @@ export function expect(facts: readonly Fact[], device: string, kind: Kind): Expe
   const atS = (place: number): number => Math.floor((facts[place]?.atMs ?? Number.NaN) / 1000);
   const last = sessions.at(-1);
   const offline = sessions.findLast(({ end }) => end !== null && end.word !== 'replaced')?.end;
-  const beats = sessions.flatMap((session) => lastBeat(facts, device, kind, session) ?? []);
+  const heartbeats = sessions.flatMap((session) => lastHeartbeat(facts, device, kind, session) ?? []);
   return {
     openEpoch: last?.end === null ? last.epoch : 0,
     lastEpoch: sessions.length,
     times: {
       lastLoginAt: last === undefined ? null : atS(last.openedBy),
-      lastHeartbeatAt: beats.map(atS).at(-1) ?? null,
+      lastHeartbeatAt: heartbeats.map(atS).at(-1) ?? null,
       lastOfflineAt: offline ? atS(offline.by) : null,
     },
     closes: sessions.map(({ end }) => (end !== null && closesFromOurSide.has(end.word) ? end.word : null)),
-    told: tell(facts, sessions, `${device} ${kind}`),
+    told: notify(facts, sessions, `${device} ${kind}`),
   };
 }
 
@@ -97,7 +97,7 @@ function findEnd(
 }
 
 /** The place of the session's last heartbeat that is known; of a session that a crash ended only what was saved is. */
-function lastBeat(
+function lastHeartbeat(
   facts: readonly Fact[],
   device: string,
   kind: Kind,
@@ -113,7 +113,7 @@ function lastBeat(
   return null;
 }
 
-function tell(facts: readonly Fact[], sessions: readonly Session[], whose: string): Expected['told'] {
+function notify(facts: readonly Fact[], sessions: readonly Session[], whose: string): Expected['told'] {
   return sessions.flatMap(({ epoch, openedBy, end }, i) => {
     const say = (by: number, what: string): Expected['told'][number] => ({
       by,

@@ -91,7 +91,7 @@ class Walk {
         scene.way(this.get(taken.node)).lostEvents += 1;
         break;
       case 'bury':
-        await this.#bury(this.get(taken.node));
+        await this.#failOver(this.get(taken.node));
         break;
       case 'crash':
         await this.#crash(this.get(taken.node));
@@ -108,7 +108,7 @@ class Walk {
   async pass(): Promise<void> {
     await this.scene.pass(stepMs);
     // Who ran out of requests learns that it is away.
-    for (const one of this.nodes.values()) if (this.scene.way(one).rows.isAway) this.scene.cut(one);
+    for (const one of this.nodes.values()) if (this.scene.way(one).rows.isUnavailable) this.scene.cut(one);
   }
 
   async heal(): Promise<void> {
@@ -119,43 +119,43 @@ class Walk {
   #login({ node: name, device: deviceId, kind: connection }: Extract<Step, { what: 'login' }>): void {
     this.#sessions += 1;
     const session = this.get(name).login(deviceId, connection, `s${this.#sessions}`);
-    this.latest.set(this.#seat(name, deviceId, connection), session);
+    this.latest.set(this.#slot(name, deviceId, connection), session);
   }
 
   #end({ node: name, device: deviceId, kind: connection }: Extract<Step, { what: 'end' }>): void {
     const ended = this.get(name).find(deviceId, connection)?.session;
-    const seat = this.#seat(name, deviceId, connection);
-    if (ended !== undefined && this.latest.get(seat) === ended) this.latest.set(seat, null);
+    const slot = this.#slot(name, deviceId, connection);
+    if (ended !== undefined && this.latest.get(slot) === ended) this.latest.set(slot, null);
     this.get(name).end(deviceId, connection);
   }
 
   /** By the other one, while it lives: it was only called lost. */
-  async #bury(lost: OwningNode): Promise<void> {
+  async #failOver(lost: OwningNode): Promise<void> {
     const undertaker = this.get(lost.name === 'A' ? 'B' : 'A');
-    if (this.scene.way(undertaker).rows.isAway) return;
+    if (this.scene.way(undertaker).rows.isUnavailable) return;
     await this.scene.pass(leaseMs);
-    await this.#settled(undertaker, undertaker.ownership.bury(lost.member));
-    void lost.ownership.reclaim();
+    await this.#settled(undertaker, undertaker.ownership.failOver(lost.member));
+    void lost.ownership.reregister();
   }
 
   async #crash(crashed: OwningNode): Promise<void> {
     const ended = crashed.sessions();
-    for (const [seat, session] of this.latest)
-      if (session !== null && ended.includes(session)) this.latest.set(seat, null);
+    for (const [slot, session] of this.latest)
+      if (session !== null && ended.includes(session)) this.latest.set(slot, null);
     const next = this.scene.restart(crashed);
     this.nodes.set(crashed.name, next);
     await this.pass();
     const undertaker = this.get(crashed.name === 'A' ? 'B' : 'A');
     this.scene.mend(undertaker);
     await this.scene.pass(leaseMs);
-    await this.#settled(undertaker, undertaker.ownership.bury(crashed.member));
+    await this.#settled(undertaker, undertaker.ownership.failOver(crashed.member));
   }
 
   /** Who buries may be cut off at it, and goes on when it is back. */
-  async #settled(undertaker: OwningNode, burial: Promise<void>): Promise<void> {
+  async #settled(undertaker: OwningNode, failover: Promise<void>): Promise<void> {
     const settled: string[] = [];
     const settle = (): void => void settled.push('buried');
-    burial.then(settle, settle);
+    failover.then(settle, settle);
     for (let round = 0; round < 12 && settled.length === 0; round++) {
       await this.pass();
       this.scene.mend(undertaker);
@@ -163,7 +163,7 @@ class Walk {
     assert.equal(settled.length, 1);
   }
 
-  #seat(name: string, deviceId: DeviceId, connection: string): string {
+  #slot(name: string, deviceId: DeviceId, connection: string): string {
     return connection === 'signal' ? `signal ${deviceId}` : `sleep ${deviceId} ${name}`;
   }
 }
@@ -174,17 +174,17 @@ function check(walk: Walk): void {
     for (const connection of kinds) {
       const live = Array.from(walk.nodes.values(), (one) => one.find(deviceId, connection)?.session);
       const open = live.filter((session) => session !== undefined);
-      const seats = scene.row(deviceId)[connection].seats;
+      const slots = scene.row(deviceId)[connection].slots;
       assert.deepEqual(
-        seats.map(({ session }) => session).toSorted(),
+        slots.map(({ session }) => session).toSorted(),
         open.toSorted(),
         'who is here has a seat',
       );
-      assert.ok(seats.length <= (connection === 'signal' ? 1 : names.length));
-      for (const { member } of seats)
+      assert.ok(slots.length <= (connection === 'signal' ? 1 : names.length));
+      for (const { member } of slots)
         assert.ok(Array.from(walk.nodes.values()).some((one) => one.member === member));
     }
-  const seated = new Set(devices.flatMap((deviceId) => kinds.flatMap((one) => scene.seats(deviceId, one))));
+  const seated = new Set(devices.flatMap((deviceId) => kinds.flatMap((one) => scene.slots(deviceId, one))));
   for (const session of walk.latest.values())
     if (session !== null) assert.ok(seated.has(session), `${session} logged in last`);
   checkEvents(walk);

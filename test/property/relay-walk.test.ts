@@ -7,15 +7,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
+import { fail, succeed, type Result } from '../../src/lib/outcome.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId } from '../../src/model/ids.ts';
-import type { CarriageRefusal, FrameResult } from '../../src/model/picture.ts';
+import type { ReservationRefusal, FrameResult } from '../../src/model/picture.ts';
 import { encodeFrameHeader, type FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { Transcoder, Transcoders } from '../../src/core/ports/transcoders.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
-import type { RelayHouse } from '../../src/media/relay/room.ts';
+import type { RelayDeps } from '../../src/media/relay/room.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { afterThat, FakeTranscoders, type FakeTranscoder } from '../support/fake-transcoders.ts';
 import { FakeTelemetry } from '../support/fakes.ts';
@@ -225,7 +225,7 @@ class WalkingLeg {
   }
 }
 
-type NewRelay = new (house: RelayHouse) => Relay;
+type NewRelay = new (deps: RelayDeps) => Relay;
 
 class Walk {
   readonly clock = new DrivenClock();
@@ -358,7 +358,7 @@ class Walk {
     }
   }
 
-  #enter(leg: WalkingLeg): Outcome<JoinedLeg, CarriageRefusal> {
+  #enter(leg: WalkingLeg): Result<JoinedLeg, ReservationRefusal> {
     const [id, media] = [this.#sessionId, this.#media];
     const frames: LegOutput = {
       send: (header, payload, sent) => leg.send(payload, sent, header[0] === 1 && header[1] === 1),
@@ -563,7 +563,7 @@ abstract class SpoiltRelay extends Relay {
     return { sendPicture: (jpeg, sent) => send(new Uint8Array(12), jpeg, sent) };
   }
 
-  #legOf(joined: Outcome<JoinedLeg, CarriageRefusal>): Outcome<JoinedLeg, CarriageRefusal> {
+  #legOf(joined: Result<JoinedLeg, ReservationRefusal>): Result<JoinedLeg, ReservationRefusal> {
     if (!joined.ok) return fail(joined.error);
     const { value } = joined;
     const leave = this.spoilLeave(() => value.leave());
@@ -635,13 +635,13 @@ class NagsForKeyFrames extends SpoiltRelay {
 }
 
 class ForgetsToCount extends Relay {
-  constructor(house: RelayHouse) {
+  constructor(deps: RelayDeps) {
     const telemetry = new FakeTelemetry();
     let frames = 0;
     telemetry.mediaFrames = (result, count) => {
-      if (frames++ % 10 !== 9) house.telemetry.mediaFrames(result as 'passed', count);
+      if (frames++ % 10 !== 9) deps.telemetry.mediaFrames(result as 'passed', count);
     };
-    super({ ...house, telemetry });
+    super({ ...deps, telemetry });
   }
 }
 
@@ -674,7 +674,7 @@ class SpoiltTranscoders implements Transcoders {
 }
 
 class SkipsFramesBeforeTheDecoder extends Relay {
-  constructor(house: RelayHouse) {
+  constructor(deps: RelayDeps) {
     let frames = 0;
     const skipped: FrameResult = {
       source: null,
@@ -684,22 +684,22 @@ class SkipsFramesBeforeTheDecoder extends Relay {
       rebuilds: 0,
       workMs: 0,
     };
-    const transcoders = new SpoiltTranscoders(house.transcoders, (transcoder) => ({
+    const transcoders = new SpoiltTranscoders(deps.transcoders, (transcoder) => ({
       take: (frame, shapes) =>
         frames++ % 4 === 3 ? Promise.resolve(skipped) : transcoder.take(frame, shapes),
       close: () => transcoder.close(),
     }));
-    super({ ...house, transcoders });
+    super({ ...deps, transcoders });
   }
 }
 
 class KeepsTranscoders extends Relay {
-  constructor(house: RelayHouse) {
-    const transcoders = new SpoiltTranscoders(house.transcoders, (transcoder) => ({
+  constructor(deps: RelayDeps) {
+    const transcoders = new SpoiltTranscoders(deps.transcoders, (transcoder) => ({
       take: (frame, shapes) => transcoder.take(frame, shapes),
       close: () => undefined,
     }));
-    super({ ...house, transcoders });
+    super({ ...deps, transcoders });
   }
 }
 

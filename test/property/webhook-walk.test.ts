@@ -66,7 +66,7 @@ class Walk {
   }
 
   lostEvents(): number[] {
-    const shown = this.scene.desk.show({ url: hookUrl, appId: null }, 0, 1000);
+    const shown = this.scene.service.show({ url: hookUrl, appId: null }, 0, 1000);
     assert.ok(shown.ok);
     const parked = new Set(shown.value.parked.map(({ sequence }) => sequence));
     met.parked += parked.size;

@@ -8,9 +8,9 @@ import {
   type PeerMessage,
 } from '../../src/protocol/cluster/peer-message.ts';
 import {
-  decodeBeats,
+  decodeHeartbeats,
   decodeDeviceRow,
-  encodeBeats,
+  encodeHeartbeats,
   encodeDeviceRow,
 } from '../../src/protocol/cluster/stored-values.ts';
 import type { DeviceRow, MemberId } from '../../src/model/cluster.ts';
@@ -29,8 +29,8 @@ const stampMs = hex('cb 4279aa0627b40000');
 const stampS = hex('ce 691ed188');
 const atMs = 1_763_627_400_000;
 
-const seat = { member, node: 'n', session, epoch: 1, loginAtMs: atMs };
-const seats = list(
+const slot = { member, node: 'n', session, epoch: 1, loginAtMs: atMs };
+const slots = list(
   map(
     ['member', word(member)],
     ['node', word('n')],
@@ -52,8 +52,8 @@ function notice(told: Buffer): Buffer {
 
 const messages: readonly (readonly [PeerMessage, Buffer])[] = [
   [
-    { kind: 'question', id: 1, from: member, question: { kind: 'expel', deviceId } },
-    question('01', map(['kind', word('expel')], ['deviceId', word('D1')])),
+    { kind: 'question', id: 1, from: member, question: { kind: 'disconnect', deviceId } },
+    question('01', map(['kind', word('disconnect')], ['deviceId', word('D1')])),
   ],
   [
     {
@@ -90,7 +90,7 @@ const messages: readonly (readonly [PeerMessage, Buffer])[] = [
           signatureExpiresMs: atMs,
           bodySha256: digest,
         },
-        seats: { sleep: [seat], signal: [] },
+        slots: { sleep: [slot], signal: [] },
       },
     },
     question(
@@ -111,7 +111,7 @@ const messages: readonly (readonly [PeerMessage, Buffer])[] = [
             ['bodySha256', word(digest)],
           ),
         ],
-        ['seats', map(['sleep', seats], ['signal', list()])],
+        ['slots', map(['sleep', slots], ['signal', list()])],
       ),
     ),
   ],
@@ -174,21 +174,21 @@ const messages: readonly (readonly [PeerMessage, Buffer])[] = [
     {
       kind: 'answer',
       id: 1,
-      to: 'beats',
+      to: 'heartbeats',
       answer: { sleep: { session, heartbeatAt: 1_763_627_400 }, signal: null },
     },
     map(
       ['kind', word('answer')],
       ['id', hex('01')],
-      ['to', word('beats')],
+      ['to', word('heartbeats')],
       ['answer', map(['sleep', map(['session', word('s1')], ['heartbeatAt', stampS])], ['signal', none])],
     ),
   ],
   [
-    { kind: 'notice', from: member, notice: { kind: 'displaced', connection: 'signal', deviceId, session } },
+    { kind: 'notice', from: member, notice: { kind: 'superseded', connection: 'signal', deviceId, session } },
     notice(
       map(
-        ['kind', word('displaced')],
+        ['kind', word('superseded')],
         ['connection', word('signal')],
         ['deviceId', word('D1')],
         ['session', word('s1')],
@@ -229,8 +229,8 @@ const times = [
 test('the bytes of a device row', () => {
   const lastTimes = { lastLoginAt: 1_763_627_400, lastHeartbeatAt: null, lastOfflineAt: null };
   const row: DeviceRow = {
-    sleep: { epoch: 1, seats: [seat], ...lastTimes },
-    signal: { epoch: 0, seats: [], ...lastTimes },
+    sleep: { epoch: 1, slots: [slot], ...lastTimes },
+    signal: { epoch: 0, slots: [], ...lastTimes },
   };
   const bytes = Buffer.concat([
     version,
@@ -239,7 +239,7 @@ test('the bytes of a device row', () => {
       [
         'row',
         map(
-          ['sleep', map(['epoch', hex('01')], ['seats', seats], ...times)],
+          ['sleep', map(['epoch', hex('01')], ['seats', slots], ...times)],
           ['signal', map(['epoch', hex('00')], ['seats', list()], ...times)],
         ),
       ],
@@ -251,7 +251,7 @@ test('the bytes of a device row', () => {
 
 test('the bytes of heartbeats', () => {
   const bytes = Buffer.concat([version, list(list(word('D1'), yes, word('s1'), stampS))]);
-  const beats = [{ deviceId, connection: 'signal', session, heartbeatAt: 1_763_627_400 }] as const;
-  assert.deepEqual(encodeBeats(beats), bytes);
-  assert.deepEqual(decodeBeats(bytes), { ok: true, value: beats });
+  const heartbeats = [{ deviceId, connection: 'signal', session, heartbeatAt: 1_763_627_400 }] as const;
+  assert.deepEqual(encodeHeartbeats(heartbeats), bytes);
+  assert.deepEqual(decodeHeartbeats(bytes), { ok: true, value: heartbeats });
 });

@@ -1,7 +1,11 @@
 /** The header of a leg's frames, byte for byte, and whatever is none. Source: calls-and-media.md, Legs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeFrameHeader, encodeFrameHeader, type FrameHeader } from '../../src/protocol/media/frame-header.ts';
+import {
+  decodeFrameHeader,
+  encodeFrameHeader,
+  type FrameHeader,
+} from '../../src/protocol/media/frame-header.ts';
 
 /** Written by hand from the page's table. */
 const golden: readonly (readonly [string, FrameHeader])[] = [

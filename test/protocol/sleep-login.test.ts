@@ -7,7 +7,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import type { SleepLogin } from '../../src/model/sleep.ts';
-import { encodeLoginLine, LoginLineDecoder, type LoginLineStep } from '../../src/protocol/sleep/login-line.ts';
+import {
+  encodeLoginLine,
+  LoginLineDecoder,
+  type LoginLineStep,
+} from '../../src/protocol/sleep/login-line.ts';
 import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
 import { encodeWakePacket } from '../../src/protocol/sleep/wake-packet.ts';
 

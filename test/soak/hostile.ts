@@ -62,7 +62,7 @@ async function soak(): Promise<void> {
   let lost = 0;
   for (const module of modules.slice(1)) void module.closed.then(() => (lost += 1));
   endings.push(async () => void (await Promise.all(modules.map((module) => module.close()))));
-  const stopBeating = beat(modules.slice(1));
+  const stopBeating = heartbeat(modules.slice(1));
   endings.push(stopBeating);
   // The logins took as long as they took: from here on every module has sent a heartbeat.
   await sleep(heartbeatSeconds * 1000);
@@ -148,7 +148,7 @@ async function logIn(port: number): Promise<SleepingModule[]> {
 }
 
 /** Each in its turn, so that the whole of them takes one interval. */
-function beat(modules: readonly SleepingModule[]): () => void {
+function heartbeat(modules: readonly SleepingModule[]): () => void {
   const slices = 100;
   let slice = 0;
   const timer = setInterval(

@@ -10,7 +10,12 @@ import { i420Bytes } from '../../src/media/geometry/i420.ts';
 import { takeFrame as takeFrameWell } from '../../src/media/transcoding/transcoder-worker.ts';
 import type { FrameTask } from '../../src/media/transcoding/transcoder-task.ts';
 
-export { closeAll, closeSession, countNatives, startEngine } from '../../src/media/transcoding/transcoder-worker.ts';
+export {
+  closeAll,
+  closeSession,
+  countNatives,
+  startEngine,
+} from '../../src/media/transcoding/transcoder-worker.ts';
 
 const framesBetweenLeaks = 25;
 const size = { width: 1920, height: 1080 };

@@ -6,7 +6,7 @@ import { Socket } from 'node:net';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
 import { startMediaServer } from '../../src/media/process/media-server.ts';
-import { TranscoderLanes } from '../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../../src/media/transcoding/transcoder-lanes.ts';
 import { leakVariable, type MediaSample } from './media-question.ts';
 
 const linkDescriptor = 3;
@@ -15,7 +15,7 @@ const leakingWorker = new URL('./media-leaking-worker.ts', import.meta.url);
 const clock = new SystemClock();
 const end = new MediaEnd(new Socket({ fd: linkDescriptor }), { clock, onEnd: () => process.exit(0) });
 const { log } = end;
-let lanes: TranscoderLanes | null = null;
+let lanes: TranscoderPool | null = null;
 
 process.on('SIGINT', () => undefined);
 process.on('message', () => void answer());
@@ -38,7 +38,7 @@ await startMediaServer(settings, {
   end,
   openTranscoders: async (workers) => {
     const leaks = process.env[leakVariable] !== undefined && { workerFile: leakingWorker };
-    lanes = await TranscoderLanes.open({ ...workers, clock, log, onWedged: die, ...leaks });
+    lanes = await TranscoderPool.open({ ...workers, clock, log, onWedged: die, ...leaks });
     return lanes;
   },
 });

@@ -66,8 +66,8 @@ async function beginCalls(server: SoakServer, plan: SoakPlan): Promise<readonly 
   const films = makeFilms(plan.engine);
   const calls: SoakCall[] = [];
   for (let index = 0; index < plan.calls; index += 1) {
-    const shelf = index % 2 === 0 ? films.h264 : films.mjpeg;
-    const call = new SoakCall(await server.issue(index), shelf, chanceFrom(plan.seed + index));
+    const kv = index % 2 === 0 ? films.h264 : films.mjpeg;
+    const call = new SoakCall(await server.issue(index), kv, chanceFrom(plan.seed + index));
     await call.connectDevice();
     await call.connectBridge();
     calls.push(call);

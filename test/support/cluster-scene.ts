@@ -12,24 +12,24 @@ import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/mo
 import type { MessageRequest } from '../../src/model/message.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import type { WakeupRecord, WakeupRequest } from '../../src/model/wakeup.ts';
-import { answerPeers, type PeersHouse } from '../../src/cluster/ipc/answer-peers.ts';
-import type { MessageHouse } from '../../src/core/messages/deliver-message.ts';
-import type { WakeupHouse } from '../../src/core/wakeups/do-wakeup.ts';
+import { answerPeers, type PeersDeps } from '../../src/cluster/ipc/answer-peers.ts';
+import type { MessageDeps } from '../../src/core/messages/deliver-message.ts';
+import type { WakeupDeps } from '../../src/core/wakeups/do-wakeup.ts';
 import { IssuedCalls } from '../../src/core/calls/issued-calls.ts';
-import { SeatKeeper } from '../../src/cluster/ownership/keep-seats.ts';
-import type { ClusterHouse } from '../../src/core/devices/locate-device.ts';
+import { SlotReconciler } from '../../src/cluster/ownership/keep-seats.ts';
+import type { ClusterDeps } from '../../src/core/devices/locate-device.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
-import { OutcomeArrivals } from '../../src/core/wakeups/outcome-arrivals.ts';
-import { queryConnectivity, type ConnectivityHouse } from '../../src/core/devices/query-connectivity.ts';
-import { queryWakeupOutcome, type WakeupOutcomeHouse } from '../../src/core/wakeups/query-wakeup-outcome.ts';
+import { OutcomeWaiters } from '../../src/core/wakeups/outcome-arrivals.ts';
+import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
+import { queryWakeupOutcome, type WakeupOutcomeDeps } from '../../src/core/wakeups/query-wakeup-outcome.ts';
 import { sendMessage } from '../../src/core/messages/send-message.ts';
 import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
 import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
 import { WakeupLimits } from '../../src/core/wakeups/wakeup-limits.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
-import type { SeatLost, SeatTaken } from '../../src/core/ports/seat-follower.ts';
-import { SharedStateAway } from '../../src/core/ports/whereabouts.ts';
+import type { SlotLost, SlotClaimed } from '../../src/core/ports/seat-follower.ts';
+import { SharedStateUnavailable } from '../../src/core/ports/whereabouts.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeNetwork, type FakePeers } from './fake-peers.ts';
 import {
@@ -117,7 +117,7 @@ export class ClusterScene {
   }
 
   recall(appId: ApplicationId, requestId: RequestId): Promise<WakeupRecord | null> {
-    if (this.shared.fault !== null) return Promise.reject(new SharedStateAway('nobody is there'));
+    if (this.shared.fault !== null) return Promise.reject(new SharedStateUnavailable('nobody is there'));
     if (this.isBehind) return Promise.resolve(null);
     const records = this.members.map(({ wakeupRecords }) => wakeupRecords.find(appId, requestId));
     return Promise.resolve(records.find((record) => record !== null) ?? null);
@@ -143,7 +143,7 @@ class MemberWakeups extends FakeWakeupRecords {
   }
 }
 
-type AllHouses = WakeupHouse & ConnectivityHouse & WakeupOutcomeHouse;
+type AllHouses = WakeupDeps & ConnectivityDeps & WakeupOutcomeDeps;
 
 export class ClusterMember {
   readonly id: MemberId;
@@ -156,11 +156,11 @@ export class ClusterMember {
   readonly directory: DeviceDirectory;
   readonly watch: WakeupWatch;
   readonly peers: FakePeers;
-  readonly house: AllHouses;
-  readonly messages: MessageHouse;
+  readonly deps: AllHouses;
+  readonly messages: MessageDeps;
   readonly issued: IssuedCalls;
   readonly heard: string[] = [];
-  readonly seats: SeatKeeper;
+  readonly slots: SlotReconciler;
   draining = false;
   readonly #scene: ClusterScene;
 
@@ -170,12 +170,12 @@ export class ClusterMember {
     this.id = `${node}/${place}@incarnation-${place}` as MemberId;
     const { clock, registry, shared, network } = scene;
     const { telemetry, log } = this;
-    const seats = {
-      taken: (seat: SeatTaken) => this.seats.taken(seat),
-      lost: (seat: SeatLost) => this.seats.lost(seat),
+    const slots = {
+      taken: (slot: SlotClaimed) => this.slots.taken(slot),
+      lost: (slot: SlotLost) => this.slots.lost(slot),
     };
-    this.sleepRecords = new MemberRecords('sleep', this, shared, seats);
-    this.signalRecords = new MemberRecords('signal', this, shared, seats);
+    this.sleepRecords = new MemberRecords('sleep', this, shared, slots);
+    this.signalRecords = new MemberRecords('signal', this, shared, slots);
     this.wakeupRecords = new MemberWakeups(shared);
     this.directory = new DeviceDirectory(this);
     this.watch = new WakeupWatch({ clock, records: this.wakeupRecords, telemetry });
@@ -186,17 +186,17 @@ export class ClusterMember {
       answer: (question) => this.#host.answer(question),
       heard: (notice, from) => this.#host.heard(notice, from),
     });
-    this.seats = new SeatKeeper(this);
-    const cluster: ClusterHouse = {
+    this.slots = new SlotReconciler(this);
+    const cluster: ClusterDeps = {
       peers: this.peers,
-      whereabouts: shared,
+      locator: shared,
       recallWakeup: (appId, requestId) => scene.recall(appId, requestId),
       logReaches: async () => true,
     };
     const rate = { perSecond: 1, burst: 3 };
     const known = { clock, registry, directory: this.directory, telemetry, log, cluster };
     const { sleepRecords, signalRecords, wakeupRecords, watch } = this;
-    this.house = {
+    this.deps = {
       ...known,
       sleepRecords,
       signalRecords,
@@ -209,10 +209,10 @@ export class ClusterMember {
         () => this.peers.alive().length,
       ),
       readers: new WaitingReaders(clock, { max: 10, perApplicationMax: 10 }),
-      arrivals: new OutcomeArrivals(shared.log),
+      waiters: new OutcomeWaiters(shared.log),
       isDraining: () => this.draining,
     };
-    this.issued = new IssuedCalls(clock, (issued) => this.peers.tell('everybody', issued));
+    this.issued = new IssuedCalls(clock, (issued) => this.peers.notify('everybody', issued));
     this.messages = {
       ...known,
       memory: new AnswerMemory(clock, messagesKnownMax),
@@ -221,12 +221,12 @@ export class ClusterMember {
   }
 
   get #host(): ReturnType<typeof answerPeers> {
-    const { directory, log, house, messages } = this;
+    const { directory, log, deps, messages } = this;
     const note = (what: string) => (): void => void this.heard.push(what);
     const unasked = (): never => {
       throw new Error('nobody asks this here');
     };
-    const others: PeersHouse['others'] = {
+    const others: PeersDeps['others'] = {
       'issue-call': unasked,
       'take-calls': unasked,
       metrics: () => 'sleep_sessions 1\n',
@@ -241,7 +241,7 @@ export class ClusterMember {
       clock: this.#scene.clock,
       log,
       directory,
-      wakeups: house,
+      wakeups: deps,
       messages,
       issued: this.issued,
       others,
@@ -297,7 +297,7 @@ export class ClusterMember {
 
   /** The code of the answer; 0: accepted. */
   async wake(overrides: Partial<WakeupRequest> = {}): Promise<number> {
-    const answer = await submitWakeup(this.house, this.#scene.wakeup(overrides));
+    const answer = await submitWakeup(this.deps, this.#scene.wakeup(overrides));
     return answer.ok ? 0 : answer.error.code;
   }
 
@@ -308,7 +308,7 @@ export class ClusterMember {
 
   /** The record, or the code. */
   async query(deviceId = testDevice): Promise<ConnectivityRecord | number> {
-    const answer = await queryConnectivity(this.house, testApp, deviceId);
+    const answer = await queryConnectivity(this.deps, testApp, deviceId);
     return answer.ok ? answer.value : answer.error.code;
   }
 
@@ -320,7 +320,7 @@ export class ClusterMember {
       waitMs,
       onGone: () => undefined,
     };
-    const answer = await queryWakeupOutcome(this.house, call);
+    const answer = await queryWakeupOutcome(this.deps, call);
     return answer.ok ? answer.value.status : answer.error.code;
   }
 

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
-import { freeCodecContext, freePacket, makeCodecContext, makePacket } from '../../src/media/codec/native-census.ts';
+import {
+  freeCodecContext,
+  freePacket,
+  makeCodecContext,
+  makePacket,
+} from '../../src/media/codec/native-census.ts';
 import { PlanarSource } from '../../src/media/codec/planar-source.ts';
 import { H264Encoder } from '../../src/media/codec/video-encoder.ts';
 import type { Size } from '../../src/model/call.ts';

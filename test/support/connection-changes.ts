@@ -43,7 +43,7 @@ export function writeEnd(
 }
 
 /** `heartbeatAt`: Unix seconds. */
-export function writeBeat(place: ConnectionPlace, session: SessionId, heartbeatAt: number): void {
+export function writeHeartbeat(place: ConnectionPlace, session: SessionId, heartbeatAt: number): void {
   const { records, deviceId } = place;
   const known = records.read(deviceId) ?? neverConnected;
   records.write(deviceId, { ...known, lastHeartbeatAt: heartbeatAt, openSession: session }, null);

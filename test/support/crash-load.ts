@@ -147,7 +147,7 @@ export class CrashLoad {
       const { epoch } = (await device.goOnline()).welcome;
       this.#note(memory.welcomes, { deviceId: device.deviceId, epoch });
     } else if (turn < 8) await this.#wake(device.deviceId);
-    else if (turn < 9) device.beat();
+    else if (turn < 9) device.heartbeat();
     else await device.leave(chance.below(5));
   }
 
@@ -201,7 +201,7 @@ class PlayedDevice {
     return controller;
   }
 
-  beat(): void {
+  heartbeat(): void {
     this.#module?.heartbeat();
     this.#controller?.heartbeat();
   }

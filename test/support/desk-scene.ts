@@ -2,12 +2,12 @@
 import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import { signCallToken, type CallTokenClaims } from '../../src/protocol/call-token/call-token.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
-import type { Outcome } from '../../src/lib/outcome.ts';
+import type { Result } from '../../src/lib/outcome.ts';
 import type { CallOrder, LegRefusal } from '../../src/model/call.ts';
 import type { BridgeId, SessionId, TokenId } from '../../src/model/ids.ts';
 import type { Bridge } from '../../src/model/registry.ts';
 import { hashBridgeKey } from '../../src/model/registry.ts';
-import { Desk } from '../../src/core/calls/call-desk.ts';
+import { LocalLegService } from '../../src/core/calls/call-desk.ts';
 import { ViewerTickets } from '../../src/core/calls/viewer-tickets.ts';
 import type { OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/core/ports/call-desk.ts';
 import { newKey } from './call-tokens.ts';
@@ -19,7 +19,7 @@ const keys = new TokenKeys([newKey]);
 export const bridgeKey = 'key of bridge-1';
 export const developmentKeys = ['a development key', 'another one'];
 
-export class DeskScene extends CallScene {
+export class LegServiceScene extends CallScene {
   readonly registry = new FakeRegistry();
   readonly log = new FakeLog();
   readonly keys = keys;
@@ -27,7 +27,7 @@ export class DeskScene extends CallScene {
   readonly maxFps = 15;
   readonly tickets = new ViewerTickets(this.clock);
   readonly pool: BridgePool;
-  readonly desk: Desk;
+  readonly service: LocalLegService;
   #tokenIds = 0;
 
   constructor() {
@@ -36,7 +36,7 @@ export class DeskScene extends CallScene {
     const { clock, telemetry, directory } = this;
     this.pool = new BridgePool({ clock, telemetry, directory, assign: 'issuance' });
     directory.follow(this.pool);
-    this.desk = new Desk(this);
+    this.service = new LocalLegService(this);
   }
 
   /** `bridge-1` of the test's application, with `bridgeKey`, but for what is said. */
@@ -81,19 +81,19 @@ export class DeskScene extends CallScene {
   /** Comes with a token and is let in. */
   async openDevice(token: string): Promise<Opened<OpenDeviceLeg>> {
     const leg = new FakeCallLeg();
-    const open = this.desk.openDeviceLeg(admitted(await this.desk.admitDevice(token)), leg);
+    const open = this.service.openDeviceLeg(admitted(await this.service.admitDevice(token)), leg);
     return { leg, open: opened(open) };
   }
 
   async openBridge(session: SessionId | null = null, key = bridgeKey): Promise<Opened<OpenBridgeLeg>> {
     const leg = new FakeCallLeg();
-    const open = this.desk.openBridgeLeg(admitted(await this.desk.admitBridge(key, session)), leg);
+    const open = this.service.openBridgeLeg(admitted(await this.service.admitBridge(key, session)), leg);
     return { leg, open: opened(open) };
   }
 
   async openViewer(session: SessionId): Promise<Opened<OpenViewer>> {
     const leg = new FakeCallLeg();
-    const open = this.desk.openViewer(admitted(await this.desk.admitViewer(this.ticket(session))), leg);
+    const open = this.service.openViewer(admitted(await this.service.admitViewer(this.ticket(session))), leg);
     return { leg, open: opened(open) };
   }
 
@@ -110,7 +110,7 @@ export interface Opened<Leg> {
 }
 
 /** Fails when it was refused. */
-export function admitted<Admission>(outcome: Outcome<Admission, LegRefusal>): Admission {
+export function admitted<Admission>(outcome: Result<Admission, LegRefusal>): Admission {
   if (!outcome.ok) throw new Error(`the leg was refused: ${outcome.error}`);
   return outcome.value;
 }
@@ -121,7 +121,7 @@ function opened<Leg>(leg: Leg | null): Leg {
 }
 
 /** Why it was refused; null: it was let in. */
-export async function refusal(admission: Promise<Outcome<unknown, LegRefusal>>): Promise<LegRefusal | null> {
+export async function refusal(admission: Promise<Result<unknown, LegRefusal>>): Promise<LegRefusal | null> {
   const outcome = await admission;
   return outcome.ok ? null : outcome.error;
 }

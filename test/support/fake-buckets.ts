@@ -1,5 +1,5 @@
 /** A bucket of NATS in memory, and each member's own way to it, with its faults. */
-import type { BeatBucket, KeptValue, RowBucket } from '../../src/cluster/records/row-bucket.ts';
+import type { HeartbeatBucket, KeptValue, RowBucket } from '../../src/cluster/records/row-bucket.ts';
 
 export class FakeBucket {
   readonly values = new Map<string, KeptValue>();
@@ -17,9 +17,9 @@ export class FakeBucket {
   }
 }
 
-export class FakeBucketWay implements RowBucket, BeatBucket {
+export class FakeBucketWay implements RowBucket, HeartbeatBucket {
   readonly #bucket: FakeBucket;
-  isAway = false;
+  isUnavailable = false;
   /** So many writes hold, and their answers are lost. */
   lostAnswers = 0;
   /** So many more requests until it is away. */
@@ -83,8 +83,8 @@ export class FakeBucketWay implements RowBucket, BeatBucket {
   async #arrives(): Promise<void> {
     await this.#held;
     this.requestsLeft -= 1;
-    if (this.requestsLeft < 0) this.isAway = true;
-    if (this.isAway) throw new Error('NATS is away');
+    if (this.requestsLeft < 0) this.isUnavailable = true;
+    if (this.isUnavailable) throw new Error('NATS is away');
   }
 
   #answers(): void {

@@ -3,7 +3,7 @@
  * lets a test hold its answers back and wait for what happens.
  */
 import { EventEmitter, once } from 'node:events';
-import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
+import { fail, succeed, type Result } from '../../src/lib/outcome.ts';
 import type { AliveSign, CallReport, LegRefusal } from '../../src/model/call.ts';
 import {
   generateSessionId,
@@ -14,7 +14,7 @@ import {
 } from '../../src/model/ids.ts';
 import type {
   BridgeAdmission,
-  CallDesk,
+  LegService,
   DeviceAdmission,
   OpenBridgeLeg,
   OpenDeviceLeg,
@@ -61,7 +61,7 @@ export class FakeOpenLeg implements OpenBridgeLeg {
   }
 }
 
-export class FakeCallDesk implements CallDesk {
+export class FakeLegService implements LegService {
   /** What was said is not known before it resolves. */
   hearing: Promise<void> = Promise.resolve();
 
@@ -98,11 +98,11 @@ export class FakeCallDesk implements CallDesk {
     return this.hearing;
   }
 
-  admitDevice(token: string): Promise<Outcome<DeviceAdmission, LegRefusal>> {
+  admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
     return this.#answer(token, () => this.devices.get(token) ?? 'signature');
   }
 
-  admitBridge(key: string, sessionId: string | null): Promise<Outcome<BridgeAdmission, LegRefusal>> {
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
     return this.#answer(sessionId === null ? key : `${key} ${sessionId}`, () => {
       const bridge = this.bridges.get(key);
       if (bridge === undefined) return 'bridge_key';
@@ -111,7 +111,7 @@ export class FakeCallDesk implements CallDesk {
     });
   }
 
-  admitViewer(ticket: string): Promise<Outcome<ViewerAdmission, LegRefusal>> {
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
     return this.#answer(ticket, () => {
       const admission = this.tickets.get(ticket);
       this.tickets.delete(ticket);
@@ -154,7 +154,7 @@ export class FakeCallDesk implements CallDesk {
   async #answer<Admission extends object>(
     shown: string,
     judge: () => Admission | LegRefusal,
-  ): Promise<Outcome<Admission, LegRefusal>> {
+  ): Promise<Result<Admission, LegRefusal>> {
     this.asked.push(shown);
     this.#happened();
     await this.held;

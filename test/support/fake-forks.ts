@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type {
-  ProcessCompanyFacts,
+  WorkerSetState,
   ProcessFork,
   ProcessOrder,
   ProcessReport,
@@ -74,7 +74,7 @@ export class FakeFork implements ProcessFork {
   ready(): void {
     const { role } = this.task;
     const listeners =
-      role === 'keeper' ? { ops: '127.0.0.1:8090' } : { api: '127.0.0.1:8080', sleep: '127.0.0.1:8081' };
+      role === 'coordinator' ? { ops: '127.0.0.1:8090' } : { api: '127.0.0.1:8080', sleep: '127.0.0.1:8081' };
     this.report({ kind: 'ready', listeners });
   }
 
@@ -90,23 +90,23 @@ export class FakeFork implements ProcessFork {
     return this.orders.length === 0 ? null : this.task.process;
   }
 
-  /** Who lives, as it was told last: `0 keeper up`. */
+  /** Who lives, as it was told last: `0 coordinator up`. */
   get members(): string[] {
-    return this.#company.processes.map(({ process, role, state }) => `${process} ${role} ${state}`);
+    return this.#workerSet.processes.map(({ process, role, state }) => `${process} ${role} ${state}`);
   }
 
   get knowsStop(): boolean {
-    return this.#company.isStopping;
+    return this.#workerSet.isStopping;
   }
 
   has(kind: ProcessOrder['kind']): boolean {
     return this.orders.some((order) => order.kind === kind);
   }
 
-  get #company(): ProcessCompanyFacts {
-    const last = this.orders.findLast((order) => 'company' in order);
+  get #workerSet(): WorkerSetState {
+    const last = this.orders.findLast((order) => 'workerSet' in order);
     if (last === undefined) throw new Error('it was not told who lives');
-    return last.company;
+    return last.workerSet;
   }
 }
 

@@ -1,7 +1,7 @@
 /** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's hall. */
-import type { CarriageRefusal } from '../../src/model/picture.ts';
+import type { ReservationRefusal } from '../../src/model/picture.ts';
 import type { FrameSocket } from '../../src/media/legs/frame-socket.ts';
-import type { Guest, LegHall } from '../../src/media/legs/leg-hall.ts';
+import type { LegConnection, MediaListenerContext } from '../../src/media/legs/leg-hall.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeRelay } from './fake-relay.ts';
 
@@ -14,7 +14,7 @@ export class FakeFrameSocket implements FrameSocket {
   bytesRead = 0;
   isCut = false;
   /** It was told to read nothing more. */
-  isDeaf = false;
+  isUnwakeable = false;
 
   send(text: string): void {
     if (!this.isCut) this.said.push(text);
@@ -33,10 +33,10 @@ export class FakeFrameSocket implements FrameSocket {
     this.send(`${code} ${reason}`);
   }
 
-  closeDeaf(code: number, reason: string): void {
-    if (this.isDeaf) return;
+  closeUnwakeable(code: number, reason: string): void {
+    if (this.isUnwakeable) return;
     this.send(`${code} ${reason}, deaf`);
-    this.isDeaf = true;
+    this.isUnwakeable = true;
   }
 
   terminate(): void {
@@ -44,15 +44,15 @@ export class FakeFrameSocket implements FrameSocket {
   }
 }
 
-export class FakeLegHall implements LegHall {
+export class FakeMediaListenerContext implements MediaListenerContext {
   readonly clock = new DrivenClock();
   readonly relay = new FakeRelay();
-  readonly guests = new Set<Guest>();
-  readonly leaving = new Set<Guest>();
-  readonly declined: CarriageRefusal[] = [];
+  readonly legs = new Set<LegConnection>();
+  readonly leaving = new Set<LegConnection>();
+  readonly declined: ReservationRefusal[] = [];
   readonly floods: string[] = [];
 
-  reportDeclined(refusal: CarriageRefusal): void {
+  reportDeclined(refusal: ReservationRefusal): void {
     this.declined.push(refusal);
   }
 

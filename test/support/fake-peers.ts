@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Clock } from '../../src/lib/clock.ts';
-import { fail, type Outcome } from '../../src/lib/outcome.ts';
+import { fail, type Result } from '../../src/lib/outcome.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
@@ -22,7 +22,7 @@ export type PeerFault =
   /** Its lease is gone: `nobody`, at once. */
   | 'dead'
   /** Its lease lives and nobody is there: `nobody`, at once. */
-  | 'deaf'
+  | 'unwakeable'
   /** Nothing gets there: `unsent`, at the end of the wait. */
   | 'unreachable'
   /** It gets everything, and does nothing until it is healed: `unanswered`, at the end of the wait. */
@@ -107,7 +107,7 @@ export class FakeNetwork {
   }
 }
 
-interface FakePeersHouse {
+interface FakePeersDeps {
   readonly clock: Clock;
   readonly host: PeerHost;
   readonly network: FakeNetwork;
@@ -115,21 +115,21 @@ interface FakePeersHouse {
 
 export class FakePeers implements Peers {
   readonly self: MemberId;
-  readonly #house: FakePeersHouse;
+  readonly #deps: FakePeersDeps;
   readonly #asks: OpenAsks;
   readonly #sent = new Map<number, { readonly to: MemberId; readonly isThere: boolean }>();
   #isClosed = false;
 
-  constructor(self: MemberId, house: FakePeersHouse) {
+  constructor(self: MemberId, deps: FakePeersDeps) {
     this.self = self;
-    this.#house = house;
-    this.#asks = new OpenAsks(house.clock, (id) =>
+    this.#deps = deps;
+    this.#asks = new OpenAsks(deps.clock, (id) =>
       this.#sent.get(id)?.isThere === true ? 'unanswered' : 'unsent',
     );
   }
 
   alive(): readonly MemberId[] {
-    return this.#house.network.alive();
+    return this.#deps.network.alive();
   }
 
   isAlive(member: MemberId): boolean {
@@ -140,11 +140,11 @@ export class FakePeers implements Peers {
     member: MemberId,
     question: PeerQuestion<Kind>,
     waitMs: number,
-  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>> {
-    const { network } = this.#house;
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
+    const { network } = this.#deps;
     network.asked.push({ from: this.self, to: member, what: question });
     const fault = network.faultOf(member);
-    if (member === this.self || this.#isClosed || !this.isAlive(member) || fault === 'deaf')
+    if (member === this.self || this.#isClosed || !this.isAlive(member) || fault === 'unwakeable')
       return Promise.resolve(fail('nobody'));
     return this.#asks.ask(question.kind as Kind, waitMs, (id) => {
       const message: PeerMessage = { kind: 'question', id, from: this.self, question };
@@ -155,9 +155,9 @@ export class FakePeers implements Peers {
     });
   }
 
-  tell(to: MemberId | 'everybody', notice: PeerNotice): void {
+  notify(to: MemberId | 'everybody', notice: PeerNotice): void {
     if (this.#isClosed) return;
-    const { network } = this.#house;
+    const { network } = this.#deps;
     const message: PeerMessage = { kind: 'notice', from: this.self, notice };
     const others = this.alive().filter((member) => member !== this.self);
     for (const member of to === 'everybody' ? others : others.filter((other) => other === to)) {
@@ -170,7 +170,7 @@ export class FakePeers implements Peers {
   close(): void {
     this.#isClosed = true;
     this.#asks.failAll();
-    this.#house.network.leave(this.self);
+    this.#deps.network.leave(this.self);
   }
 
   /** What it was asked is settled. */
@@ -183,7 +183,7 @@ export class FakePeers implements Peers {
   }
 
   arrived(message: PeerMessage): void {
-    const { host } = this.#house;
+    const { host } = this.#deps;
     switch (message.kind) {
       case 'question':
         void this.#answer(message);
@@ -202,7 +202,7 @@ export class FakePeers implements Peers {
   }
 
   async #answer({ id, from, question }: Extract<PeerMessage, { kind: 'question' }>): Promise<void> {
-    const { host, network } = this.#house;
+    const { host, network } = this.#deps;
     const answer = await host.answer(question);
     if (network.faultOf(this.self) === 'cut') {
       network.cut(from, id);

@@ -1,9 +1,9 @@
 /** A relay that carries nothing: it keeps what legs bring, and is spoken through by a test. */
 import { EventEmitter, once } from 'node:events';
-import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
+import { fail, succeed, type Result } from '../../src/lib/outcome.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
-import type { CarriageRefusal } from '../../src/model/picture.ts';
+import type { ReservationRefusal } from '../../src/model/picture.ts';
 import type { LegRelay } from '../../src/media/legs/leg-hall.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
@@ -63,22 +63,26 @@ export class FakeJoinedLeg implements JoinedLeg {
 export class FakeRelay implements LegRelay {
   readonly joined: FakeJoinedLeg[] = [];
   /** What it says of a call before anybody joins. */
-  refusal: CarriageRefusal | null = null;
+  refusal: ReservationRefusal | null = null;
   /** What it says when somebody does. */
-  joinRefusal: CarriageRefusal | null = null;
+  joinRefusal: ReservationRefusal | null = null;
   /** Told of everybody who joins, before he knows. */
   onJoining: (joining: FakeJoinedLeg) => void = () => undefined;
   readonly #happenings = new EventEmitter().setMaxListeners(0);
 
-  refusalOf(): CarriageRefusal | null {
+  refusalOf(): ReservationRefusal | null {
     return this.refusal;
   }
 
-  joinDevice(sessionId: SessionId, media: CallMedia, out: DeviceOutput): Outcome<JoinedLeg, CarriageRefusal> {
+  joinDevice(
+    sessionId: SessionId,
+    media: CallMedia,
+    out: DeviceOutput,
+  ): Result<JoinedLeg, ReservationRefusal> {
     return this.#join('device', sessionId, media, out);
   }
 
-  joinBridge(sessionId: SessionId, media: CallMedia, out: LegOutput): Outcome<JoinedLeg, CarriageRefusal> {
+  joinBridge(sessionId: SessionId, media: CallMedia, out: LegOutput): Result<JoinedLeg, ReservationRefusal> {
     return this.#join('bridge', sessionId, media, out);
   }
 
@@ -86,7 +90,7 @@ export class FakeRelay implements LegRelay {
     sessionId: SessionId,
     what: 'output' | 'source',
     out: PictureOutput,
-  ): Outcome<JoinedLeg, CarriageRefusal> {
+  ): Result<JoinedLeg, ReservationRefusal> {
     return this.#join(what, sessionId, null, out);
   }
 
@@ -108,7 +112,7 @@ export class FakeRelay implements LegRelay {
     sessionId: SessionId,
     media: CallMedia | null,
     out: DeviceOutput | LegOutput | PictureOutput,
-  ): Outcome<JoinedLeg, CarriageRefusal> {
+  ): Result<JoinedLeg, ReservationRefusal> {
     if (this.joinRefusal !== null) return fail(this.joinRefusal);
     const leg = new FakeJoinedLeg(kind, sessionId, media, out, () => this.#happenings.emit('happened'));
     this.joined.push(leg);

@@ -1,9 +1,9 @@
 /** A socket whose kernel is the test: bytes stay unsent until it takes them, and it may fail instead. */
-import type { SleeperSocket } from '../../src/gateways/sleep/sleeping-connection.ts';
+import type { SleepSocket } from '../../src/gateways/sleep/sleeping-connection.ts';
 
 type Done = (error?: Error | null) => void;
 
-export class FakeSleeperSocket implements SleeperSocket {
+export class FakeSleepSocket implements SleepSocket {
   readonly writes: string[] = [];
   destroyed = false;
   writable = true;

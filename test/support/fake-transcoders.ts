@@ -3,9 +3,9 @@
  * away, as it would be. A picture is text that says of which payload it was made, and how.
  */
 import assert from 'node:assert/strict';
-import { fail, succeed, type Outcome } from '../../src/lib/outcome.ts';
+import { fail, succeed, type Result } from '../../src/lib/outcome.ts';
 import type {
-  CarriageRefusal,
+  ReservationRefusal,
   FrameResult,
   Picture,
   PictureShape,
@@ -64,13 +64,13 @@ export class FakeTranscoders implements Transcoders {
   readonly opened: FakeTranscoder[] = [];
   readonly needs: TranscodingNeed[] = [];
   /** Null: who comes is taken. */
-  refusal: CarriageRefusal | null = null;
+  refusal: ReservationRefusal | null = null;
 
   get live(): readonly FakeTranscoder[] {
     return this.opened.filter(({ isClosed }) => !isClosed);
   }
 
-  open(need: TranscodingNeed): Outcome<Transcoder, CarriageRefusal> {
+  open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal> {
     this.needs.push(need);
     if (this.refusal !== null) return fail(this.refusal);
     const transcoder = new FakeTranscoder();
@@ -78,7 +78,7 @@ export class FakeTranscoders implements Transcoders {
     return succeed(transcoder);
   }
 
-  refusalOf(): CarriageRefusal | null {
+  refusalOf(): ReservationRefusal | null {
     return this.refusal;
   }
 

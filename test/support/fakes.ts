@@ -149,7 +149,7 @@ export class FakeCallLeg implements CallLeg {
   readonly told: LegMessage[] = [];
   readonly closes: LegCloseReason[] = [];
 
-  tell(message: LegMessage): void {
+  notify(message: LegMessage): void {
     this.told.push(message);
   }
 
@@ -270,7 +270,7 @@ export class FakeTelemetry implements Telemetry {
   peerAsk(result: string): void {
     this.#add(`ask ${result}`);
   }
-  seat(result: string): void {
+  slot(result: string): void {
     this.#add(`seat ${result}`);
   }
   wakeupWrite(): void {

@@ -35,14 +35,17 @@ export interface Picture {
   readonly heartbeats: readonly number[];
 }
 
-export interface House extends TestJournal {
+export interface ServerContext extends TestJournal {
   readonly sleep: ConnectionRecordStore;
   readonly signal: ConnectionRecordStore;
   readonly wakeups: WakeupRecordStore;
   readonly calls: CallRecordStore;
 }
 
-export function openHouse({ state }: Pick<Store, 'state'>, settings: TestJournalSettings = {}): House {
+export function openContext(
+  { state }: Pick<Store, 'state'>,
+  settings: TestJournalSettings = {},
+): ServerContext {
   const { clock = new DrivenClock() } = settings;
   const parts = openJournal({ state }, { ...settings, clock });
   const batch = (write: () => void): Promise<void> => state.environment.batch(write);
@@ -56,7 +59,10 @@ export function openHouse({ state }: Pick<Store, 'state'>, settings: TestJournal
 }
 
 /** What this house reads, committed or not, with the events that happened. */
-export function pictureOf({ sleep, signal, wakeups, calls }: House, events: readonly Told[]): Picture {
+export function pictureOf(
+  { sleep, signal, wakeups, calls }: ServerContext,
+  events: readonly Told[],
+): Picture {
   const records = deviceIds.flatMap((id) => [sleep.read(id), signal.read(id)]);
   const bare = records.map((record) => sorted(record && { ...record, lastHeartbeatAt: null }));
   const known = deviceIds.map((id) => sorted(wakeups.find(app, id as string as RequestId)));
@@ -71,17 +77,17 @@ export function pictureOf({ sleep, signal, wakeups, calls }: House, events: read
 }
 
 /** Takes the step in the house. Returns the event that goes with it, or null. */
-export function take(house: House, { kind, device }: Step, number: number): Told | null {
+export function take(context: ServerContext, { kind, device }: Step, number: number): Told | null {
   const deviceId = idOf(device);
   const draft = kind === 'heartbeat' ? null : draftOf(deviceId, number);
-  if (draft === null) noteHeartbeat(house[kinds[number % 2] ?? 'sleep'], deviceId, number);
-  else if (kind === 'event') house.events.append(draft);
+  if (draft === null) noteHeartbeat(context[kinds[number % 2] ?? 'sleep'], deviceId, number);
+  else if (kind === 'event') context.events.append(draft);
   else if (kind === 'sleep' || kind === 'signal') {
-    const record = house[kind].read(deviceId) ?? neverConnected;
-    house[kind].write(deviceId, nextOf(record, number), draft);
-  } else if (kind === 'call') house.calls.write(deviceId, callsAfter(house, deviceId, number), draft);
+    const record = context[kind].read(deviceId) ?? neverConnected;
+    context[kind].write(deviceId, nextOf(record, number), draft);
+  } else if (kind === 'call') context.calls.write(deviceId, callsAfter(context, deviceId, number), draft);
   else
-    house.wakeups.save(
+    context.wakeups.save(
       app,
       deviceId as string as RequestId,
       wakeupOf(deviceId, number, kind === 'wakeup'),
@@ -120,7 +126,7 @@ function nextOf(record: ConnectionRecord, number: number): ConnectionRecord {
 }
 
 /** One more call, up to two, and then none. */
-function callsAfter({ calls }: House, deviceId: DeviceId, number: number): readonly CallSession[] {
+function callsAfter({ calls }: ServerContext, deviceId: DeviceId, number: number): readonly CallSession[] {
   const live = calls.read(deviceId);
   return live.length === 2 ? [] : [...live, { ...callOf(deviceId), createdAtMs: number }];
 }

@@ -1,44 +1,48 @@
 /** Books of the webhooks in LMDB: of a node that is alone, and of one whose book is kept where all nodes have it. */
-import type { Shelf } from '../../src/cluster/nats/shelf.ts';
-import { WebhookBookVault } from '../../src/cluster/records/webhook-book-vault.ts';
-import { seedWebhookBook } from '../../src/webhooks/worker/webhook-seed.ts';
-import { WebhookBookStore } from '../../src/storage/webhooks/webhook-book-store.ts';
+import type { KvStore } from '../../src/cluster/nats/shelf.ts';
+import { NatsDeliveryStore } from '../../src/cluster/records/webhook-book-vault.ts';
+import { seedDeliveryStore } from '../../src/webhooks/worker/webhook-seed.ts';
+import { LmdbDeliveryStore } from '../../src/storage/webhooks/webhook-book-store.ts';
 import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
-import { SharedBook } from '../../src/webhooks/delivery/shared-book.ts';
-import type { KeptBook } from '../conformance/webhook-book.ts';
+import { ReplicatedDeliveryStore } from '../../src/webhooks/delivery/shared-book.ts';
+import type { KeptDeliveryStore } from '../conformance/webhook-book.ts';
 import { FakeLog } from './fakes.ts';
 import { lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
 
 /** `next`: the same node, after a restart. */
-export async function storedBook(t: Ending): Promise<KeptBook> {
+export async function storedDeliveries(t: Ending): Promise<KeptDeliveryStore> {
   const ending = lastFirst(t);
   const directory = temporaryDirectory(ending);
-  const book = openBook(ending, directory, 'write');
-  return { book, next: async () => openBook(ending, directory, 'read-only') };
+  const deliveries = openDeliveryStore(ending, directory, 'write');
+  return { deliveries, next: async () => openDeliveryStore(ending, directory, 'read-only') };
 }
 
 /** `next`: another node, which takes over. */
-export async function sharedBook(t: Ending, shelf: Shelf): Promise<KeptBook> {
+export async function sharedDeliveryStore(t: Ending, kv: KvStore): Promise<KeptDeliveryStore> {
   const ending = lastFirst(t);
-  const vault = vaultOn(shelf);
-  await vault.load(async () => undefined);
-  const own = openBook(ending, temporaryDirectory(ending), 'write');
+  const repository = repositoryOn(kv);
+  await repository.load(async () => undefined);
+  const own = openDeliveryStore(ending, temporaryDirectory(ending), 'write');
   return {
-    book: new SharedBook(own, (changes) => vault.keep(changes)),
+    deliveries: new ReplicatedDeliveryStore(own, (changes) => repository.keep(changes)),
     async next() {
       const directory = temporaryDirectory(ending);
-      await seedWebhookBook(directory, (take) => vaultOn(shelf).load(take));
-      return openBook(ending, directory, 'write');
+      await seedDeliveryStore(directory, (take) => repositoryOn(kv).load(take));
+      return openDeliveryStore(ending, directory, 'write');
     },
   };
 }
 
-function vaultOn(shelf: Shelf): WebhookBookVault {
-  return new WebhookBookVault({ shelf, log: new FakeLog(), mayWrite: () => true });
+function repositoryOn(kv: KvStore): NatsDeliveryStore {
+  return new NatsDeliveryStore({ kv, log: new FakeLog(), mayWrite: () => true });
 }
 
-function openBook(ending: Ending, directory: string, mode: 'write' | 'read-only'): WebhookBookStore {
+function openDeliveryStore(
+  ending: Ending,
+  directory: string,
+  mode: 'write' | 'read-only',
+): LmdbDeliveryStore {
   const tables = new WebhookTables(directory, mode);
   ending.after(() => tables.environment.close());
-  return new WebhookBookStore(tables);
+  return new LmdbDeliveryStore(tables);
 }

@@ -11,7 +11,7 @@ import { FakeCallRecords, FakeRecords, FakeWakeupRecords } from './fakes.ts';
 import type { JoinGround } from './node-ground.ts';
 import { NodesSite } from './nodes-site.ts';
 import { ProcessesSite } from './processes-site.ts';
-import { recordsHouse, recordsSettings } from './records-site.ts';
+import { recordsDeps, recordsSettings } from './records-site.ts';
 import { lastFirst, temporaryStore, type Ending } from './temporary-store.ts';
 
 export interface KeptRecords {
@@ -46,7 +46,7 @@ export async function standIns(): Promise<KeptRecords> {
 
 export async function storeRecords(t: Ending): Promise<KeptRecords> {
   const ending = lastFirst(t);
-  const records = openRecords(temporaryStore(ending).state, recordsSettings, recordsHouse());
+  const records = openRecords(temporaryStore(ending).state, recordsSettings, recordsDeps());
   ending.after(() => records.close());
   return {
     ...records,

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { MediaProcessCounts, MediaProcessSettings } from '../../src/protocol/media-link/media-facts.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
 import { ServerEnd } from '../../src/media/link/server-end.ts';
-import type { DeskScene } from './desk-scene.ts';
+import type { LegServiceScene } from './desk-scene.ts';
 import { DuplexPair, type DuplexPairOptions } from './duplex-pair.ts';
 import { FakeLog, FakeTelemetry } from './fakes.ts';
 
@@ -35,7 +35,7 @@ export class FakeMediaProcess implements MediaProcess {
   }
 }
 
-export class LinkedDesk {
+export class LinkedLegService {
   readonly pair: DuplexPair;
   readonly server: ServerEnd;
   readonly media: MediaEnd;
@@ -46,20 +46,20 @@ export class LinkedDesk {
   /** How each end was told that the link has ended. */
   readonly serverEnds: (string | null)[] = [];
   readonly mediaEnds: (string | null)[] = [];
-  readonly #scene: DeskScene;
+  readonly #scene: LegServiceScene;
 
   constructor(
-    scene: DeskScene,
+    scene: LegServiceScene,
     options: DuplexPairOptions = {},
     settings: MediaProcessSettings | null = null,
   ) {
     this.#scene = scene;
     this.pair = new DuplexPair(options);
-    const { clock, desk, keys } = scene;
+    const { clock, service, keys } = scene;
     const { telemetry, log } = this;
     this.server = new ServerEnd(this.pair.here, {
       clock,
-      desk,
+      service,
       telemetry,
       log,
       keys,

@@ -1,16 +1,16 @@
 /** A bucket in memory: what two nodes see of it is the same. */
-import type { Shelf, ShelfEntry } from '../../src/cluster/nats/shelf.ts';
-import { SharedStateAway } from '../../src/core/ports/whereabouts.ts';
+import type { KvStore, KvEntry } from '../../src/cluster/nats/shelf.ts';
+import { SharedStateUnavailable } from '../../src/core/ports/whereabouts.ts';
 
-export class MemoryShelf implements Shelf {
-  readonly entries = new Map<string, ShelfEntry>();
-  isAway = false;
+export class MemoryKvStore implements KvStore {
+  readonly entries = new Map<string, KvEntry>();
+  isUnavailable = false;
   puts = 0;
   /** The put of this number, and those after it, reject; 0: none does. */
   failFrom = 0;
   #revision = 0;
 
-  async find(key: string): Promise<ShelfEntry | null> {
+  async find(key: string): Promise<KvEntry | null> {
     this.#reach();
     return this.entries.get(key) ?? null;
   }
@@ -18,7 +18,8 @@ export class MemoryShelf implements Shelf {
   async put(key: string, value: Uint8Array): Promise<number> {
     this.#reach();
     this.puts += 1;
-    if (this.failFrom > 0 && this.puts >= this.failFrom) throw new SharedStateAway('the bucket refuses');
+    if (this.failFrom > 0 && this.puts >= this.failFrom)
+      throw new SharedStateUnavailable('the bucket refuses');
     this.#revision += 1;
     this.entries.set(key, { key, value, revision: this.#revision });
     return this.#revision;
@@ -30,12 +31,12 @@ export class MemoryShelf implements Shelf {
     return this.put(key, value);
   }
 
-  async *all(): AsyncGenerator<ShelfEntry, void, undefined> {
+  async *all(): AsyncGenerator<KvEntry, void, undefined> {
     this.#reach();
     yield* Array.from(this.entries.values()).sort((one, other) => one.revision - other.revision);
   }
 
   #reach(): void {
-    if (this.isAway) throw new SharedStateAway('NATS is away');
+    if (this.isUnavailable) throw new SharedStateUnavailable('NATS is away');
   }
 }

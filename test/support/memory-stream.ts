@@ -4,7 +4,7 @@ import type { OpenTail, TailMessage, TailSource } from '../../src/cluster/events
 import { encodeSharedEvent, type SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { DeviceId, EventId } from '../../src/model/ids.ts';
-import { SharedStateAway } from '../../src/core/ports/whereabouts.ts';
+import { SharedStateUnavailable } from '../../src/core/ports/whereabouts.ts';
 
 export class MemoryStream implements DeviceEvents, TailSource {
   readonly stream = 'events';
@@ -12,7 +12,7 @@ export class MemoryStream implements DeviceEvents, TailSource {
   readonly #clock: Clock;
   /** Ids of its duplicate window: empty it when the window is over. */
   readonly window = new Set<EventId>();
-  isAway = false;
+  isUnavailable = false;
   /** The next put is stored, and its acknowledgement lost. */
   losesAck = false;
   /** So many too many are said to come behind each message. */
@@ -52,7 +52,7 @@ export class MemoryStream implements DeviceEvents, TailSource {
     this.window.add(event.id);
     if (!this.losesAck) return { kind: 'stored', sequence };
     this.losesAck = false;
-    throw new SharedStateAway('no answer');
+    throw new SharedStateUnavailable('no answer');
   }
 
   add(data: Uint8Array, event: SharedLogEvent | null = null): number {
@@ -95,7 +95,7 @@ export class MemoryStream implements DeviceEvents, TailSource {
   }
 
   #reach(): void {
-    if (this.isAway) throw new SharedStateAway('NATS is away');
+    if (this.isUnavailable) throw new SharedStateUnavailable('NATS is away');
   }
 }
 

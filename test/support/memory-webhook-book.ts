@@ -5,7 +5,7 @@ import type {
   HookChanges,
   HookRecord,
   ParkedEvent,
-  WebhookBook,
+  DeliveryStore,
 } from '../../src/core/ports/webhook-book.ts';
 
 interface Kept {
@@ -13,7 +13,7 @@ interface Kept {
   readonly parked: Map<number, ParkedEvent>;
 }
 
-export class MemoryWebhookBook implements WebhookBook {
+export class MemoryDeliveryStore implements DeliveryStore {
   readonly records = new Map<string, HookRecord>();
   readonly #kept = new Map<number, Kept>();
   /** Commits reject with it while it is there. */

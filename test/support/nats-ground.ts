@@ -5,7 +5,7 @@ import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
 import { NatsBucket } from '../../src/cluster/nats/nats-bucket.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import type { BucketName } from '../../src/cluster/nats/nats-names.ts';
-import { NatsShelf } from '../../src/cluster/nats/shelf.ts';
+import { NatsKvStore } from '../../src/cluster/nats/shelf.ts';
 import { linkTo } from './nats-scene.ts';
 import type { JoinGround } from './node-ground.ts';
 import type { Ending } from './temporary-store.ts';
@@ -23,8 +23,8 @@ export function joinNats(url: string): (ending: Ending) => Promise<NatsLink> {
   };
 }
 
-export async function natsShelf(t: Ending, url: string, bucket: BucketName): Promise<NatsShelf> {
-  return new NatsShelf(await joinNats(url)(t), bucket);
+export async function natsKvStore(t: Ending, url: string, bucket: BucketName): Promise<NatsKvStore> {
+  return new NatsKvStore(await joinNats(url)(t), bucket);
 }
 
 export function natsGround(url: string): JoinGround {
@@ -34,11 +34,11 @@ export function natsGround(url: string): JoinGround {
     return {
       link,
       rows: new NatsBucket(link, 'rows', clock),
-      beats: new NatsBucket(link, 'beats', clock),
+      heartbeats: new NatsBucket(link, 'beats', clock),
       events: new StreamedDeviceEvents(link),
       eventSource: new JetStreamSource(link, link.names.eventStream),
-      wakeups: new NatsShelf(link, 'wakeups'),
-      calls: new NatsShelf(link, 'calls'),
+      wakeups: new NatsKvStore(link, 'wakeups'),
+      calls: new NatsKvStore(link, 'calls'),
       cut: () => link.close(),
     };
   };

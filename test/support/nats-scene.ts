@@ -74,7 +74,7 @@ export async function linkTo(
 
 /** Resolves when it is so, at once where it is already. */
 export function linkIs(link: NatsLink, state: 'away' | 'there'): Promise<void> {
-  const isWanted = (): boolean => link.isAway === (state === 'away');
+  const isWanted = (): boolean => link.isUnavailable === (state === 'away');
   return new Promise((resolve) => {
     if (isWanted()) resolve();
     const stop = link.onChange(() => {

@@ -2,11 +2,11 @@
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
 import type { SharedLink } from '../../src/cluster/ownership/ownership.ts';
-import type { BeatBucket, RowBucket } from '../../src/cluster/records/row-bucket.ts';
-import type { Shelf } from '../../src/cluster/nats/shelf.ts';
+import type { HeartbeatBucket, RowBucket } from '../../src/cluster/records/row-bucket.ts';
+import type { KvStore } from '../../src/cluster/nats/shelf.ts';
 import type { TailSource } from '../../src/cluster/events/stream-tail.ts';
 import { FakeBucket } from './fake-buckets.ts';
-import { MemoryShelf } from './memory-shelf.ts';
+import { MemoryKvStore } from './memory-shelf.ts';
 import { MemoryStream } from './memory-stream.ts';
 import { FakeLink } from './ownership-scene.ts';
 import type { Ending } from './temporary-store.ts';
@@ -14,11 +14,11 @@ import type { Ending } from './temporary-store.ts';
 export interface NodeGround {
   readonly link: SharedLink;
   readonly rows: RowBucket;
-  readonly beats: BeatBucket;
+  readonly heartbeats: HeartbeatBucket;
   readonly events: DeviceEvents;
   readonly eventSource: TailSource;
-  readonly wakeups: Shelf;
-  readonly calls: Shelf;
+  readonly wakeups: KvStore;
+  readonly calls: KvStore;
   /** It reaches nothing any more. */
   cut(): Promise<void>;
 }
@@ -27,12 +27,12 @@ export interface NodeGround {
 export type JoinGround = (ending: Ending) => Promise<NodeGround>;
 
 export function memoryGround(): JoinGround {
-  const [rows, beats] = [new FakeBucket(), new FakeBucket()];
-  const [wakeups, calls] = [new MemoryShelf(), new MemoryShelf()];
+  const [rows, heartbeats] = [new FakeBucket(), new FakeBucket()];
+  const [wakeups, calls] = [new MemoryKvStore(), new MemoryKvStore()];
   const stream = new MemoryStream(new SystemClock());
   return async () => {
     const link = new FakeLink();
-    const ways = { rows: rows.open(), beats: beats.open() };
+    const ways = { rows: rows.open(), heartbeats: heartbeats.open() };
     return {
       link,
       ...ways,
@@ -41,8 +41,8 @@ export function memoryGround(): JoinGround {
       wakeups,
       calls,
       async cut() {
-        ways.rows.isAway = true;
-        ways.beats.isAway = true;
+        ways.rows.isUnavailable = true;
+        ways.heartbeats.isUnavailable = true;
         link.turn(true);
       },
     };

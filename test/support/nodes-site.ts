@@ -10,8 +10,8 @@ export class NodesSite implements RecordsSite {
 
   static async start(t: Ending, join: JoinGround, count: number): Promise<NodesSite> {
     const site = new NodesSite();
-    const displace: Displace = (member, seat) =>
-      site.#living.find((one) => one.member.id === member)?.member.lost(seat);
+    const displace: Displace = (member, slot) =>
+      site.#living.find((one) => one.member.id === member)?.member.lost(slot);
     const names = Array.from({ length: count }, (_, number) => `node-${number + 1}`);
     site.nodes.push(...(await Promise.all(names.map((name) => SiteNode.start(t, join, name, displace)))));
     return site;
@@ -34,7 +34,7 @@ export class NodesSite implements RecordsSite {
   async lose(lost: SiteMember): Promise<void> {
     this.#lost.add(lost);
     await this.nodes.find(({ member }) => member === lost)?.vanish();
-    await Promise.all(this.#living.map((node) => node.bury(lost.id)));
+    await Promise.all(this.#living.map((node) => node.failOver(lost.id)));
     await this.settled();
   }
 

@@ -23,10 +23,10 @@ export class ObservedLeases {
   /** Resolves when nothing is under way, and all that was written by anyone has been seen. */
   async settled(): Promise<void> {
     await this.#idle();
-    if (this.#link.isAway || this.#seen === null) return;
+    if (this.#link.isUnavailable || this.#seen === null) return;
     const { streams } = await this.#link.jetstream().jetstreamManager(false);
     const { state } = await streams.info(this.#link.names.bucketStream('members'));
-    while (this.#seen !== null && this.#seen < state.last_seq && !this.#link.isAway) await turn();
+    while (this.#seen !== null && this.#seen < state.last_seq && !this.#link.isUnavailable) await turn();
     await this.#idle();
   }
 

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
 import type { LiveSession, LiveSessions } from '../../src/cluster/ownership/live-sessions.ts';
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
-import type { BeatBucket, RowBucket } from '../../src/cluster/records/row-bucket.ts';
+import type { HeartbeatBucket, RowBucket } from '../../src/cluster/records/row-bucket.ts';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
 import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
@@ -14,7 +14,7 @@ import type { EventDraft, LoggedEvent } from '../../src/model/events.ts';
 import type { DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
 import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
 import type { Outbox, OutboxEvent, OutboxItem, PlacedItem } from '../../src/core/ports/outbox.ts';
-import type { SeatFollower, SeatLost, SeatTaken } from '../../src/core/ports/seat-follower.ts';
+import type { SlotFollower, SlotLost, SlotClaimed } from '../../src/core/ports/seat-follower.ts';
 import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import { deviceHash } from '../../src/cluster/nats/nats-names.ts';
 import { DrivenClock } from './driven-clock.ts';
@@ -104,10 +104,10 @@ export class FakeOutbox implements Outbox {
 
 /** A node's connection to NATS, as the ownership sees it. */
 export class FakeLink {
-  isAway = false;
-  readonly #followers = new Set<(isAway: boolean) => void>();
+  isUnavailable = false;
+  readonly #followers = new Set<(isUnavailable: boolean) => void>();
 
-  onChange(told: (isAway: boolean) => void): Cancel {
+  onChange(told: (isUnavailable: boolean) => void): Cancel {
     this.#followers.add(told);
     return () => this.#followers.delete(told);
   }
@@ -116,10 +116,10 @@ export class FakeLink {
     return Promise.resolve();
   }
 
-  turn(isAway: boolean): void {
-    if (isAway === this.isAway) return;
-    this.isAway = isAway;
-    for (const told of this.#followers) told(isAway);
+  turn(isUnavailable: boolean): void {
+    if (isUnavailable === this.isUnavailable) return;
+    this.isUnavailable = isUnavailable;
+    for (const told of this.#followers) told(isUnavailable);
   }
 }
 
@@ -152,42 +152,42 @@ class FakeRecords implements ConnectionRecords {
 
 type Held = LiveSession & { readonly loginAtMs: number; heartbeatAt: number };
 
-export interface NodeParts {
+export interface NodeDeps {
   readonly clock: Clock;
-  readonly link: Pick<FakeLink, 'isAway' | 'onChange' | 'ready'>;
+  readonly link: Pick<FakeLink, 'isUnavailable' | 'onChange' | 'ready'>;
   readonly rows: RowBucket;
-  readonly beats: BeatBucket;
+  readonly heartbeats: HeartbeatBucket;
   readonly publish: (event: OutboxEvent) => Promise<void>;
   /** A notice to another member; it may be lost. */
   readonly displace: (member: MemberId, deviceId: DeviceId, session: SessionId) => void;
 }
 
 /** One life of one node. */
-export class OwningNode implements LiveSessions, SeatFollower {
+export class OwningNode implements LiveSessions, SlotFollower {
   readonly name: string;
   readonly member: MemberId;
   readonly outbox: FakeOutbox;
   readonly log = new FakeLog();
   readonly ownership: Ownership;
   readonly records: { readonly [Kind in ConnectionKind]: ConnectionRecords };
-  readonly takings: SeatTaken[] = [];
-  readonly losses: SeatLost[] = [];
+  readonly takings: SlotClaimed[] = [];
+  readonly losses: SlotLost[] = [];
   readonly wakeups: OutboxItem[] = [];
-  readonly #parts: NodeParts;
+  readonly #deps: NodeDeps;
   readonly #live = new Map<string, Held>();
   isDead = false;
 
-  constructor(name: string, life: number, outbox: FakeOutbox, parts: NodeParts) {
+  constructor(name: string, life: number, outbox: FakeOutbox, deps: NodeDeps) {
     this.name = name;
     this.member = `${name}/0@${life}` as MemberId;
     this.outbox = outbox;
-    this.#parts = parts;
+    this.#deps = deps;
     const keep = (item: OutboxItem): Promise<void> => {
       this.wakeups.push(item);
       return Promise.resolve();
     };
     this.ownership = new Ownership({
-      ...parts,
+      ...deps,
       self: this.member,
       node: name,
       log: this.log,
@@ -207,20 +207,20 @@ export class OwningNode implements LiveSessions, SeatFollower {
     return this.#live.get(`${connection} ${deviceId}`) ?? null;
   }
 
-  taken(seat: SeatTaken): void {
+  taken(slot: SlotClaimed): void {
     if (this.isDead) return;
-    this.takings.push(seat);
-    for (const { member, session } of seat.displaced)
-      if (member !== this.member) this.#parts.displace(member, seat.deviceId, session);
+    this.takings.push(slot);
+    for (const { member, session } of slot.superseded)
+      if (member !== this.member) this.#deps.displace(member, slot.deviceId, session);
   }
 
-  lost(seat: SeatLost): void {
-    this.losses.push(seat);
-    this.displaced(seat.deviceId, seat.session);
+  lost(slot: SlotLost): void {
+    this.losses.push(slot);
+    this.superseded(slot.deviceId, slot.session);
   }
 
   /** It is closed as replaced: no event. */
-  displaced(deviceId: DeviceId, session: SessionId): void {
+  superseded(deviceId: DeviceId, session: SessionId): void {
     for (const connection of ['sleep', 'signal'] as const)
       if (this.find(deviceId, connection)?.session === session)
         this.#live.delete(`${connection} ${deviceId}`);
@@ -229,7 +229,7 @@ export class OwningNode implements LiveSessions, SeatFollower {
   login(deviceId: DeviceId, connection: ConnectionKind, session: string): SessionId {
     const replaced = this.find(deviceId, connection) !== null;
     const id = session as SessionId;
-    const atMs = this.#parts.clock.wallMs();
+    const atMs = this.#deps.clock.wallMs();
     this.#live.set(`${connection} ${deviceId}`, { session: id, loginAtMs: atMs, heartbeatAt: 0 });
     const type = connection === 'sleep' ? 'device.sleep.login' : 'device.signal.online';
     const data = { session: id, node: this.name, replaced };
@@ -244,7 +244,7 @@ export class OwningNode implements LiveSessions, SeatFollower {
     this.#live.delete(`${connection} ${deviceId}`);
     const type = connection === 'sleep' ? 'device.sleep.offline' : 'device.signal.offline';
     const data = { session: live.session, node: this.name, reason };
-    const atMs = this.#parts.clock.wallMs();
+    const atMs = this.#deps.clock.wallMs();
     const record = { ...neverConnected, epoch: 1 };
     this.records[connection].write(deviceId, record, { type, data, deviceId, atMs, epoch: 1 });
   }
@@ -292,7 +292,7 @@ export async function settled(): Promise<void> {
 interface Way {
   readonly link: FakeLink;
   readonly rows: ReturnType<FakeBucket['open']>;
-  readonly beats: ReturnType<FakeBucket['open']>;
+  readonly heartbeats: ReturnType<FakeBucket['open']>;
   /** So many events hold, and their answers are lost. */
   lostEvents: number;
   publishes: boolean;
@@ -302,7 +302,7 @@ interface Way {
 export class OwnershipScene {
   readonly clock = new DrivenClock();
   readonly rows = new FakeBucket();
-  readonly beats = new FakeBucket();
+  readonly heartbeats = new FakeBucket();
   readonly log = new SharedLog();
   readonly #nodes = new Map<string, OwningNode>();
   readonly #ways = new Map<string, Way>();
@@ -312,22 +312,22 @@ export class OwnershipScene {
     const way: Way = {
       link: new FakeLink(),
       rows: this.rows.open(),
-      beats: this.beats.open(),
+      heartbeats: this.heartbeats.open(),
       lostEvents: 0,
       publishes: true,
     };
     const publish = (event: OutboxEvent): Promise<void> => this.#publish(way, event);
-    const displace: NodeParts['displace'] = (member, deviceId, session) => {
+    const displace: NodeDeps['displace'] = (member, deviceId, session) => {
       const node = this.#nodes.get(member.slice(0, member.indexOf('/')));
-      if (node?.member === member && !this.way(node).link.isAway) node.displaced(deviceId, session);
+      if (node?.member === member && !this.way(node).link.isUnavailable) node.superseded(deviceId, session);
     };
     this.#lives += 1;
-    const parts = { clock: this.clock, ...way, publish, displace };
-    const node = new OwningNode(name, this.#lives, outbox, parts);
+    const deps = { clock: this.clock, ...way, publish, displace };
+    const node = new OwningNode(name, this.#lives, outbox, deps);
     this.#nodes.set(name, node);
     this.#ways.set(node.member, way);
     this.log.follow((event) => {
-      if (!way.link.isAway && !node.isDead) node.ownership.noticed(event);
+      if (!way.link.isUnavailable && !node.isDead) node.ownership.noticed(event);
     });
     node.ownership.start();
     return node;
@@ -340,17 +340,17 @@ export class OwnershipScene {
   }
 
   cut(node: OwningNode): void {
-    const { link, rows, beats } = this.way(node);
-    rows.isAway = true;
-    beats.isAway = true;
+    const { link, rows, heartbeats } = this.way(node);
+    rows.isUnavailable = true;
+    heartbeats.isUnavailable = true;
     link.turn(true);
   }
 
   mend(node: OwningNode): void {
-    const { link, rows, beats } = this.way(node);
-    rows.isAway = false;
+    const { link, rows, heartbeats } = this.way(node);
+    rows.isUnavailable = false;
     rows.requestsLeft = Infinity;
-    beats.isAway = false;
+    heartbeats.isUnavailable = false;
     link.turn(false);
   }
 
@@ -383,12 +383,12 @@ export class OwnershipScene {
     return decoded.value.row;
   }
 
-  seats(deviceId: DeviceId, connection: ConnectionKind): SessionId[] {
-    return this.row(deviceId)[connection].seats.map(({ session }) => session);
+  slots(deviceId: DeviceId, connection: ConnectionKind): SessionId[] {
+    return this.row(deviceId)[connection].slots.map(({ session }) => session);
   }
 
   #publish(way: Way, event: OutboxEvent): Promise<void> {
-    if (way.rows.isAway || !way.publishes) return Promise.reject(new Error('NATS is away'));
+    if (way.rows.isUnavailable || !way.publishes) return Promise.reject(new Error('NATS is away'));
     this.log.append(event);
     if (way.lostEvents === 0) return Promise.resolve();
     way.lostEvents -= 1;

@@ -1,6 +1,6 @@
 /** What members say to each other: of every kind of question, answer and notice there is, one at least. */
 import type { PeerAnswerMessage, PeerMessage } from '../../src/protocol/cluster/peer-message.ts';
-import type { MemberId, MemberStatus, Seat } from '../../src/model/cluster.ts';
+import type { MemberId, MemberStatus, SessionSlot } from '../../src/model/cluster.ts';
 import type { MessageId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
 import type { WakeupRequest } from '../../src/model/wakeup.ts';
@@ -12,7 +12,13 @@ export const memberTwo = 'node-1/2@two' as MemberId;
 
 const session = '0193f1c2-0000-7000-8000-000000000001' as SessionId;
 
-const seat: Seat = { member: memberTwo, node: 'node-1', session, epoch: 7, loginAtMs: 1_763_627_399_000 };
+const slot: SessionSlot = {
+  member: memberTwo,
+  node: 'node-1',
+  session,
+  epoch: 7,
+  loginAtMs: 1_763_627_399_000,
+};
 
 export const wakeupRequest: WakeupRequest = {
   appId: testApp,
@@ -43,8 +49,8 @@ export const memberStatus: MemberStatus = {
 };
 
 export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
-  beats: { kind: 'beats', deviceId: testDevice },
-  wake: { kind: 'wake', request: wakeupRequest, seats: { sleep: [seat], signal: [seat] } },
+  heartbeats: { kind: 'heartbeats', deviceId: testDevice },
+  wake: { kind: 'wake', request: wakeupRequest, slots: { sleep: [slot], signal: [slot] } },
   write: { kind: 'write', deviceId: testDevice, session, customData: null },
   message: {
     kind: 'message',
@@ -59,13 +65,13 @@ export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
   },
   'issue-call': { kind: 'issue-call', order: signedOrder() },
   'take-calls': { kind: 'take-calls', sessionId: session },
-  expel: { kind: 'expel', deviceId: testDevice },
+  disconnect: { kind: 'disconnect', deviceId: testDevice },
   metrics: { kind: 'metrics' },
   status: { kind: 'status' },
 };
 
 export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[] } = {
-  beats: [
+  heartbeats: [
     { sleep: { session, heartbeatAt: 1_763_627_400 }, signal: null },
     { sleep: null, signal: { session, heartbeatAt: 0 } },
   ],
@@ -74,7 +80,7 @@ export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[]
     { ok: false, error: { code: 42901, message: 'request overload', retryAfterS: 3 } },
     { ok: false, error: { code: 50402, message: 'delivery result unknown' } },
   ],
-  write: ['written', 'refused', 'unknown', 'busy', 'absent', 'deaf'],
+  write: ['written', 'refused', 'unknown', 'busy', 'absent', 'unwakeable'],
   message: [
     {
       ok: true,
@@ -92,13 +98,13 @@ export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[]
     { kind: 'in-use' },
     { kind: 'absent' },
   ],
-  expel: [true, false],
+  disconnect: [true, false],
   metrics: ['# HELP x\nx 1\n'],
   status: [memberStatus],
 };
 
 export const notices: readonly PeerNotice[] = [
-  { kind: 'displaced', connection: 'sleep', deviceId: testDevice, session },
+  { kind: 'superseded', connection: 'sleep', deviceId: testDevice, session },
   {
     kind: 'wakeup-accepted',
     appId: testApp,

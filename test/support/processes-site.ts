@@ -1,11 +1,11 @@
 /** Several processes of one node that write one store, each with an environment of its own. */
 import { join } from 'node:path';
 import type { MemberId } from '../../src/model/cluster.ts';
-import type { SeatLost } from '../../src/core/ports/seat-follower.ts';
+import type { SlotLost } from '../../src/core/ports/seat-follower.ts';
 import { openRecords, type Records } from '../../src/server/bootstrap/records.ts';
 import type { SharedRecords } from '../../src/server/membership/shared-records.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
-import { recordsHouse, recordsSettings, SiteMember, type RecordsSite } from './records-site.ts';
+import { recordsDeps, recordsSettings, SiteMember, type RecordsSite } from './records-site.ts';
 import { closedAfter, lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
 
 const node = 'node-1';
@@ -57,19 +57,19 @@ export class ProcessesSite implements RecordsSite {
 
   #open(ending: Ending, store: Store, number: number): OneOfThem {
     const id = `${node}/${number}@1` as MemberId;
-    const self = { member: id, node, isKeeper: number === 0, grew: () => undefined };
-    const records = openRecords(store.state, recordsSettings, { ...recordsHouse(), shared: self });
+    const self = { member: id, node, isCoordinator: number === 0, grew: () => undefined };
+    const records = openRecords(store.state, recordsSettings, { ...recordsDeps(), shared: self });
     ending.after(() => records.close());
     const { shared } = records;
     if (shared === null) throw new Error('what several processes write is shared');
-    const { whereabouts } = shared;
-    const displace = (member: MemberId, seat: SeatLost): void => this.#displace(member, seat);
-    const member = new SiteMember({ id, node }, { ...records, whereabouts, displace });
+    const { locator } = shared;
+    const displace = (member: MemberId, slot: SlotLost): void => this.#displace(member, slot);
+    const member = new SiteMember({ id, node }, { ...records, locator, displace });
     shared.follow(member);
     return { store, records, shared, member };
   }
 
-  #displace(member: MemberId, seat: SeatLost): void {
-    this.#living.find((one) => one.member.id === member)?.member.lost(seat);
+  #displace(member: MemberId, slot: SlotLost): void {
+    this.#living.find((one) => one.member.id === member)?.member.lost(slot);
   }
 }

@@ -80,7 +80,7 @@ function cut(bytes: Buffer, chance: Chance): Buffer[] {
   return pieces;
 }
 
-type Ending = 'fin' | 'reset' | 'deaf';
+type Ending = 'fin' | 'reset' | 'unwakeable';
 
 interface Exchange {
   readonly target: RawTarget;
@@ -102,14 +102,14 @@ async function play(
   const connected = new Promise<boolean>((resolve) => socket.once('connect', () => resolve(true)));
   const isConnected = await Promise.race([connected, gone]);
   if (!isConnected) return `${target.name} takes no connection`;
-  if (ending !== 'deaf') socket.resume();
+  if (ending !== 'unwakeable') socket.resume();
   for (const piece of pieces) {
     if (socket.writable) socket.write(piece);
     await turn();
   }
   if (ending === 'reset') socket.resetAndDestroy();
   else socket.end();
-  if (ending === 'deaf') socket.resume();
+  if (ending === 'unwakeable') socket.resume();
   return (await within(patienceMs, gone)) ? null : hung(socket, target);
 }
 
@@ -149,7 +149,7 @@ export async function fuzzListeners(targets: readonly RawTarget[], fuzz: RawFuzz
       return {
         target,
         pieces: cut(broken(target, everybody, chance), chance),
-        ending: pick(chance, ['fin', 'fin', 'fin', 'reset', 'deaf']),
+        ending: pick(chance, ['fin', 'fin', 'fin', 'reset', 'unwakeable']),
         localAddress: `127.0.${1 + chance.below(4)}.${1 + chance.below(250)}`,
       };
     });

@@ -6,12 +6,12 @@ import type { DeviceId, ProductId, SessionId } from '../../src/model/ids.ts';
 import { Readiness } from '../../src/telemetry/readiness.ts';
 import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
 import type { EventLog } from '../../src/core/ports/event-log.ts';
-import type { SeatFollower, SeatLost, SeatTaken } from '../../src/core/ports/seat-follower.ts';
-import type { Whereabouts } from '../../src/core/ports/whereabouts.ts';
-import type { RecordsHouse } from '../../src/server/bootstrap/records.ts';
+import type { SlotFollower, SlotLost, SlotClaimed } from '../../src/core/ports/seat-follower.ts';
+import type { SessionLocator } from '../../src/core/ports/whereabouts.ts';
+import type { RecordsDeps } from '../../src/server/bootstrap/records.ts';
 import type { Settings } from '../../src/server/config/settings-schema.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { writeBeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
+import { writeHeartbeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
 import { FakeLog } from './fakes.ts';
 
 export interface RecordsSite {
@@ -29,7 +29,7 @@ export const recordsSettings = {
   events: { retention_days: 1, retained_max: 100_000 },
 };
 
-export function recordsHouse(): RecordsHouse & { readonly log: FakeLog } {
+export function recordsDeps(): RecordsDeps & { readonly log: FakeLog } {
   const readiness = new Readiness();
   const clock = new SystemClock();
   return { clock, log: new FakeLog(), readiness, productOf: () => 'doorbell' as ProductId };
@@ -41,37 +41,37 @@ export interface MemberIdentity {
   readonly node: string;
 }
 
-export interface MemberParts {
+export interface MemberDeps {
   readonly sleep: ConnectionRecords;
   readonly signal: ConnectionRecords;
   readonly events: EventLog;
-  readonly whereabouts: Whereabouts;
+  readonly locator: SessionLocator;
   /** A notice to another member. */
-  readonly displace: (member: MemberId, seat: SeatLost) => void;
+  readonly displace: (member: MemberId, slot: SlotLost) => void;
 }
 
 /** Told what becomes of its sessions it does what a server does: one that is replaced is closed, without an event. */
-export class SiteMember implements SeatFollower {
+export class SiteMember implements SlotFollower {
   readonly id: MemberId;
   readonly node: string;
-  readonly takings: SeatTaken[] = [];
+  readonly takings: SlotClaimed[] = [];
   /** Sessions that were closed because a later login has their seat. */
   readonly replaced: SessionId[] = [];
-  readonly #parts: MemberParts;
+  readonly #deps: MemberDeps;
   readonly #live = { sleep: new Map<DeviceId, SessionId>(), signal: new Map<DeviceId, SessionId>() };
 
-  constructor({ id, node }: MemberIdentity, parts: MemberParts) {
+  constructor({ id, node }: MemberIdentity, deps: MemberDeps) {
     this.id = id;
     this.node = node;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
-  get whereabouts(): Whereabouts {
-    return this.#parts.whereabouts;
+  get locator(): SessionLocator {
+    return this.#deps.locator;
   }
 
   get events(): readonly LoggedEvent[] {
-    return this.#parts.events.read(0, 100_000);
+    return this.#deps.events.read(0, 100_000);
   }
 
   login(kind: ConnectionKind, deviceId: DeviceId, session: string, atMs: number): void {
@@ -92,7 +92,7 @@ export class SiteMember implements SeatFollower {
   }
 
   hear(kind: ConnectionKind, deviceId: DeviceId, session: string, heartbeatAt: number): void {
-    writeBeat(this.#place(kind, deviceId), session as SessionId, heartbeatAt);
+    writeHeartbeat(this.#place(kind, deviceId), session as SessionId, heartbeatAt);
   }
 
   /** The session that is open here. */
@@ -101,26 +101,26 @@ export class SiteMember implements SeatFollower {
   }
 
   heartbeatAt(kind: ConnectionKind, deviceId: DeviceId): number {
-    return this.#parts[kind].read(deviceId)?.lastHeartbeatAt ?? 0;
+    return this.#deps[kind].read(deviceId)?.lastHeartbeatAt ?? 0;
   }
 
-  taken(seat: SeatTaken): void {
-    const { connection, deviceId } = seat;
-    this.takings.push(seat);
-    for (const { member, session } of seat.displaced)
-      if (member !== this.id) this.#parts.displace(member, { connection, deviceId, session });
+  taken(slot: SlotClaimed): void {
+    const { connection, deviceId } = slot;
+    this.takings.push(slot);
+    for (const { member, session } of slot.superseded)
+      if (member !== this.id) this.#deps.displace(member, { connection, deviceId, session });
   }
 
-  lost({ connection, deviceId, session }: SeatLost): void {
+  lost({ connection, deviceId, session }: SlotLost): void {
     if (this.openSession(connection, deviceId) !== session) return;
     this.#live[connection].delete(deviceId);
     this.replaced.push(session);
-    const known = this.#parts[connection].read(deviceId) ?? neverConnected;
-    this.#parts[connection].write(deviceId, { ...known, openSession: null }, null);
+    const known = this.#deps[connection].read(deviceId) ?? neverConnected;
+    this.#deps[connection].write(deviceId, { ...known, openSession: null }, null);
   }
 
   #place(kind: ConnectionKind, deviceId: DeviceId): ConnectionPlace {
-    return { records: this.#parts[kind], kind, deviceId, node: this.node };
+    return { records: this.#deps[kind], kind, deviceId, node: this.node };
   }
 }
 

@@ -1,10 +1,14 @@
 /** A relay on a driven clock and fake transcoders, with legs that read when they are told to. */
 import assert from 'node:assert/strict';
-import type { Outcome } from '../../src/lib/outcome.ts';
+import type { Result } from '../../src/lib/outcome.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
-import type { CarriageRefusal, MediaFrameResult, VideoFrameFormat } from '../../src/model/picture.ts';
-import { decodeFrameHeader, encodeFrameHeader, type FrameHeader } from '../../src/protocol/media/frame-header.ts';
+import type { ReservationRefusal, MediaFrameResult, VideoFrameFormat } from '../../src/model/picture.ts';
+import {
+  decodeFrameHeader,
+  encodeFrameHeader,
+  type FrameHeader,
+} from '../../src/protocol/media/frame-header.ts';
 import type { JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia } from './call-scene.ts';
@@ -79,7 +83,7 @@ export class FakeLeg extends FakeOutput {
   readonly leg: JoinedLeg;
   readonly #clock: DrivenClock;
 
-  constructor(clock: DrivenClock, join: (out: FakeOutput) => Outcome<JoinedLeg, CarriageRefusal>) {
+  constructor(clock: DrivenClock, join: (out: FakeOutput) => Result<JoinedLeg, ReservationRefusal>) {
     super();
     this.#clock = clock;
     const joined = join(this);
@@ -172,7 +176,7 @@ export class RelayScene {
     );
   }
 
-  #leg(join: (out: FakeOutput) => Outcome<JoinedLeg, CarriageRefusal>): FakeLeg {
+  #leg(join: (out: FakeOutput) => Result<JoinedLeg, ReservationRefusal>): FakeLeg {
     return new FakeLeg(this.clock, join);
   }
 }

@@ -8,7 +8,7 @@ import type { Ending } from './temporary-store.ts';
 export type MakeSite = (t: Ending, members: number) => Promise<RecordsSite>;
 
 export const seatedDevice = 'a\0device of {any} form' as DeviceId;
-export const seatWaitMs = 10_000;
+export const slotWaitMs = 10_000;
 
 export function memberOf(site: RecordsSite, number: number): SiteMember {
   return site.members[number] ?? assert.fail('so many were started');
@@ -19,10 +19,10 @@ export async function rowOf(
   kind: ConnectionKind,
   of = seatedDevice,
 ): Promise<SharedConnection> {
-  return (await member.whereabouts.find(of, seatWaitMs))[kind];
+  return (await member.locator.find(of, slotWaitMs))[kind];
 }
 
-export const sessionsIn = ({ seats }: SharedConnection): string[] => seats.map(({ session }) => session);
+export const sessionsIn = ({ slots }: SharedConnection): string[] => slots.map(({ session }) => session);
 
 /** `device.signal.online s1 1 replaced`, as this member reads them. */
 export function wordsOf({ events }: SiteMember): string[] {

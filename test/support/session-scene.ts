@@ -11,9 +11,9 @@ import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { SignalLogin, WakeReport } from '../../src/model/signal.ts';
 import type { SleepLogin, WakeMode } from '../../src/model/sleep.ts';
-import { signalSessions, type SignalSessionsHouse } from '../../src/core/devices/admit-signal-session.ts';
+import { signalSessions, type SignalSessionsDeps } from '../../src/core/devices/admit-signal-session.ts';
 import { sleepSessions } from '../../src/core/devices/admit-sleep-session.ts';
-import { queryConnectivity, type ConnectivityHouse } from '../../src/core/devices/query-connectivity.ts';
+import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
 import type { SignalSessionTicket } from '../../src/core/ports/signal-sessions.ts';
 import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
 import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
@@ -62,9 +62,9 @@ export class SessionScene {
   readonly signal = new SignalDoor(this, this.signalRecords);
 
   /** Of this moment: after a restart the directory is another. */
-  get house(): SignalSessionsHouse & ConnectivityHouse {
+  get deps(): SignalSessionsDeps & ConnectivityDeps {
     const { clock, registry, directory, sleepRecords, signalRecords, log } = this;
-    const wakeups: SignalSessionsHouse['wakeups'] = {
+    const wakeups: SignalSessionsDeps['wakeups'] = {
       reported: (deviceId, sessionId, report) => void this.reports.push({ deviceId, sessionId, report }),
     };
     const isOverloaded = (): boolean => this.overloaded;
@@ -79,7 +79,7 @@ export class SessionScene {
 
   /** What a backend is answered while nothing is outstanding. */
   observe(deviceId = testDevice): ConnectivityRecord {
-    const answer = queryConnectivity(this.house, testApp, deviceId);
+    const answer = queryConnectivity(this.deps, testApp, deviceId);
     if (answer instanceof Promise || !answer.ok) throw new Error('the query did not answer at once');
     return answer.value;
   }
@@ -127,7 +127,7 @@ export class Peer {
     return this.#connection.closes;
   }
 
-  beat(): void {
+  heartbeat(): void {
     this.#connection.lastHeartbeatAt = wallSeconds(this.#door.scene.clock);
   }
 
@@ -164,11 +164,11 @@ export abstract class Door {
   /** Of this kind, in their order: `opened 1`, `replaced 2`, `closed 2 reset`. */
   history(deviceId = testDevice): string[] {
     const mine = this.scene.events.filter((event) => event.deviceId === deviceId);
-    return mine.flatMap((event) => this.tell(event) ?? []);
+    return mine.flatMap((event) => this.notify(event) ?? []);
   }
 
   /** One event in the words of `history`; null: it is of another kind. */
-  tell({ type, epoch, data }: EventDraft): string | null {
+  notify({ type, epoch, data }: EventDraft): string | null {
     if (type === this.opened)
       return `${'replaced' in data && data.replaced ? 'replaced' : 'opened'} ${epoch}`;
     return type === this.closed && 'reason' in data ? `closed ${epoch} ${String(data.reason)}` : null;
@@ -192,12 +192,12 @@ class SleepDoor extends Door {
       mac,
       signedText,
     };
-    const ticket = sleepSessions(this.scene.house).admit(login, sessionKey, connection, hasRoom);
+    const ticket = sleepSessions(this.scene.deps).admit(login, sessionKey, connection, hasRoom);
     return typeof ticket === 'string' ? ticket : new Peer(this, ticket, connection);
   }
 
   end(ticket: SignalSessionTicket, reason: PeerEndReason, heartbeatAt: number): void {
-    sleepSessions(this.scene.house).ended(ticket, reason, heartbeatAt);
+    sleepSessions(this.scene.deps).ended(ticket, reason, heartbeatAt);
   }
 
   epoch(deviceId = testDevice): number {
@@ -217,12 +217,12 @@ class SignalDoor extends Door {
     const { deviceId = testDevice, secret = rightSecret, media = null, hasRoom = true } = options;
     const connection = new FakeSignalConnection();
     const login: SignalLogin = { deviceId, mac: computeSignalMac(secret, sessionKey, deviceId), media };
-    const ticket = signalSessions(this.scene.house).admit(login, sessionKey, connection, hasRoom);
+    const ticket = signalSessions(this.scene.deps).admit(login, sessionKey, connection, hasRoom);
     return typeof ticket === 'string' ? ticket : new Peer(this, ticket, connection);
   }
 
   end(ticket: SignalSessionTicket, reason: PeerEndReason, heartbeatAt: number): void {
-    signalSessions(this.scene.house).ended(ticket, reason, heartbeatAt);
+    signalSessions(this.scene.deps).ended(ticket, reason, heartbeatAt);
   }
 
   epoch(deviceId = testDevice): number {

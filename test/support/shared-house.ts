@@ -2,7 +2,7 @@
 import type { ConnectionKind, MemberId } from '../../src/model/cluster.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../src/model/ids.ts';
-import type { SeatTaken } from '../../src/core/ports/seat-follower.ts';
+import type { SlotClaimed } from '../../src/core/ports/seat-follower.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import { EventStore } from '../../src/storage/events/event-store.ts';
 import { EventWriter } from '../../src/storage/events/event-writer.ts';
@@ -10,17 +10,17 @@ import { Journal } from '../../src/storage/journal/journal.ts';
 import { LostSessions } from '../../src/storage/journal/lost-sessions.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { SharedCommitter } from '../../src/storage/journal/shared-committer.ts';
-import { SharedWhereabouts } from '../../src/storage/journal/shared-whereabouts.ts';
+import { SharedSessionLocator } from '../../src/storage/journal/shared-whereabouts.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { writeBeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
+import { writeHeartbeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 import { closedAfter, type Ending } from './temporary-store.ts';
 
 export const sharedNode = 'node-1';
 
-export class SharedHouse {
+export class SharedMember {
   readonly member: MemberId;
   readonly store: Store;
   readonly clock: Clock;
@@ -29,11 +29,11 @@ export class SharedHouse {
   readonly events: EventStore;
   readonly sleep: ConnectionRecordStore;
   readonly signal: ConnectionRecordStore;
-  readonly whereabouts: SharedWhereabouts;
+  readonly locator: SharedSessionLocator;
   readonly lost: LostSessions;
   /** Seats, events and growth, in the order in which they were told. */
   readonly told: string[] = [];
-  readonly taken: SeatTaken[] = [];
+  readonly taken: SlotClaimed[] = [];
   readonly followed: LoggedEvent[] = [];
 
   constructor(store: Store, name: string, clock: Clock = new DrivenClock()) {
@@ -49,7 +49,7 @@ export class SharedHouse {
     this.events = new EventStore(new StoredEvents(state), this.journal, this.log, () => committer.look());
     this.sleep = new ConnectionRecordStore(state, 'sleep', this.journal, this.member);
     this.signal = new ConnectionRecordStore(state, 'signal', this.journal, this.member);
-    this.whereabouts = new SharedWhereabouts(state);
+    this.locator = new SharedSessionLocator(state);
     this.lost = new LostSessions(state, this.journal, sharedNode);
     this.#follow(committer);
   }
@@ -69,8 +69,8 @@ export class SharedHouse {
     writeEnd(this.#place(kind, deviceId), name as SessionId, atMs, heartbeatAt);
   }
 
-  beat(kind: ConnectionKind, deviceId: DeviceId, name: string, heartbeatAt: number): void {
-    writeBeat(this.#place(kind, deviceId), name as SessionId, heartbeatAt);
+  heartbeat(kind: ConnectionKind, deviceId: DeviceId, name: string, heartbeatAt: number): void {
+    writeHeartbeat(this.#place(kind, deviceId), name as SessionId, heartbeatAt);
   }
 
   committed(): Promise<void> {
@@ -83,9 +83,9 @@ export class SharedHouse {
 
   #follow(committer: SharedCommitter): void {
     committer.follow({
-      taken: (seat) => {
-        this.taken.push(seat);
-        this.told.push(`taken ${seat.session} ${seat.epoch}`);
+      taken: (slot) => {
+        this.taken.push(slot);
+        this.told.push(`taken ${slot.session} ${slot.epoch}`);
       },
       lost: ({ session }) => void this.told.push(`lost ${session}`),
     });
@@ -97,8 +97,8 @@ export class SharedHouse {
 }
 
 /** So many of them on one directory, each with an environment of its own, as processes have. */
-export function openSharedHouses(t: Ending, directory: string, names: readonly string[]): SharedHouse[] {
+export function openSharedMembers(t: Ending, directory: string, names: readonly string[]): SharedMember[] {
   return names
     .map((name) => ({ name, store: closedAfter(t, openStore(directory, { lock: 'held' })) }))
-    .map(({ name, store }) => new SharedHouse(store, name));
+    .map(({ name, store }) => new SharedMember(store, name));
 }

@@ -7,15 +7,15 @@ import type { ConnectionRecord } from '../../src/model/connectivity.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import { neverShared, reduceShared, type SharedEvent } from '../../src/model/state/shared-connection.ts';
-import type { SeatFollower } from '../../src/core/ports/seat-follower.ts';
-import { SharedStateAway, type Whereabouts } from '../../src/core/ports/whereabouts.ts';
+import type { SlotFollower } from '../../src/core/ports/seat-follower.ts';
+import { SharedStateUnavailable, type SessionLocator } from '../../src/core/ports/whereabouts.ts';
 import type { DrivenClock } from './driven-clock.ts';
 import { DraftedEventLog } from './drafted-event-log.ts';
 import { FakeRecords } from './fakes.ts';
 
 type Fault = 'away' | 'slow' | 'broken' | null;
 
-export class SharedRows implements Whereabouts {
+export class SharedRows implements SessionLocator {
   readonly log = new DraftedEventLog();
   readonly rows = new Map<DeviceId, DeviceRow>();
   /** Of `find` and of `findKept`. `slow`: it is away by the end of the wait. */
@@ -51,16 +51,16 @@ export class SharedRows implements Whereabouts {
     kind: ConnectionKind,
     deviceId: DeviceId,
     event: SharedEvent,
-    follower: SeatFollower | null,
+    follower: SlotFollower | null,
   ): boolean {
     const row = this.row(deviceId);
     const step = reduceShared(kind, row[kind], event);
     this.rows.set(deviceId, { ...row, [kind]: step.row });
     const { outcome } = step;
-    if (outcome.kind === 'seated') {
-      const { epoch, session } = outcome.seat;
-      const { displaced } = outcome;
-      follower?.taken({ connection: kind, deviceId, session, epoch, times: step.row, displaced });
+    if (outcome.kind === 'claimed') {
+      const { epoch, session } = outcome.slot;
+      const { superseded } = outcome;
+      follower?.taken({ connection: kind, deviceId, session, epoch, times: step.row, superseded });
       return outcome.isNew;
     }
     if (outcome.kind === 'lost') follower?.lost({ connection: kind, deviceId, session: event.session });
@@ -70,9 +70,9 @@ export class SharedRows implements Whereabouts {
   #read(fault: Fault, deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow> {
     if (fault === null) return this.row(deviceId);
     if (fault === 'broken') throw new Error('the rows cannot be read');
-    if (fault === 'away') return Promise.reject(new SharedStateAway('nobody is there'));
+    if (fault === 'away') return Promise.reject(new SharedStateUnavailable('nobody is there'));
     return new Promise((_, reject) => {
-      this.#clock.after(waitMs, () => reject(new SharedStateAway('it took too long')));
+      this.#clock.after(waitMs, () => reject(new SharedStateUnavailable('it took too long')));
     });
   }
 }
@@ -90,14 +90,14 @@ export class MemberRecords extends FakeRecords {
   readonly #kind: ConnectionKind;
   readonly #member: { readonly id: MemberId; readonly node: string };
   readonly #shared: SharedRows;
-  readonly #follower: SeatFollower;
+  readonly #follower: SlotFollower;
   #pending: Pending[] = [];
 
   constructor(
     kind: ConnectionKind,
     member: { readonly id: MemberId; readonly node: string },
     shared: SharedRows,
-    follower: SeatFollower,
+    follower: SlotFollower,
   ) {
     super();
     this.#kind = kind;

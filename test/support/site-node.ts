@@ -3,23 +3,23 @@ import { EventEmitter, once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Cancel } from '../../src/lib/clock.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { CallVault } from '../../src/cluster/records/call-vault.ts';
+import { CallRepository } from '../../src/cluster/records/call-vault.ts';
 import { EventMirror } from '../../src/cluster/events/event-mirror.ts';
 import { EventStream } from '../../src/cluster/events/event-stream.ts';
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
-import { WakeupVault } from '../../src/cluster/records/wakeup-vault.ts';
+import { WakeupRepository } from '../../src/cluster/records/wakeup-vault.ts';
 import type { CallsItem } from '../../src/cluster/events/outbox-changes.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { ProductId } from '../../src/model/ids.ts';
-import { beatsParts } from '../../src/model/limits.ts';
+import { heartbeatsParts } from '../../src/model/limits.ts';
 import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
 import type { Outbox } from '../../src/core/ports/outbox.ts';
-import type { SeatLost } from '../../src/core/ports/seat-follower.ts';
+import type { SlotLost } from '../../src/core/ports/seat-follower.ts';
 import { openRecords, type Records } from '../../src/server/bootstrap/records.ts';
 import type { MirroredLogStore } from '../../src/storage/events/mirrored-log.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import type { JoinGround, NodeGround } from './node-ground.ts';
-import { reached, recordsHouse, recordsSettings, SiteMember } from './records-site.ts';
+import { reached, recordsDeps, recordsSettings, SiteMember } from './records-site.ts';
 import { lastFirst, temporaryStore, type Ending } from './temporary-store.ts';
 
 const clock = new SystemClock();
@@ -39,15 +39,15 @@ class TurnedClock extends SystemClock {
   }
 }
 
-export type Displace = (member: MemberId, seat: SeatLost) => void;
+export type Displace = (member: MemberId, slot: SlotLost) => void;
 
 export class SiteNode {
   readonly member: SiteMember;
   readonly store: Store;
   readonly records: Records;
   readonly stream: EventStream;
-  readonly wakeups: WakeupVault;
-  readonly calls: CallVault;
+  readonly wakeups: WakeupRepository;
+  readonly calls: CallRepository;
   /** Of sleep, as those have them who wait for logins. */
   readonly claimed: ConnectionRecords;
   readonly #ground: NodeGround;
@@ -67,15 +67,15 @@ export class SiteNode {
 
   private constructor(store: Store, ground: NodeGround, node: string, displace: Displace) {
     const id = `${node}/0@1` as MemberId;
-    const house = recordsHouse();
-    const { log } = house;
+    const deps = recordsDeps();
+    const { log } = deps;
     this.store = store;
     this.#ground = ground;
-    this.records = openRecords(store.state, recordsSettings, { ...house, outboxOf: id });
+    this.records = openRecords(store.state, recordsSettings, { ...deps, outboxOf: id });
     const { events, mirror } = this.records;
     if (mirror === null) throw new Error('a node has a mirror');
-    this.wakeups = new WakeupVault({ shelf: ground.wakeups, clock, log });
-    this.calls = new CallVault({ shelf: ground.calls, clock, log });
+    this.wakeups = new WakeupRepository({ kv: ground.wakeups, clock, log });
+    this.calls = new CallRepository({ kv: ground.calls, clock, log });
     this.stream = new EventStream({
       clock,
       events: ground.events,
@@ -84,11 +84,11 @@ export class SiteNode {
     });
     this.#mirror = this.#mirrorOf(mirror);
     this.#ownership = this.#ownershipOf(id, node);
-    const { whereabouts } = this.#ownership;
+    const { locator } = this.#ownership;
     const sleep = this.#ownership.records(this.records.sleep, 'sleep');
     this.claimed = sleep;
     const signal = this.#ownership.records(this.records.signal, 'signal');
-    this.member = new SiteMember({ id, node }, { sleep, signal, events, whereabouts, displace });
+    this.member = new SiteMember({ id, node }, { sleep, signal, events, locator, displace });
   }
 
   /** Resolves when all that was committed here is where others can see it. */
@@ -104,8 +104,8 @@ export class SiteNode {
 
   /** Resolves when all its heartbeats are written down. */
   async heard(): Promise<void> {
-    for (let part = 0; part < beatsParts; part++) {
-      const isWritten = once(this.#news, 'beats');
+    for (let part = 0; part < heartbeatsParts; part++) {
+      const isWritten = once(this.#news, 'heartbeats');
       this.#clock.turn();
       await isWritten;
       await turn();
@@ -118,8 +118,8 @@ export class SiteNode {
     await this.#ground.cut();
   }
 
-  bury(member: MemberId): Promise<void> {
-    return this.#ownership.bury(member);
+  failOver(member: MemberId): Promise<void> {
+    return this.#ownership.failOver(member);
   }
 
   get #outbox(): Outbox {
@@ -133,7 +133,7 @@ export class SiteNode {
       source: this.#ground.eventSource,
       mirror,
       clock,
-      log: recordsHouse().log,
+      log: recordsDeps().log,
       saw: (event) => {
         this.stream.saw(event);
         this.#ownership.noticed(event);
@@ -144,11 +144,11 @@ export class SiteNode {
   #ownershipOf(id: MemberId, node: string): Ownership {
     return new Ownership({
       ...this.#ground,
-      beats: this.#watchedBeats(),
+      heartbeats: this.#watchedHeartbeats(),
       self: id,
       node,
       clock: this.#clock,
-      log: recordsHouse().log,
+      log: recordsDeps().log,
       random: () => 0.5,
       outbox: this.#watchedOutbox(),
       sessions: {
@@ -157,7 +157,7 @@ export class SiteNode {
           return session && { session, heartbeatAt: this.member.heartbeatAt(connection, deviceId) };
         },
       },
-      follower: { taken: (seat) => this.member.taken(seat), lost: (seat) => this.member.lost(seat) },
+      follower: { taken: (slot) => this.member.taken(slot), lost: (slot) => this.member.lost(slot) },
       sharedEpochOf: (_device, _connection, localEpoch) => localEpoch,
       productOf: () => product,
       publish: (event) => this.stream.publish(event),
@@ -166,11 +166,11 @@ export class SiteNode {
     });
   }
 
-  async #putCalls(keeper: MemberId, { deviceId, sessions }: CallsItem): Promise<void> {
+  async #putCalls(coordinator: MemberId, { deviceId, sessions }: CallsItem): Promise<void> {
     const kept = await this.calls.find(deviceId, 2000);
     const put = await this.calls.put(
       deviceId,
-      { keeper, sessions, isIssuing: false },
+      { coordinator, sessions, isIssuing: false },
       kept?.revision ?? null,
     );
     if (put === 'conflict') throw new Error('another was faster');
@@ -191,21 +191,21 @@ export class SiteNode {
     };
   }
 
-  #watchedBeats(): NodeGround['beats'] {
-    const { beats } = this.#ground;
+  #watchedHeartbeats(): NodeGround['heartbeats'] {
+    const { heartbeats } = this.#ground;
     return {
-      get: (key) => beats.get(key),
-      removeAll: (prefix) => beats.removeAll(prefix),
+      get: (key) => heartbeats.get(key),
+      removeAll: (prefix) => heartbeats.removeAll(prefix),
       set: async (key, bytes) => {
-        await beats.set(key, bytes);
-        this.#news.emit('beats');
+        await heartbeats.set(key, bytes);
+        this.#news.emit('heartbeats');
       },
     };
   }
 
   /** In order, where it can: what is under way reads the store. */
   async #stop(): Promise<void> {
-    await this.#ownership.stop(this.#ground.link.isAway ? 0 : 10_000);
+    await this.#ownership.stop(this.#ground.link.isUnavailable ? 0 : 10_000);
     await this.#mirror.stop();
     await this.records.close();
   }

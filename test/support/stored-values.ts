@@ -2,19 +2,19 @@
 import type { EventDraft } from '../../src/model/events.ts';
 import type { EventId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
 import {
-  decodeBeats,
+  decodeHeartbeats,
   decodeDeviceCalls,
   decodeDeviceRow,
   decodeMemberStatus,
   decodeSharedEvent,
   decodeWakeupRecord,
-  encodeBeats,
+  encodeHeartbeats,
   encodeDeviceCalls,
   encodeDeviceRow,
   encodeMemberStatus,
   encodeSharedEvent,
   encodeWakeupRecord,
-  type DeviceBeat,
+  type DeviceHeartbeat,
   type SharedLogEvent,
   type StoredRow,
   type StoredWakeup,
@@ -33,7 +33,7 @@ export const storedRow: StoredRow = {
   row: {
     sleep: {
       epoch: 7,
-      seats: [
+      slots: [
         { member: memberOne, node, session, epoch: 6, loginAtMs: 1_763_627_400_123 },
         { member: memberTwo, node: 'node 2/é', session, epoch: 7, loginAtMs: 1_763_627_400_124 },
       ],
@@ -76,7 +76,7 @@ export const sharedEvents: readonly SharedLogEvent[] = bodies.map((body, at) => 
   productId: at % 2 === 0 ? ('doorbell' as ProductId) : null,
 }));
 
-export const beats: readonly DeviceBeat[] = [
+export const heartbeats: readonly DeviceHeartbeat[] = [
   { deviceId: testDevice, connection: 'sleep', session, heartbeatAt: 1_763_627_400 },
   { deviceId: testDevice, connection: 'signal', session, heartbeatAt: 1_763_627_401 },
 ];
@@ -103,7 +103,7 @@ export const storedWakeup: StoredWakeup = {
 
 const deviceCalls = {
   deviceId: videoCall.deviceId,
-  keeper: memberOne,
+  coordinator: memberOne,
   sessions: [videoCall, audioCall],
   isIssuing: false,
 };
@@ -128,8 +128,8 @@ export const storedValues = [
     bytes: encodeMemberStatus(memberStatus),
     decode: decodeMemberStatus,
   },
-  { name: 'heartbeats', value: beats, bytes: encodeBeats(beats), decode: decodeBeats },
-  { name: 'no heartbeats', value: [], bytes: encodeBeats([]), decode: decodeBeats },
+  { name: 'heartbeats', value: heartbeats, bytes: encodeHeartbeats(heartbeats), decode: decodeHeartbeats },
+  { name: 'no heartbeats', value: [], bytes: encodeHeartbeats([]), decode: decodeHeartbeats },
   {
     name: 'a wakeup',
     value: storedWakeup,

@@ -4,13 +4,13 @@ import type { EventDraft } from '../../src/model/events.ts';
 import { EventStore } from '../../src/storage/events/event-store.ts';
 import { EventWriter } from '../../src/storage/events/event-writer.ts';
 import { LocalCommitter, type Batch } from '../../src/storage/journal/local-committer.ts';
-import { Journal, type JournalParts } from '../../src/storage/journal/journal.ts';
+import { Journal, type JournalDeps } from '../../src/storage/journal/journal.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 
-export interface TestJournalSettings extends Partial<Omit<JournalParts, 'committer'>> {
+export interface TestJournalSettings extends Partial<Omit<JournalDeps, 'committer'>> {
   readonly batch?: Batch;
   readonly log?: FakeLog;
 }

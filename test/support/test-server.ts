@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/lib/clock.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { SignalController, type SignalControllerOptions } from '../../src/tools/simulator/signal-controller.ts';
+import {
+  SignalController,
+  type SignalControllerOptions,
+} from '../../src/tools/simulator/signal-controller.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import { startServer, type RunningServer } from '../../src/server/bootstrap/server.ts';

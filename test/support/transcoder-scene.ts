@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { FrameResult } from '../../src/model/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
-import { TranscoderLanes, type TranscoderLanesOptions } from '../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool, type TranscoderPoolOptions } from '../../src/media/transcoding/transcoder-lanes.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 import { Gate } from './gate.ts';
@@ -19,14 +19,14 @@ export class TranscoderScene {
   readonly gate = new Gate();
   /** What the owner was told. */
   readonly wedged: string[] = [];
-  #lanes: TranscoderLanes | null = null;
+  #lanes: TranscoderPool | null = null;
 
-  get lanes(): TranscoderLanes {
+  get lanes(): TranscoderPool {
     return this.#lanes ?? assert.fail('the lanes are open');
   }
 
-  async open(overrides: Partial<TranscoderLanesOptions> = {}): Promise<void> {
-    this.#lanes = await TranscoderLanes.open({
+  async open(overrides: Partial<TranscoderPoolOptions> = {}): Promise<void> {
+    this.#lanes = await TranscoderPool.open({
       threads: 1,
       loadMax: 0.85,
       quality: 80,

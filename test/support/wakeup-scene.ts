@@ -8,7 +8,7 @@ import type { ApplicationId, ProductId, RequestId, SessionId } from '../../src/m
 import type { SignalEndReason } from '../../src/model/signal.ts';
 import type { SleepEndReason, WakeMode } from '../../src/model/sleep.ts';
 import type { WakeupRecord, WakeupRequest } from '../../src/model/wakeup.ts';
-import type { WakeupHouse } from '../../src/core/wakeups/do-wakeup.ts';
+import type { WakeupDeps } from '../../src/core/wakeups/do-wakeup.ts';
 import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
 import { WakeupLimits } from '../../src/core/wakeups/wakeup-limits.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
@@ -48,7 +48,7 @@ export class WakeupScene {
   draining = false;
   directory: DeviceDirectory;
   watch: WakeupWatch;
-  house: WakeupHouse;
+  deps: WakeupDeps;
   readonly #limits: SceneLimits;
   readonly #sleepRecords = new FakeRecords(this.events);
   readonly #signalRecords = new FakeRecords(this.events);
@@ -60,7 +60,7 @@ export class WakeupScene {
     this.#limits = limits;
     this.watch = this.#newWatch();
     this.directory = this.#newDirectory();
-    this.house = this.#newHouse();
+    this.deps = this.#newDeps();
     this.#stop = this.watch.start();
   }
 
@@ -71,7 +71,7 @@ export class WakeupScene {
     this.goOffline('node_lost');
     this.watch = this.#newWatch();
     this.directory = this.#newDirectory();
-    this.house = this.#newHouse();
+    this.deps = this.#newDeps();
     this.watch.resume();
     this.#stop = this.watch.start();
   }
@@ -155,7 +155,7 @@ export class WakeupScene {
 
   /** The code of the answer; 0: accepted. */
   async wake(overrides: Partial<WakeupRequest> = {}): Promise<number> {
-    const answer = await submitWakeup(this.house, this.request(overrides));
+    const answer = await submitWakeup(this.deps, this.request(overrides));
     return answer.ok ? 0 : answer.error.code;
   }
 
@@ -188,7 +188,7 @@ export class WakeupScene {
     return directory;
   }
 
-  #newHouse(): WakeupHouse {
+  #newDeps(): WakeupDeps {
     const { clock, registry, directory, telemetry, log, watch } = this;
     const {
       deviceBurst = 3,

@@ -4,7 +4,7 @@ import type { SessionId } from '../../src/model/ids.ts';
 import { mediaFrameResults, type MediaView } from '../../src/model/picture.ts';
 import { ViewerTickets } from '../../src/core/calls/viewer-tickets.ts';
 import { WatchKeys } from '../../src/core/calls/watch-keys.ts';
-import type { WatchHouse } from '../../src/gateways/watch/watch-house.ts';
+import type { WatchDeps } from '../../src/gateways/watch/watch-house.ts';
 import { callSession } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';
 
@@ -31,7 +31,7 @@ export const mediaView: MediaView = {
   workMs: null,
 };
 
-export class WatchScene implements WatchHouse {
+export class WatchScene implements WatchDeps {
   readonly clock = new DrivenClock(1_800_000_000_000);
   readonly live = new Map<SessionId, CallSession>();
   readonly tickets = new ViewerTickets(this.clock, 4);
@@ -40,7 +40,7 @@ export class WatchScene implements WatchHouse {
   /** What the media process says; null: nothing. */
   view: MediaView | null = mediaView;
 
-  readonly calls: WatchHouse['calls'] = {
+  readonly calls: WatchDeps['calls'] = {
     find: (id) => this.live.get(id) ?? null,
     hasDevice: () => true,
     hasBridge: () => false,
@@ -48,7 +48,7 @@ export class WatchScene implements WatchHouse {
 
   /** `address` null: no media process is there. */
   readonly media = {
-    address: { host: '127.0.0.1', port: 8083 } as WatchHouse['media']['address'],
+    address: { host: '127.0.0.1', port: 8083 } as WatchDeps['media']['address'],
     view: () => Promise.resolve(this.view),
   };
 

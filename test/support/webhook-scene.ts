@@ -4,16 +4,16 @@ import type { Cancel, Clock } from '../../src/lib/clock.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
 import type { Product, Webhook } from '../../src/model/registry.ts';
-import type { WebhookBook } from '../../src/core/ports/webhook-book.ts';
+import type { DeliveryStore } from '../../src/core/ports/webhook-book.ts';
 import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../src/core/ports/webhook-sender.ts';
 import type { LogPages, WebhookRegistry } from '../../src/core/ports/webhook-sources.ts';
 import { WebhookEngine } from '../../src/webhooks/delivery/engine.ts';
 import type { Hook } from '../../src/webhooks/delivery/hook.ts';
 import { webhookLimits, type WebhookLimits } from '../../src/webhooks/delivery/limits.ts';
-import { WebhookDesk } from '../../src/webhooks/delivery/webhook-desk.ts';
+import { WebhookAdmin } from '../../src/webhooks/delivery/webhook-desk.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog, FakeTelemetry, testApp } from './fakes.ts';
-import { MemoryWebhookBook } from './memory-webhook-book.ts';
+import { MemoryDeliveryStore } from './memory-webhook-book.ts';
 
 export const hookUrl = 'https://backend.example/hook';
 
@@ -173,7 +173,7 @@ export interface SceneOptions {
   readonly hooks?: readonly Webhook[];
   /** Of an earlier scene, as a restart finds them. */
   readonly before?: WebhookScene;
-  readonly book?: WebhookBook;
+  readonly deliveries?: DeliveryStore;
   readonly random?: () => number;
   readonly clock?: DrivenClock;
 }
@@ -184,10 +184,10 @@ export class WebhookScene {
   readonly telemetry = new FakeTelemetry();
   readonly events: MemoryLog;
   readonly registry: MemoryRegistry;
-  readonly book: WebhookBook;
+  readonly deliveries: DeliveryStore;
   readonly sender: ScriptedSender;
   readonly engine: WebhookEngine;
-  readonly desk: WebhookDesk;
+  readonly service: WebhookAdmin;
   readonly #life: MortalClock;
 
   /** A jitter of exactly nothing unless `random` says otherwise. */
@@ -196,15 +196,15 @@ export class WebhookScene {
     this.clock = before?.clock ?? options.clock ?? new DrivenClock();
     this.events = before?.events ?? new MemoryLog();
     this.registry = before?.registry ?? new MemoryRegistry();
-    this.book = options.book ?? before?.book ?? new MemoryWebhookBook();
+    this.deliveries = options.deliveries ?? before?.deliveries ?? new MemoryDeliveryStore();
     this.sender = new ScriptedSender(this.clock);
     if (before === undefined) this.registry.hooks.push(...(options.hooks ?? [webhook()]));
     this.#life = new MortalClock(this.clock);
-    const { log, telemetry, registry, events, book, sender } = this;
+    const { log, telemetry, registry, events, deliveries, sender } = this;
     const clock = this.#life;
-    const house = { clock, log, telemetry, registry, events, book, sender };
-    this.engine = new WebhookEngine({ ...house, random, limits: { ...webhookLimits, ...limits } });
-    this.desk = new WebhookDesk({ clock, engine: this.engine, book, sender });
+    const deps = { clock, log, telemetry, registry, events, deliveries, sender };
+    this.engine = new WebhookEngine({ ...deps, random, limits: { ...webhookLimits, ...limits } });
+    this.service = new WebhookAdmin({ clock, engine: this.engine, deliveries, sender });
     this.engine.start(events.head);
   }
 

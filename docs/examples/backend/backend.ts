@@ -1,4 +1,4 @@
-/** The parts of the backend, put together. */
+/** The deps of the backend, put together. */
 import { ReveilleClient } from 'reveille/client';
 import { CallFlow } from './call-flow.ts';
 import { Capabilities } from './capabilities.ts';
@@ -36,8 +36,8 @@ export async function startBackend(settings: BackendSettings, log: StepLog = wri
   const events = new EventReader(api, capabilities, log);
   const { caughtUp } = events;
   const msgAppId = settings.secrets.appId;
-  const parts = { api, capabilities, caughtUp, msgAppId, callingTimeoutS, reportMsMax, retryPauseMs, log };
-  const calls = new CallFlow(parts, { callMsMax, callsMax });
+  const deps = { api, capabilities, caughtUp, msgAppId, callingTimeoutS, reportMsMax, retryPauseMs, log };
+  const calls = new CallFlow(deps, { callMsMax, callsMax });
   const rooms = new KnownRooms<Verdict>({ roomsMax, rememberMs, now: Date.now });
   const { host, port, path, answerWithinMs } = settings;
   const cipher = new PushCipher(settings.secrets);

@@ -10,7 +10,7 @@ export type CallApi = Pick<
   'callStatus' | 'connectivity' | 'wake' | 'wakeupOutcome' | 'issueCallCredentials' | 'sendMessage'
 >;
 
-export interface CallParts {
+export interface CallDeps {
   readonly api: CallApi;
   readonly capabilities: Capabilities;
   /** Resolves when what devices reported before we were started is known. */
@@ -37,24 +37,24 @@ export interface Refusal {
 const passing: ReadonlySet<number> = new Set([42901, 50000, 50204, 50301, 50401, 50402]);
 
 export class CallContext {
-  readonly parts: CallParts;
+  readonly deps: CallDeps;
   readonly call: IncomingCall;
   readonly deadline: Deadline;
 
-  constructor(parts: CallParts, call: IncomingCall, deadline: Deadline) {
-    this.parts = parts;
+  constructor(deps: CallDeps, call: IncomingCall, deadline: Deadline) {
+    this.deps = deps;
     this.call = call;
     this.deadline = deadline;
   }
 
-  tell(step: string, fields: StepFields = {}): void {
+  notify(step: string, fields: StepFields = {}): void {
     const { roomId, deviceId } = this.call;
-    this.parts.log(step, { room: roomId, device: deviceId, ...fields });
+    this.deps.log(step, { room: roomId, device: deviceId, ...fields });
   }
 
   /** Says that an answer was no success; true: the same may succeed a moment later. */
-  tellRefusal(step: string, { code, message, requestId }: Refusal): boolean {
-    this.tell(step, { code, message, request_id: requestId });
+  notifyRefusal(step: string, { code, message, requestId }: Refusal): boolean {
+    this.notify(step, { code, message, request_id: requestId });
     return passing.has(code);
   }
 }

@@ -2,7 +2,7 @@
  * The calls under way: each is looked at before its push is answered and goes on behind the answer, for as long as
  * its phone rings. The steps of one are in placed-call.ts.
  */
-import { CallContext, type CallParts } from './call-context.ts';
+import { CallContext, type CallDeps } from './call-context.ts';
 import { Deadline } from './deadline.ts';
 import { judgeCall, placeCall } from './placed-call.ts';
 import type { Verdict } from './push-listener.ts';
@@ -15,23 +15,23 @@ export interface CallFlowOptions {
 }
 
 export class CallFlow {
-  readonly #parts: CallParts;
+  readonly #deps: CallDeps;
   readonly #options: CallFlowOptions;
   readonly #calls = new Map<Deadline, Promise<void>>();
 
-  constructor(parts: CallParts, options: CallFlowOptions) {
-    this.#parts = parts;
+  constructor(deps: CallDeps, options: CallFlowOptions) {
+    this.#deps = deps;
     this.#options = options;
   }
 
   /** Whether the phone may ring; if so, the call goes on behind it. Never rejects. */
   async take(call: IncomingCall): Promise<Verdict> {
     if (this.#calls.size >= this.#options.callsMax) {
-      this.#parts.log('call.overloaded', { room: call.roomId, device: call.deviceId });
+      this.#deps.log('call.overloaded', { room: call.roomId, device: call.deviceId });
       return 'overloaded';
     }
     const deadline = new Deadline(this.#options.callMsMax);
-    const context = new CallContext(this.#parts, call, deadline);
+    const context = new CallContext(this.#deps, call, deadline);
     const verdict = judgeCall(context);
     const placed = verdict.then((said) => (said === 'ring' ? placeCall(context) : undefined));
     this.#calls.set(

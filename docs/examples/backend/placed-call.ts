@@ -18,15 +18,15 @@ const attemptsMax = 3;
  * spares callers a phone that rings in vain, and reserves nothing. Never rejects.
  */
 export async function judgeCall(context: CallContext): Promise<Verdict> {
-  const { parts, call, deadline } = context;
+  const { deps, call, deadline } = context;
   try {
-    const status = await parts.api.callStatus(call.deviceId, { signal: deadline.signal });
-    if (!status.ok) return context.tellRefusal('call-status.refused', status) ? 'ring' : 'refused';
+    const status = await deps.api.callStatus(call.deviceId, { signal: deadline.signal });
+    if (!status.ok) return context.notifyRefusal('call-status.refused', status) ? 'ring' : 'refused';
     if (!status.data.in_call) return 'ring';
-    context.tell('call.busy');
+    context.notify('call.busy');
     return 'busy';
   } catch (error) {
-    context.tell('call-status.failed', { error: String(error) });
+    context.notify('call-status.failed', { error: String(error) });
     return 'ring';
   }
 }
@@ -35,11 +35,11 @@ export async function judgeCall(context: CallContext): Promise<Verdict> {
 export async function placeCall(context: CallContext): Promise<void> {
   try {
     const end = await new PlacedCall(context).run();
-    if (end === 'delivered') context.tell('call.delivered');
-    else context.tell('call.failed', { reason: end === 'again' ? 'not_delivered' : end });
+    if (end === 'delivered') context.notify('call.delivered');
+    else context.notify('call.failed', { reason: end === 'again' ? 'not_delivered' : end });
   } catch (error) {
     const reason = context.deadline.signal.aborted ? 'time_over' : String(error);
-    context.tell('call.failed', { reason });
+    context.notify('call.failed', { reason });
   }
 }
 
@@ -53,18 +53,18 @@ class PlacedCall {
   }
 
   async run(): Promise<AttemptEnd> {
-    const { deadline, parts } = this.#context;
+    const { deadline, deps } = this.#context;
     for (let attempt = 1; ; attempt += 1) {
       const end = await this.#attempt(attempt).catch((error: unknown) => this.#afterTrouble(error));
       if (end !== 'again' || attempt === attemptsMax) return end;
-      await deadline.pause(parts.retryPauseMs);
+      await deadline.pause(deps.retryPauseMs);
     }
   }
 
   /** Nobody answered, as while a server is being replaced: another attempt finds the next one. */
   #afterTrouble(error: unknown): AttemptEnd {
     if (this.#context.deadline.signal.aborted) throw error;
-    this.#context.tell('api.trouble', { error: String(error) });
+    this.#context.notify('api.trouble', { error: String(error) });
     return 'again';
   }
 
@@ -84,35 +84,35 @@ class PlacedCall {
 
   /** Null: they are here. */
   async #issue(): Promise<'again' | 'refused' | null> {
-    const { parts, call, deadline } = this.#context;
-    await soon(this.#context, parts.caughtUp);
+    const { deps, call, deadline } = this.#context;
+    await soon(this.#context, deps.caughtUp);
     const body = {
-      ...parts.capabilities.of(call.deviceId),
+      ...deps.capabilities.of(call.deviceId),
       msg_session_key: call.sessionKey,
       msg_room_id: call.roomId,
       msg_session_token: call.serverToken,
-      msg_app_id: parts.msgAppId,
+      msg_app_id: deps.msgAppId,
       msg_model_id: call.modelId,
       msg_payload: call.payload,
       device_id: call.deviceId,
-      calling_timeout_sec: parts.callingTimeoutS,
+      calling_timeout_sec: deps.callingTimeoutS,
     };
-    const issued = await parts.api.issueCallCredentials(body, { signal: deadline.signal });
-    if (!issued.ok) return this.#context.tellRefusal('credentials.refused', issued) ? 'again' : 'refused';
+    const issued = await deps.api.issueCallCredentials(body, { signal: deadline.signal });
+    if (!issued.ok) return this.#context.notifyRefusal('credentials.refused', issued) ? 'again' : 'refused';
     this.#credentials = issued.data;
     const session = new URL(issued.data.peer_id).searchParams.get('x_session');
-    this.#context.tell('credentials.issued', { request_id: issued.requestId, session });
+    this.#context.notify('credentials.issued', { request_id: issued.requestId, session });
     return null;
   }
 
   /** A device that has it already is told of the same session again, and goes on with it. */
   async #deliver(): Promise<AttemptEnd> {
-    const { parts, call, deadline } = this.#context;
-    const payload = { ...this.#credentials, calling_timeout_sec: parts.callingTimeoutS };
+    const { deps, call, deadline } = this.#context;
+    const payload = { ...this.#credentials, calling_timeout_sec: deps.callingTimeoutS };
     const { signal } = deadline;
-    const message = await parts.api.sendMessage(call.deviceId, 'msga_join_voip_room', payload, { signal });
+    const message = await deps.api.sendMessage(call.deviceId, 'msga_join_voip_room', payload, { signal });
     if (message.ok) return 'delivered';
-    const isPassing = this.#context.tellRefusal('message.refused', message);
+    const isPassing = this.#context.notifyRefusal('message.refused', message);
     // It went offline between the question and the message.
     return isPassing || message.code === 40412 ? 'again' : 'refused';
   }

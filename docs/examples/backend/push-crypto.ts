@@ -1,6 +1,6 @@
 /**
  * A push of the messaging app in its platform's secure mode: who sent it, and what it says. Signatures are SHA-1 over
- * the sorted parts, the message is AES-256-CBC under a key both sides know. What the message means is not here.
+ * the sorted deps, the message is AES-256-CBC under a key both sides know. What the message means is not here.
  */
 import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto';
 
@@ -36,10 +36,10 @@ export class PushCipher {
     this.#appId = appId;
   }
 
-  /** `parts`: timestamp, nonce and, of a push, what it has encrypted. Takes as long whatever the signature is. */
-  isSigned(signature: string, ...parts: readonly string[]): boolean {
+  /** `deps`: timestamp, nonce and, of a push, what it has encrypted. Takes as long whatever the signature is. */
+  isSigned(signature: string, ...deps: readonly string[]): boolean {
     const expected = createHash('sha1')
-      .update([this.#token, ...parts].sort().join(''))
+      .update([this.#token, ...deps].sort().join(''))
       .digest();
     const given = Buffer.from(signature, 'hex');
     return given.length === expected.length && timingSafeEqual(given, expected);

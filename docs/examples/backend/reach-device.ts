@@ -10,18 +10,18 @@ const waitSecondsMax = 30;
 
 /** False also where it cannot be told: a wake of a device that is online does no harm. */
 export async function isOnline(context: CallContext): Promise<boolean> {
-  const { parts, call, deadline } = context;
-  const connectivity = await parts.api.connectivity(call.deviceId, { signal: deadline.signal });
+  const { deps, call, deadline } = context;
+  const connectivity = await deps.api.connectivity(call.deviceId, { signal: deadline.signal });
   if (connectivity.ok) return connectivity.data.signal.is_online;
-  context.tellRefusal('connectivity.refused', connectivity);
+  context.notifyRefusal('connectivity.refused', connectivity);
   return false;
 }
 
 /** `attempt`, from 1: each is a wakeup of its own; the same one, asked for again, wakes once. */
 export async function wakeDevice(context: CallContext, attempt: number): Promise<WakeEnd> {
-  const { parts, call, deadline } = context;
+  const { deps, call, deadline } = context;
   // Before the wake, so that a device that signs in at once is not missed.
-  const report = parts.capabilities.nextReport(call.deviceId);
+  const report = deps.capabilities.nextReport(call.deviceId);
   const over = new AbortController();
   const signal = AbortSignal.any([deadline.signal, over.signal]);
   try {
@@ -37,38 +37,38 @@ export async function wakeDevice(context: CallContext, attempt: number): Promise
 
 /** Resolves with it, or when that takes too long to be worth a caller's time. */
 export async function soon(context: CallContext, report: Promise<void>): Promise<void> {
-  await Promise.race([report, context.deadline.pause(context.parts.reportMsMax)]);
+  await Promise.race([report, context.deadline.pause(context.deps.reportMsMax)]);
 }
 
 async function submitWake(context: CallContext, attempt: number, signal: AbortSignal): Promise<WakeEnd> {
-  const { api } = context.parts;
+  const { api } = context.deps;
   const requestId = wakeRequestId(context.call.roomId, attempt);
   const wake = await api.wake(context.call.deviceId, { requestId, signal });
   // Nobody knows whether the packet left; what comes of it will tell.
   const isUnknown = !wake.ok && wake.code === 50402;
-  if (!wake.ok && !isUnknown) return context.tellRefusal('wake.refused', wake) ? 'again' : 'unreachable';
-  context.tell(isUnknown ? 'wake.unknown' : 'wake.accepted', { request_id: requestId });
+  if (!wake.ok && !isUnknown) return context.notifyRefusal('wake.refused', wake) ? 'again' : 'unreachable';
+  context.notify(isUnknown ? 'wake.unknown' : 'wake.accepted', { request_id: requestId });
   return followWake(context, requestId, signal);
 }
 
 async function followWake(context: CallContext, requestId: string, signal: AbortSignal): Promise<WakeEnd> {
-  const { parts, deadline } = context;
+  const { deps, deadline } = context;
   for (;;) {
     const waitS = Math.min(waitSecondsMax, deadline.leftS);
-    const outcome = await parts.api.wakeupOutcome(requestId, { waitS, signal });
+    const outcome = await deps.api.wakeupOutcome(requestId, { waitS, signal });
     if (outcome.ok) {
       const { status, woke_after_ms } = outcome.data;
-      if (status === 'completed') context.tell('wake.completed', { request_id: requestId, woke_after_ms });
+      if (status === 'completed') context.notify('wake.completed', { request_id: requestId, woke_after_ms });
       if (status === 'completed') return 'online';
       if (status === 'failed' || status === 'expired')
-        context.tell(`wake.${status}`, { request_id: requestId });
+        context.notify(`wake.${status}`, { request_id: requestId });
       if (status === 'failed') return 'again';
       if (status === 'expired') return 'unreachable';
     } else {
-      context.tellRefusal('wake-outcome.refused', outcome);
+      context.notifyRefusal('wake-outcome.refused', outcome);
       if (await isOnline(context)) return 'online';
     }
-    await deadline.pause(parts.retryPauseMs);
+    await deadline.pause(deps.retryPauseMs);
   }
 }
 

@@ -3,7 +3,13 @@ import { assert } from '../../lib/assert.ts';
 import type { JsonObject } from '../../storage/registry/entry-reader.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
-import { findKindOfList, idKeys, kindNames, listNames, type KindName } from '../../storage/registry/registry-kinds.ts';
+import {
+  findKindOfList,
+  idKeys,
+  kindNames,
+  listNames,
+  type KindName,
+} from '../../storage/registry/registry-kinds.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { alignColumns } from '../shell/output.ts';

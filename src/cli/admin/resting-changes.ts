@@ -1,6 +1,6 @@
 /** Changes to the registry of a store at rest, each a line in the audit log of its directory. */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { AccessKeyId, BridgeId, DeviceId } from '../../model/ids.ts';
 import type { Credential, Device } from '../../model/registry.ts';
 import type { EntryRules, JsonObject } from '../../storage/registry/entry-reader.ts';
@@ -10,7 +10,11 @@ import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import type { EntryOf, KindName } from '../../storage/registry/registry-kinds.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
-import { RegistryWriter, type CredentialTerms, type MissingEntry } from '../../storage/registry/registry-write.ts';
+import {
+  RegistryWriter,
+  type CredentialTerms,
+  type MissingEntry,
+} from '../../storage/registry/registry-write.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import type { FreshBridge, RegistryChanges } from './registry-changes.ts';
 import { RestingAudit } from './resting-audit.ts';
@@ -85,7 +89,7 @@ export class RestingChanges implements RegistryChanges {
   }
 }
 
-function shownDevice(outcome: Outcome<Device, MissingEntry>): JsonObject {
+function shownDevice(outcome: Result<Device, MissingEntry>): JsonObject {
   return maskSecrets(writeEntry('device', entryOf(outcome)));
 }
 
@@ -95,7 +99,7 @@ function wellFormed<Kind extends KindName>(kind: Kind, json: JsonObject, rules?:
   return parsed.value;
 }
 
-function entryOf<Entry>(outcome: Outcome<Entry, MissingEntry>): Entry {
+function entryOf<Entry>(outcome: Result<Entry, MissingEntry>): Entry {
   if (!outcome.ok) throw missing(outcome.error);
   return outcome.value;
 }

@@ -1,5 +1,9 @@
 /** The server that has the data directory, if one has, and where it can be reached. */
-import { formatListenAddress, parseListenAddress, reachableHere } from '../../server/config/settings-values.ts';
+import {
+  formatListenAddress,
+  parseListenAddress,
+  reachableHere,
+} from '../../server/config/settings-values.ts';
 import { readRuntimeFile, type Runtime } from '../../server/bootstrap/runtime-file.ts';
 import { livingPid } from '../../storage/lmdb/server-lock.ts';
 import { CommandError } from '../shell/command-error.ts';

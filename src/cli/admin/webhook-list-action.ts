@@ -1,10 +1,15 @@
 /** What `reveille webhook list` does: asks the running server, or looks into the store at rest. */
 import type { Webhook } from '../../model/registry.ts';
 import type { WebhookStatus } from '../../core/ports/webhook-desk.ts';
-import { encodeParked, encodeWebhook, type ParkedJson, type WebhookJson } from '../../gateways/admin/webhook-json.ts';
+import {
+  encodeParked,
+  encodeWebhook,
+  type ParkedJson,
+  type WebhookJson,
+} from '../../gateways/admin/webhook-json.ts';
 import { openStoreReadOnly, type Store } from '../../storage/lmdb/open-store.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
-import { WebhookBookStore } from '../../storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../storage/webhooks/webhook-book-store.ts';
 import { hasWebhookTables, WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
 import { describeParked, describeWebhook } from '../../webhooks/delivery/webhook-status.ts';
 import { CommandError } from '../shell/command-error.ts';
@@ -57,7 +62,7 @@ async function listAtRest(dataDirectory: string, url: string | null, options: Li
   const store = openStoreReadOnly(dataDirectory);
   const tables = hasWebhookTables(store.directory) ? new WebhookTables(store.directory, 'read-only') : null;
   try {
-    const look = new RestingLook(store, tables === null ? null : new WebhookBookStore(tables));
+    const look = new RestingLook(store, tables === null ? null : new LmdbDeliveryStore(tables));
     return url === null ? look.all() : look.one(url, options);
   } finally {
     await tables?.environment.close();
@@ -68,11 +73,11 @@ async function listAtRest(dataDirectory: string, url: string | null, options: Li
 class RestingLook {
   readonly #store: Store;
   /** Null: no server with webhooks has run yet. */
-  readonly #book: WebhookBookStore | null;
+  readonly #deliveries: LmdbDeliveryStore | null;
 
-  constructor(store: Store, book: WebhookBookStore | null) {
+  constructor(store: Store, deliveries: LmdbDeliveryStore | null) {
     this.#store = store;
-    this.#book = book;
+    this.#deliveries = deliveries;
   }
 
   all(): Listing {
@@ -86,8 +91,8 @@ class RestingLook {
     if (webhook === undefined) throw new CommandError(`no webhook ${url} in the registry`);
     if (other !== undefined)
       throw new CommandError(`several applications have the webhook ${url}`, 'name one with --app');
-    const record = this.#book?.hooks().get(idOf(webhook));
-    const parked = record === undefined ? [] : (this.#book?.parked(record.number, after, limit) ?? []);
+    const record = this.#deliveries?.hooks().get(idOf(webhook));
+    const parked = record === undefined ? [] : (this.#deliveries?.parked(record.number, after, limit) ?? []);
     return {
       webhooks: [encodeWebhook(this.#describe(webhook))],
       parked: parked.map((event) => encodeParked(describeParked(event))),
@@ -99,8 +104,8 @@ class RestingLook {
   }
 
   #describe(webhook: Webhook): WebhookStatus {
-    const record = this.#book?.hooks().get(idOf(webhook)) ?? null;
-    const failed = record === null ? 0 : (this.#book?.countFailed(record.number) ?? 0);
+    const record = this.#deliveries?.hooks().get(idOf(webhook)) ?? null;
+    const failed = record === null ? 0 : (this.#deliveries?.countFailed(record.number) ?? 0);
     const { head } = new StoredEvents(this.#store.state);
     return describeWebhook(webhook, record, { head, failed, isCircuitOpen: false });
   }

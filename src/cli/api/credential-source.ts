@@ -6,7 +6,12 @@ import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import { holdsPermission, isCredentialValid, type Credential, type Permission } from '../../model/registry.ts';
+import {
+  holdsPermission,
+  isCredentialValid,
+  type Credential,
+  type Permission,
+} from '../../model/registry.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';

@@ -89,13 +89,13 @@ class Reading {
 
   follow(after: number, signal: AbortSignal): Promise<void> {
     const { clock, dataDirectory, output } = this.#context;
-    const house = {
+    const deps = {
       clock,
       connect: () => liveFeed(dataDirectory),
       show: (found: readonly WireEvent[]) => this.#show(found),
       remark: (text: string) => output.remark(text),
     };
-    return followEvents(house, this.#filter, after, signal);
+    return followEvents(deps, this.#filter, after, signal);
   }
 
   #ask(more: readonly (readonly [key: string, value: string])[]): Promise<FeedAnswer> {

@@ -9,7 +9,7 @@ import type { EventFeed, FeedAnswer } from './events-feed.ts';
 import { OpsUnavailableError } from '../admin/ops-client.ts';
 import { pauseUnless } from '../shell/pause-unless.ts';
 
-export interface FollowHouse {
+export interface FollowDeps {
   readonly clock: Clock;
   /** The feed of the server that runs now; null: none does. Throws a CommandError while one starts or stops. */
   connect(): EventFeed | null;
@@ -29,26 +29,26 @@ const retryMs = 1000;
  * the `next` of an earlier answer.
  */
 export async function followEvents(
-  house: FollowHouse,
+  deps: FollowDeps,
   filter: URLSearchParams,
   after: number,
   signal: AbortSignal,
 ): Promise<void> {
   let place = after;
-  let isAway = false;
+  let isUnavailable = false;
   while (!signal.aborted) {
-    const answer = await askBehind(house, filter, place, signal);
+    const answer = await askBehind(deps, filter, place, signal);
     if (signal.aborted) return;
     if (typeof answer !== 'string') {
-      if (answer.truncated) house.remark('some events in between are not kept any more');
-      house.show(answer.events);
+      if (answer.truncated) deps.remark('some events in between are not kept any more');
+      deps.show(answer.events);
       place = answer.next;
     }
     const trouble = troubleOf(answer);
-    if (trouble !== null && !isAway) house.remark(`${trouble}; following on when one is back`);
-    if (trouble === null && isAway) house.remark('the server is back');
-    isAway = trouble !== null;
-    if (isIdle(answer)) await pauseUnless(house.clock, retryMs, signal);
+    if (trouble !== null && !isUnavailable) deps.remark(`${trouble}; following on when one is back`);
+    if (trouble === null && isUnavailable) deps.remark('the server is back');
+    isUnavailable = trouble !== null;
+    if (isIdle(answer)) await pauseUnless(deps.clock, retryMs, signal);
   }
 }
 
@@ -60,7 +60,7 @@ function troubleOf(answer: FeedAnswer | string): string | null {
 
 /** The answer, or why there is none now. */
 async function askBehind(
-  house: FollowHouse,
+  deps: FollowDeps,
   filter: URLSearchParams,
   place: number,
   signal: AbortSignal,
@@ -69,7 +69,7 @@ async function askBehind(
   query.set('after', String(place));
   query.set('limit', pageEvents);
   query.set('wait', waitSeconds);
-  const feed = connect(house);
+  const feed = connect(deps);
   if (feed === null) return 'no server is running here';
   if (typeof feed === 'string') return feed;
   try {
@@ -80,9 +80,9 @@ async function askBehind(
   }
 }
 
-function connect(house: FollowHouse): EventFeed | string | null {
+function connect(deps: FollowDeps): EventFeed | string | null {
   try {
-    return house.connect();
+    return deps.connect();
   } catch (error) {
     if (error instanceof CommandError) return error.message;
     throw error;

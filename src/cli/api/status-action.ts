@@ -1,6 +1,10 @@
 /** What `reveille status` does. */
 import type { DeviceId } from '../../model/ids.ts';
-import { describeDevice, type DeviceStatus, type ObservedConnection } from '../../gateways/admin/device-status.ts';
+import {
+  describeDevice,
+  type DeviceStatus,
+  type ObservedConnection,
+} from '../../gateways/admin/device-status.ts';
 import { findConnectionRecord, type ConnectionTables } from '../../storage/records/connection-rows.ts';
 import { openStoreReadOnly, type Store } from '../../storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';

@@ -53,7 +53,7 @@ async function wake(context: CommandContext, deviceId: string, options: WakeOpti
   try {
     const wakeup = await api.wake(deviceId, { customData, requestId });
     context.output.answer(envelopeOf(wakeup), describeAnswer(deviceId, wakeup));
-    if (options.wait === true && mayComeOnline(wakeup)) await tellOutcome(context, api, wakeup.requestId);
+    if (options.wait === true && mayComeOnline(wakeup)) await notifyOutcome(context, api, wakeup.requestId);
     else if (!wakeup.ok) process.exitCode = 1;
   } finally {
     api.close();
@@ -65,7 +65,7 @@ function mayComeOnline(wakeup: Wakeup): boolean {
   return wakeup.ok || wakeup.code === 50402;
 }
 
-async function tellOutcome(context: CommandContext, api: ReveilleClient, requestId: string): Promise<void> {
+async function notifyOutcome(context: CommandContext, api: ReveilleClient, requestId: string): Promise<void> {
   const outcome = await awaitOutcome(api, context.clock, requestId);
   context.output.answer(outcome, `${showable(outcome.device_id)}: ${describeOutcome(outcome)}`);
   if (outcome.status !== 'completed') process.exitCode = 1;

@@ -23,14 +23,14 @@ export async function serveMedia({ settings, clock }: CommandContext): Promise<v
   };
   const stopping = stopSignal();
   const { RemoteMedia } = await import('../../media/process/remote-media.ts');
-  const { TranscoderLanes } = await import('../../media/transcoding/transcoder-lanes.ts');
+  const { TranscoderPool } = await import('../../media/transcoding/transcoder-lanes.ts');
   const key = await readLinkKey(keyFile).catch(refuseStart);
   const media = new RemoteMedia(mediaProcessSettings(settings), {
     clock,
     log,
     server,
     key,
-    openTranscoders: (workers) => TranscoderLanes.open({ ...workers, clock, log, onWedged: die }),
+    openTranscoders: (workers) => TranscoderPool.open({ ...workers, clock, log, onWedged: die }),
     onListening: (address) =>
       logging.announce({ listeners: { media: formatListenAddress(address) } }, 'ready'),
   });

@@ -9,9 +9,9 @@ import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-link.ts';
 import type { HandedPort } from '../../server/supervisor/process-company.ts';
-import type { ProcessCompanyFacts, ProcessTask } from '../../server/supervisor/process-messages.ts';
+import type { WorkerSetState, ProcessTask } from '../../server/supervisor/process-messages.ts';
 import { settingsOfProcess } from '../../server/supervisor/roles.ts';
-import type { RunningServer, ServerHouse } from '../../server/bootstrap/server.ts';
+import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { demoNotice } from './demo-notice.ts';
@@ -22,7 +22,7 @@ export async function serveSupervised(context: CommandContext): Promise<void> {
   new Supervised(context, startServer).follow();
 }
 
-type StartServer = (settings: Settings, house: ServerHouse) => Promise<RunningServer>;
+type StartServer = (settings: Settings, deps: ServerDeps) => Promise<RunningServer>;
 
 class Supervised {
   readonly #context: CommandContext;
@@ -30,8 +30,8 @@ class Supervised {
   #logging: Logging | null = null;
   /** Null: it was not told what it is. */
   #starting: Promise<RunningServer> | null = null;
-  #company: ProcessCompanyFacts = { processes: [], isStopping: false };
-  #told: (company: ProcessCompanyFacts) => void = () => undefined;
+  #workerSet: WorkerSetState = { processes: [], isStopping: false };
+  #told: (workerSet: WorkerSetState) => void = () => undefined;
   #sleepPort: HandedPort | null = null;
   #isEnding = false;
 
@@ -42,8 +42,8 @@ class Supervised {
 
   follow(): void {
     followSupervisor({
-      begin: (task, company) => this.#begin(task, company),
-      company: (company) => this.#hear(company),
+      begin: (task, workerSet) => this.#begin(task, workerSet),
+      workerSet: (workerSet) => this.#hear(workerSet),
       reload: () => void this.#starting?.then((server) => server.reload()),
       restartWorkers: () => void this.#starting?.then((server) => server.restartWorkers()),
       stop: () => this.#end(false),
@@ -56,17 +56,17 @@ class Supervised {
     });
   }
 
-  #begin(task: ProcessTask, company: ProcessCompanyFacts): void {
+  #begin(task: ProcessTask, workerSet: WorkerSetState): void {
     const { settings, clock, dataDirectory } = this.#context;
     const logging = openLog(settings.log.level, undefined, task.process);
     this.#logging = logging;
     dieOfTheUnexpected(logging);
-    this.#company = company;
-    const place = {
+    this.#workerSet = workerSet;
+    const handle = {
       task,
-      follow: (told: (company: ProcessCompanyFacts) => void) => {
+      follow: (told: (workerSet: WorkerSetState) => void) => {
         this.#told = told;
-        told(this.#company);
+        told(this.#workerSet);
       },
       report: reportToSupervisor,
       sleepPort: (port: HandedPort) => {
@@ -74,7 +74,7 @@ class Supervised {
       },
     };
     const { log, announce } = logging;
-    this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log, announce, place });
+    this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log, announce, handle });
     this.#starting.then(
       ({ listeners, demo }) => {
         if (demo !== null) process.stderr.write(demoNotice(demo, dataDirectory));
@@ -90,9 +90,9 @@ class Supervised {
     else this.#sleepPort.take(socket);
   }
 
-  #hear(company: ProcessCompanyFacts): void {
-    this.#company = company;
-    this.#told(company);
+  #hear(workerSet: WorkerSetState): void {
+    this.#workerSet = workerSet;
+    this.#told(workerSet);
   }
 
   /** What keeps it from starting is a sentence; a mistake of ours has its stack in the log. */

@@ -1,8 +1,12 @@
 /** The events of one device in the stream that all nodes share, by its subject. Source: cluster.md, Events. */
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream';
 import type { DeviceId } from '../../model/ids.ts';
-import { decodeSharedEvent, encodeSharedEvent, type SharedLogEvent } from '../../protocol/cluster/stored-values.ts';
-import { SharedStateAway } from '../../core/ports/whereabouts.ts';
+import {
+  decodeSharedEvent,
+  encodeSharedEvent,
+  type SharedLogEvent,
+} from '../../protocol/cluster/stored-values.ts';
+import { SharedStateUnavailable } from '../../core/ports/whereabouts.ts';
 import { bucketAnswerMsMax } from './log-limits.ts';
 import { isConflict } from '../nats/nats-conflict.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
@@ -54,7 +58,7 @@ export class StreamedDeviceEvents implements DeviceEvents {
   }
 
   async put(event: SharedLogEvent, last: number): Promise<EventPut> {
-    if (this.#link.isAway) throw new SharedStateAway('NATS is away');
+    if (this.#link.isUnavailable) throw new SharedStateUnavailable('NATS is away');
     const { names } = this.#link;
     try {
       const { seq: sequence, duplicate } = await this.#link
@@ -72,7 +76,7 @@ export class StreamedDeviceEvents implements DeviceEvents {
   }
 
   async #reach(): Promise<JetStreamManager> {
-    if (this.#link.isAway) throw new SharedStateAway('NATS is away');
+    if (this.#link.isUnavailable) throw new SharedStateUnavailable('NATS is away');
     this.#manager ??= this.#link.jetstream().jetstreamManager(false);
     return this.#manager;
   }

@@ -10,7 +10,7 @@ import type { MirroredLog } from '../../core/ports/mirrored.ts';
 import { eventsPerCommitMax } from './log-limits.ts';
 import { StreamTail, type TailMessage, type TailSource } from './stream-tail.ts';
 
-export interface EventMirrorHouse {
+export interface EventMirrorDeps {
   readonly source: TailSource;
   readonly mirror: MirroredLog;
   readonly clock: Clock;
@@ -20,15 +20,15 @@ export interface EventMirrorHouse {
 }
 
 export class EventMirror {
-  readonly #house: EventMirrorHouse;
+  readonly #deps: EventMirrorDeps;
   readonly #tail: StreamTail;
   /** The newest sequence that was looked at: there may be no event at it. */
   #lookedAt = 0;
   #malformed = 0;
 
-  constructor(house: EventMirrorHouse) {
-    const { source, clock, log } = house;
-    this.#house = house;
+  constructor(deps: EventMirrorDeps) {
+    const { source, clock, log } = deps;
+    this.#deps = deps;
     this.#tail = new StreamTail({
       source,
       clock,
@@ -60,11 +60,11 @@ export class EventMirror {
   }
 
   get #position(): number {
-    return Math.max(this.#house.mirror.head, this.#lookedAt);
+    return Math.max(this.#deps.mirror.head, this.#lookedAt);
   }
 
   async #write(messages: readonly TailMessage[]): Promise<void> {
-    const { mirror, saw } = this.#house;
+    const { mirror, saw } = this.#deps;
     const events: LoggedEvent[] = [];
     for (const message of messages) {
       const event = this.#decode(message);
@@ -80,7 +80,7 @@ export class EventMirror {
     const decoded = decodeSharedEvent(data);
     if (decoded.ok) return placed(decoded.value, sequence);
     this.#malformed += 1;
-    this.#house.log.error(
+    this.#deps.log.error(
       { sequence, fault: decoded.error },
       'the shared event log has something that is no event',
     );
@@ -89,7 +89,7 @@ export class EventMirror {
 
   /** Cursors that backends hold stay good: the new stream goes on where the one that is gone had come to. */
   async #goOn(last: number): Promise<void> {
-    const { log, mirror, source } = this.#house;
+    const { log, mirror, source } = this.#deps;
     log.error(
       { head: mirror.head, last },
       'the event stream of NATS was made anew; it is emptied, and goes on behind the newest event of this node',

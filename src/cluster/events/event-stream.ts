@@ -19,7 +19,7 @@ import {
   publishJitterMsMax,
 } from './log-limits.ts';
 
-export interface EventStreamHouse {
+export interface EventStreamDeps {
   readonly clock: Clock;
   readonly events: DeviceEvents;
   /** The device's last seq in the mirror; 0: it knows none. */
@@ -40,11 +40,11 @@ interface Newest {
 }
 
 export class EventStream {
-  readonly #house: EventStreamHouse;
+  readonly #deps: EventStreamDeps;
   readonly #newest = new LRUCache<DeviceId, Newest>({ max: newestEventsKnownMax });
 
-  constructor(house: EventStreamHouse) {
-    this.#house = house;
+  constructor(deps: EventStreamDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -53,7 +53,7 @@ export class EventStream {
    */
   async publish(event: OutboxEvent): Promise<void> {
     const { deviceId } = event.draft;
-    const { clock, random = Math.random } = this.#house;
+    const { clock, random = Math.random } = this.#deps;
     try {
       for (let attempt = 0; attempt < publishAttemptsMax; attempt++) {
         if (attempt > 0) await pause(clock, random() * publishJitterMsMax);
@@ -77,7 +77,7 @@ export class EventStream {
   /** False: another was first. */
   async #put(event: OutboxEvent, { sequence: last, seq }: Newest): Promise<boolean> {
     const { id, draft, productId } = event;
-    const put = await this.#house.events.put({ id, draft, productId, seq: seq + 1 }, last);
+    const put = await this.#deps.events.put({ id, draft, productId, seq: seq + 1 }, last);
     if (put.kind === 'stored') this.#follow(draft.deviceId, put.sequence, seq + 1);
     else this.#newest.delete(draft.deviceId);
     return put.kind !== 'conflict';
@@ -96,7 +96,7 @@ export class EventStream {
 
   /** Asks the stream. `there`: it has this event already. */
   async #look(event: OutboxEvent): Promise<Newest | 'there'> {
-    const { events, seqOf } = this.#house;
+    const { events, seqOf } = this.#deps;
     const { deviceId } = event.draft;
     const last = await events.last(deviceId);
     if (last === null) return { sequence: 0, seq: seqOf(deviceId), isOwn: false };
@@ -110,7 +110,7 @@ export class EventStream {
   /** Whether it is among the device's events before the last one, as far back as the mirror knows them. */
   async #isBefore(event: OutboxEvent, last: StoredEvent): Promise<boolean> {
     if (this.#isYoung(event) || last.storedAtMs < event.draft.atMs - clockSkewMsMax) return false;
-    const { events, recentOf } = this.#house;
+    const { events, recentOf } = this.#deps;
     const { deviceId } = event.draft;
     const mirrored = recentOf(deviceId);
     if (mirrored.some(({ id }) => id === event.id)) return true;
@@ -126,6 +126,6 @@ export class EventStream {
 
   /** The stream itself knows it by its id, if it has it. */
   #isYoung({ draft }: OutboxEvent): boolean {
-    return Math.abs(this.#house.clock.wallMs() - draft.atMs) < duplicateSafeMs;
+    return Math.abs(this.#deps.clock.wallMs() - draft.atMs) < duplicateSafeMs;
   }
 }

@@ -1,6 +1,6 @@
 /** A stream of JetStream as a tail reads it: an ordered consumer, given up when the connection or the consumer goes. */
 import type { Consumer, ConsumerMessages } from '@nats-io/jetstream';
-import { tailBeatMs } from './log-limits.ts';
+import { tailHeartbeatMs } from './log-limits.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
 import type { OpenTail, TailMessage, TailSource } from './stream-tail.ts';
 
@@ -27,11 +27,11 @@ export class JetStreamSource implements TailSource {
     const last = await this.last();
     const consumer = await link.jetstream().consumers.get(this.stream, { opt_start_seq: after + 1 });
     const { num_pending: pending } = await consumer.info(true);
-    const options = { max_messages: waitingMax, expires: pullMsMax, idle_heartbeat: tailBeatMs };
+    const options = { max_messages: waitingMax, expires: pullMsMax, idle_heartbeat: tailHeartbeatMs };
     const messages = await consumer.consume(options);
     const close = (): void => messages.stop();
-    const unfollow = link.onChange((isAway) => isAway && close());
-    if (link.isAway) close();
+    const unfollow = link.onChange((isUnavailable) => isUnavailable && close());
+    if (link.isUnavailable) close();
     void closeWhenLost(messages);
     void messages.closed().then(() => {
       unfollow();
@@ -42,7 +42,7 @@ export class JetStreamSource implements TailSource {
 
   /** The sequence that was given last, also when nothing of it is kept. Rejects while NATS is away. */
   async last(): Promise<number> {
-    if (this.#link.isAway) throw new Error('NATS is away');
+    if (this.#link.isUnavailable) throw new Error('NATS is away');
     const manager = await this.#link.jetstream().jetstreamManager(false);
     const { state } = await manager.streams.info(this.stream);
     return state.last_seq;

@@ -7,7 +7,7 @@ export const eventsPerCommitMax = 1000;
 /** A stream that could not be followed is tried again after this. */
 export const tailRetryMs = 500;
 /** A consumer that shows no life for twice this long is made again. */
-export const tailBeatMs = 2000;
+export const tailHeartbeatMs = 2000;
 /** Messages of which a stream says that they are to come, and of which none has come for so long, are asked after. */
 export const tailQuietMs = 500;
 /** A mirror that is far behind says how far it is, this often. */
@@ -33,7 +33,7 @@ export const registryPerCommitMax = 4000;
 export const registryRetryMs = 1000;
 
 /** Values of the webhooks' book on their way. */
-export const bookPutsMax = 512;
+export const deliveryPutsMax = 512;
 /** A holder that could not renew for so long stops: before others may call it gone. */
 export const webhookLeaseMs = 6000;
 /** A reader of events whose cursor is ahead waits so long for how far the stream has come. */

@@ -8,8 +8,8 @@ import type { OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
 import { inTwo, type Change } from '../nats/change-lanes.ts';
 import { untoldRecovery } from './lost-events.ts';
 import type { MadeEvents } from './made-events.ts';
-import { SeatClaim, type ClaimHouse } from '../ownership/seat-claim.ts';
-import { SeatEnd } from '../ownership/seat-end.ts';
+import { SlotClaim, type ClaimDeps } from '../ownership/seat-claim.ts';
+import { SlotEnd } from '../ownership/seat-end.ts';
 import { sharedEvent, sharedLogin, withEpoch, type SharedEpochOf } from './shared-drafts.ts';
 
 type ItemOf<Kind extends OutboxItem['kind']> = OutboxItem & { readonly kind: Kind };
@@ -17,7 +17,7 @@ type SessionItem = ItemOf<'login' | 'ended'>;
 export type WakeupItem = ItemOf<'wakeup'>;
 export type CallsItem = ItemOf<'calls'>;
 
-export interface ChangesHouse extends ClaimHouse {
+export interface ChangesDeps extends ClaimDeps {
   readonly clock: Clock;
   /** Resolves when it is in the log of all, once. */
   readonly publish: (event: OutboxEvent) => Promise<void>;
@@ -30,10 +30,10 @@ export interface ChangesHouse extends ClaimHouse {
 }
 
 export class OutboxChanges {
-  readonly #house: ChangesHouse;
+  readonly #deps: ChangesDeps;
 
-  constructor(house: ChangesHouse) {
-    this.#house = house;
+  constructor(deps: ChangesDeps) {
+    this.#deps = deps;
   }
 
   of(item: OutboxItem): Change {
@@ -43,55 +43,55 @@ export class OutboxChanges {
       case 'ended':
         return this.#ended({ ...item, kind: 'ended' });
       case 'wakeup':
-        return this.#kept(item.event, () => this.#house.putWakeup(item));
+        return this.#kept(item.event, () => this.#deps.putWakeup(item));
       case 'calls':
-        return this.#kept(item.event, () => this.#house.putCalls(item));
+        return this.#kept(item.event, () => this.#deps.putCalls(item));
       case 'event':
-        return () => this.#house.publish(sharedEvent(item.event, this.#house.sharedEpochOf));
+        return () => this.#deps.publish(sharedEvent(item.event, this.#deps.sharedEpochOf));
     }
   }
 
   /** It will not be done: nobody is to wait for it. */
   dropped(item: OutboxItem): void {
-    if (item.kind === 'login') this.#house.claims.settle(item.connection, item.deviceId, item.session);
+    if (item.kind === 'login') this.#deps.claims.settle(item.connection, item.deviceId, item.session);
   }
 
   #login(item: SessionItem): Change {
     const { atMs: loginAtMs } = item.event.draft;
-    const claim = new SeatClaim(this.#house, { ...item, loginAtMs });
+    const claim = new SlotClaim(this.#deps, { ...item, loginAtMs });
     let again: OutboxEvent | null = null;
     // The row anew at every try: who could not tell of a login may have been called lost meanwhile.
     return async () => {
       const claimed = await claim.settle(this.#isLate(item));
       if (claimed === null) return;
-      const { seat, isKnown, displaced, isRecovered: recovered } = claimed;
-      const replaced = isKnown ? null : displaced.length > 0;
-      const event = sharedLogin(item.event, { epoch: seat.epoch, replaced, recovered });
+      const { slot, isKnown, superseded, isRecovered: recovered } = claimed;
+      const replaced = isKnown ? null : superseded.length > 0;
+      const event = sharedLogin(item.event, { epoch: slot.epoch, replaced, recovered });
       // Another event than the one that may have been told before the session was called lost.
-      if (recovered) again = { ...event, id: (again ?? this.#house.events.make(event.draft)).id };
-      await this.#house.publish(again ?? event);
+      if (recovered) again = { ...event, id: (again ?? this.#deps.events.make(event.draft)).id };
+      await this.#deps.publish(again ?? event);
     };
   }
 
   #ended(item: SessionItem): Change {
-    const { rows, ownSeats, self, events, publish } = this.#house;
+    const { rows, ownSlots, self, events, publish } = this.#deps;
     const { atMs } = item.event.draft;
-    const end = new SeatEnd(rows, { ...item, atMs, isRepeat: item.member !== self });
+    const end = new SlotEnd(rows, { ...item, atMs, isRepeat: item.member !== self });
     const settle = async () => {
-      const seat = await end.settle();
-      ownSeats.delete(item.deviceId, item.session);
-      return seat;
+      const slot = await end.settle();
+      ownSlots.delete(item.deviceId, item.session);
+      return slot;
     };
-    return inTwo(settle, async (seat) => {
+    return inTwo(settle, async (slot) => {
       // An earlier life of this node may have died before it told so.
-      if (seat.member !== self)
-        for (const event of untoldRecovery(item, { ...item, ...seat }, atMs)) await publish(events.of(event));
-      await publish(withEpoch(item.event, seat.epoch));
+      if (slot.member !== self)
+        for (const event of untoldRecovery(item, { ...item, ...slot }, atMs)) await publish(events.of(event));
+      await publish(withEpoch(item.event, slot.epoch));
     });
   }
 
   #kept(event: OutboxEvent | null, put: () => Promise<void>): Change {
-    const { publish, sharedEpochOf } = this.#house;
+    const { publish, sharedEpochOf } = this.#deps;
     const prepare = async (): Promise<OutboxEvent | null> => {
       await put();
       return event === null ? null : sharedEvent(event, sharedEpochOf);
@@ -101,7 +101,7 @@ export class OutboxChanges {
 
   /** It happened a while ago, or in an earlier life, or while nobody saw it. */
   #isLate({ member, event }: SessionItem): boolean {
-    const { self, clock, returnedAtMs } = this.#house;
+    const { self, clock, returnedAtMs } = this.#deps;
     const { atMs } = event.draft;
     return member !== self || clock.wallMs() - atMs > claimMsMax || atMs <= returnedAtMs();
   }

@@ -6,21 +6,21 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Outbox, PlacedItem } from '../../core/ports/outbox.ts';
-import type { ChangeLanes } from '../nats/change-lanes.ts';
+import type { KeyedQueue } from '../nats/change-lanes.ts';
 import type { OutboxChanges } from './outbox-changes.ts';
 import { changeRetryMsMax, outboxForgetMax, outboxForgetMs, outboxTakenMax } from '../records/row-limits.ts';
 
-export interface PumpHouse {
+export interface PumpDeps {
   readonly outbox: Outbox;
-  readonly lanes: ChangeLanes;
+  readonly queue: KeyedQueue;
   readonly changes: OutboxChanges;
   readonly clock: Clock;
   readonly log: Log;
-  readonly isAway: () => boolean;
+  readonly isUnavailable: () => boolean;
 }
 
 export class OutboxPump {
-  readonly #house: PumpHouse;
+  readonly #deps: PumpDeps;
   #after = 0;
   /** Read, and not yet forgotten. */
   #taken = 0;
@@ -32,13 +32,13 @@ export class OutboxPump {
   #cancelForgetting: Cancel = () => undefined;
   #emptied: (() => void)[] = [];
 
-  constructor(house: PumpHouse) {
-    this.#house = house;
+  constructor(deps: PumpDeps) {
+    this.#deps = deps;
   }
 
   start(): void {
     this.#isRunning = true;
-    this.#unfollow = this.#house.outbox.follow(() => this.take());
+    this.#unfollow = this.#deps.outbox.follow(() => this.take());
     this.take();
   }
 
@@ -53,15 +53,15 @@ export class OutboxPump {
 
   /** Resolves when nothing waits any more, or with `stop`. */
   emptied(): Promise<void> {
-    if (this.#house.outbox.length === 0) return Promise.resolve();
+    if (this.#deps.outbox.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#emptied.push(resolve));
   }
 
   /** As much as there is room for. Also to be called when NATS is back. */
   take(): void {
-    const { outbox, isAway } = this.#house;
+    const { outbox, isUnavailable } = this.#deps;
     try {
-      while (this.#isRunning && this.#taken < outboxTakenMax && !isAway()) {
+      while (this.#isRunning && this.#taken < outboxTakenMax && !isUnavailable()) {
         const items = outbox.read(this.#after, outboxTakenMax - this.#taken);
         if (items.length === 0) return;
         for (const placed of items) this.#push(placed);
@@ -72,10 +72,10 @@ export class OutboxPump {
   }
 
   #push({ place, item }: PlacedItem): void {
-    const { lanes, changes } = this.#house;
+    const { queue, changes } = this.#deps;
     this.#after = place;
     this.#taken += 1;
-    lanes.push(item.deviceId, changes.of(item), () => {
+    queue.push(item.deviceId, changes.of(item), () => {
       changes.dropped(item);
       this.#done.push(place);
       this.#forgetSoon();
@@ -83,7 +83,7 @@ export class OutboxPump {
   }
 
   #unreadable(error: unknown): void {
-    const { log, clock } = this.#house;
+    const { log, clock } = this.#deps;
     log.error({ err: error }, 'the outbox cannot be read; tried on');
     this.#retry?.();
     this.#retry = clock.after(changeRetryMsMax, () => this.take());
@@ -92,11 +92,11 @@ export class OutboxPump {
   #forgetSoon(): void {
     if (this.#isForgetting || !this.#isRunning) return;
     this.#isForgetting = true;
-    this.#cancelForgetting = this.#house.clock.after(outboxForgetMs, () => void this.#forget());
+    this.#cancelForgetting = this.#deps.clock.after(outboxForgetMs, () => void this.#forget());
   }
 
   async #forget(): Promise<void> {
-    const { outbox, log } = this.#house;
+    const { outbox, log } = this.#deps;
     const places = this.#done.splice(0, outboxForgetMax);
     try {
       await outbox.forget(places);

@@ -38,7 +38,7 @@ export interface TailSource {
   goOnBehind(sequence: number): Promise<void>;
 }
 
-export interface TailHouse {
+export interface TailDeps {
   readonly source: TailSource;
   readonly clock: Clock;
   readonly log: Log;
@@ -52,7 +52,7 @@ export interface TailHouse {
 }
 
 export class StreamTail {
-  readonly #house: TailHouse;
+  readonly #deps: TailDeps;
   /** Messages of the stream behind the newest that came, and the sequence of that. */
   #pending = 0;
   #newest = 0;
@@ -69,9 +69,9 @@ export class StreamTail {
   #toldMs: number;
   #followers = new Set<() => void>();
 
-  constructor(house: TailHouse) {
-    this.#house = house;
-    this.#toldMs = house.clock.monotonicMs();
+  constructor(deps: TailDeps) {
+    this.#deps = deps;
+    this.#toldMs = deps.clock.monotonicMs();
   }
 
   /** Messages of the stream that are not written here, as far as is known: while it is away there may be more. */
@@ -108,7 +108,7 @@ export class StreamTail {
       try {
         await this.#read();
       } catch (error) {
-        this.#tellHealth(error);
+        this.#notifyHealth(error);
       }
       this.#open = null;
       if (!this.#isStopped) await this.#pause();
@@ -116,7 +116,7 @@ export class StreamTail {
   }
 
   async #read(): Promise<void> {
-    const { source, position, madeAnew, batchMax } = this.#house;
+    const { source, position, madeAnew, batchMax } = this.#deps;
     const open = await source.open(position(), tailMessagesMax);
     if (open.last < position()) {
       open.close();
@@ -128,8 +128,8 @@ export class StreamTail {
     this.#open = open;
     if (this.#isStopped) open.close();
     this.#doubt();
-    this.#tellHealth(null);
-    this.#tellProgress();
+    this.#notifyHealth(null);
+    this.#notifyProgress();
     for await (const message of open.messages) {
       this.#take(message);
       if (this.#writing !== null && this.#waiting.length >= batchMax) await this.#writing;
@@ -148,13 +148,13 @@ export class StreamTail {
 
   /** What came in the same turn of the loop goes together, and then what came meanwhile. */
   async #write(): Promise<void> {
-    const { batchMax, write, position } = this.#house;
+    const { batchMax, write, position } = this.#deps;
     await nextTurn();
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.splice(0, batchMax).filter(({ sequence }) => sequence > position());
         if (batch.length > 0) await write(batch);
-        if (this.#waiting.length > 0) this.#tellProgress();
+        if (this.#waiting.length > 0) this.#notifyProgress();
       }
     } catch (error) {
       this.#failure = error;
@@ -162,23 +162,23 @@ export class StreamTail {
       this.#open?.close();
     }
     this.#writing = null;
-    this.#tellProgress();
+    this.#notifyProgress();
   }
 
   /** What is said to come and does not is asked after: one look at a time, however many messages come. */
   #doubt(): void {
     if (this.#pending === 0 || this.#isStopped || this.#cancelDoubt !== null) return;
     const known = this.#newest;
-    this.#cancelDoubt = this.#house.clock.after(tailQuietMs, () => void this.#recount(known));
+    this.#cancelDoubt = this.#deps.clock.after(tailQuietMs, () => void this.#recount(known));
   }
 
   async #recount(known: number): Promise<void> {
     const isQuiet = this.#newest === known;
-    const newest = isQuiet ? await this.#house.source.newest().catch(() => Infinity) : Infinity;
+    const newest = isQuiet ? await this.#deps.source.newest().catch(() => Infinity) : Infinity;
     this.#cancelDoubt = null;
     if (newest > known || this.#newest !== known) return this.#doubt();
     this.#pending = 0;
-    this.#tellProgress();
+    this.#notifyProgress();
   }
 
   #failureOnce(): unknown {
@@ -187,9 +187,9 @@ export class StreamTail {
     return failure;
   }
 
-  #tellProgress(): void {
+  #notifyProgress(): void {
     for (const told of Array.from(this.#followers)) told();
-    const { clock, log, source, position } = this.#house;
+    const { clock, log, source, position } = this.#deps;
     const nowMs = clock.monotonicMs();
     const { behind } = this;
     if (behind <= tailMessagesMax) this.#toldMs = nowMs;
@@ -199,18 +199,18 @@ export class StreamTail {
   }
 
   /** Once for each outage, not for each attempt. */
-  #tellHealth(failure: unknown): void {
+  #notifyHealth(failure: unknown): void {
     const isHealthy = failure === null;
     if (isHealthy === this.#isHealthy || this.#isStopped) return;
     this.#isHealthy = isHealthy;
-    const { log, source } = this.#house;
+    const { log, source } = this.#deps;
     if (isHealthy) log.info({ stream: source.stream }, 'a stream of NATS is followed again');
     else log.warn({ err: failure, stream: source.stream }, 'a stream of NATS cannot be followed; tried on');
   }
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.#house.clock.after(tailRetryMs, resolve);
+      const cancel = this.#deps.clock.after(tailRetryMs, resolve);
       this.#wake = () => {
         cancel();
         resolve();

@@ -3,16 +3,16 @@
  * it is cheap, and who asks may be behind. Source: cluster.md.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { fail, type Outcome } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/outcome.ts';
 import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { refusal, type Refusal } from '../../model/codes.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
-import type { MessageHouse } from '../../core/messages/deliver-message.ts';
-import type { WakeupHouse } from '../../core/wakeups/do-wakeup.ts';
-import { expelDevice } from '../../core/devices/expel-device.ts';
+import type { MessageDeps } from '../../core/messages/deliver-message.ts';
+import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
+import { disconnectDevice } from '../../core/devices/expel-device.ts';
 import type { IssuedCalls } from '../../core/calls/issued-calls.ts';
 import { answerMessage } from '../../core/messages/send-message.ts';
 import { answerWakeup } from '../../core/wakeups/submit-wakeup.ts';
@@ -26,7 +26,7 @@ export type PeerAnswers = {
 };
 
 /** What is not of sessions, and is answered elsewhere. Must neither throw nor reject. */
-type OtherKind = Exclude<PeerKind, 'beats' | 'wake' | 'write' | 'message' | 'expel'>;
+type OtherKind = Exclude<PeerKind, 'heartbeats' | 'wake' | 'write' | 'message' | 'disconnect'>;
 
 /** What is told, and what is done about it. Must not throw. */
 export interface PeerNews {
@@ -35,32 +35,31 @@ export interface PeerNews {
   tokenKeysChanged(): void;
 }
 
-export interface PeersHouse {
+export interface PeersDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly directory: DeviceDirectory;
-  readonly wakeups: WakeupHouse;
-  readonly messages: MessageHouse;
+  readonly wakeups: WakeupDeps;
+  readonly messages: MessageDeps;
   readonly issued: IssuedCalls;
   readonly others: Pick<PeerAnswers, OtherKind>;
   readonly news: PeerNews;
 }
 
-export function answerPeers(house: PeersHouse): PeerHost {
-  const { directory, wakeups, messages } = house;
+export function answerPeers(deps: PeersDeps): PeerHost {
+  const { directory, wakeups, messages } = deps;
   const answers: PeerAnswers = {
-    ...house.others,
-    beats: ({ deviceId }) => beatsOf(directory.find(deviceId)),
-    wake: ({ request, seats }) =>
-      answerWakeup(wakeups, request, seats).catch((error: unknown) => broken(house, error)),
+    ...deps.others,
+    heartbeats: ({ deviceId }) => heartbeatsOf(directory.find(deviceId)),
+    wake: ({ request, slots }) =>
+      answerWakeup(wakeups, request, slots).catch((error: unknown) => broken(deps, error)),
     write: (question) => writeHere(directory, question),
-    message: ({ request }) =>
-      answerMessage(messages, request).catch((error: unknown) => broken(house, error)),
-    expel: ({ deviceId }) => expelDevice(house, deviceId, 'kicked'),
+    message: ({ request }) => answerMessage(messages, request).catch((error: unknown) => broken(deps, error)),
+    disconnect: ({ deviceId }) => disconnectDevice(deps, deviceId, 'kicked'),
   };
   return {
     answer: async (question) => answer(answers, question),
-    heard: (notice) => hear(house, notice),
+    heard: (notice) => hear(deps, notice),
   };
 }
 
@@ -71,12 +70,12 @@ function answer<Kind extends PeerKind>(answers: PeerAnswers, question: PeerQuest
 }
 
 /** A programmer's mistake behind the answer: the asker's caller is told, as if it had happened there. */
-function broken({ log }: PeersHouse, error: unknown): Outcome<never, Refusal<50000>> {
+function broken({ log }: PeersDeps, error: unknown): Result<never, Refusal<50000>> {
   log.error({ err: error }, 'a question of another member could not be answered');
   return fail(refusal(50000));
 }
 
-function beatsOf(actor: DeviceActor | null): PeerAnswer<'beats'> {
+function heartbeatsOf(actor: DeviceActor | null): PeerAnswer<'heartbeats'> {
   if (actor === null) return { sleep: null, signal: null };
   const { sleepSession, sleepHeartbeatAt, signalSession, signalHeartbeatAt } = actor;
   return {
@@ -95,11 +94,11 @@ function writeHere(
   return typeof connection === 'number' ? writeRefusals[connection] : connection.wake(customData);
 }
 
-const writeRefusals = { 40412: 'absent', 40902: 'deaf', 42901: 'busy' } as const;
+const writeRefusals = { 40412: 'absent', 40902: 'unwakeable', 42901: 'busy' } as const;
 
-function hear({ directory, wakeups, issued, news }: PeersHouse, notice: PeerNotice): void {
+function hear({ directory, wakeups, issued, news }: PeersDeps, notice: PeerNotice): void {
   switch (notice.kind) {
-    case 'displaced':
+    case 'superseded':
       return directory.displace(notice.connection, notice.deviceId, notice.session);
     case 'wakeup-accepted':
       return wakeups.memory.noteAccepted(notice);

@@ -1,12 +1,12 @@
 /** An answer of NATS that somebody waits for no longer than he can. */
 import type { Clock } from '../../lib/clock.ts';
-import { SharedStateAway } from '../../core/ports/whereabouts.ts';
+import { SharedStateUnavailable } from '../../core/ports/whereabouts.ts';
 
 /** Rejects with SharedStateAway after `waitMs`; what comes later is of no consequence. */
 export function answeredWithin<Value>(clock: Clock, waitMs: number, answer: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const giveUp = clock.after(waitMs, () =>
-      reject(new SharedStateAway(`no answer of NATS in ${waitMs} ms`)),
+      reject(new SharedStateUnavailable(`no answer of NATS in ${waitMs} ms`)),
     );
     answer.then(resolve, reject).finally(giveUp);
   });

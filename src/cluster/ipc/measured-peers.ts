@@ -1,23 +1,23 @@
 /** Other members, with every question to them counted and timed. Source: cluster.md. */
 import type { Clock } from '../../lib/clock.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
-interface MeasuredHouse {
+interface MeasuredDeps {
   readonly clock: Clock;
   readonly telemetry: Pick<Telemetry, 'peerAsk'>;
 }
 
 export class MeasuredPeers implements Peers {
   readonly #peers: Peers;
-  readonly #house: MeasuredHouse;
+  readonly #deps: MeasuredDeps;
 
-  constructor(peers: Peers, house: MeasuredHouse) {
+  constructor(peers: Peers, deps: MeasuredDeps) {
     this.#peers = peers;
-    this.#house = house;
+    this.#deps = deps;
   }
 
   get self(): MemberId {
@@ -36,15 +36,15 @@ export class MeasuredPeers implements Peers {
     member: MemberId,
     question: PeerQuestion<Kind>,
     waitMs: number,
-  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>> {
-    const { clock, telemetry } = this.#house;
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
+    const { clock, telemetry } = this.#deps;
     const askedMs = clock.monotonicMs();
     const asked = await this.#peers.ask<Kind>(member, question, waitMs);
     telemetry.peerAsk(asked.ok ? 'answered' : asked.error, (clock.monotonicMs() - askedMs) / 1000);
     return asked;
   }
 
-  tell(to: MemberId | 'everybody', notice: PeerNotice): void {
-    this.#peers.tell(to, notice);
+  notify(to: MemberId | 'everybody', notice: PeerNotice): void {
+    this.#peers.notify(to, notice);
   }
 }

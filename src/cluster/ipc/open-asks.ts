@@ -4,7 +4,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { PeerAnswerMessage } from '../../protocol/cluster/peer-message.ts';
 import { peerQuestionsMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerFailure, PeerKind } from '../../model/peer.ts';
@@ -12,7 +12,7 @@ import type { PeerAnswer, PeerFailure, PeerKind } from '../../model/peer.ts';
 /** How late a question may be given up. */
 const tickMs = 5;
 
-type Settle = (outcome: Outcome<PeerAnswer, PeerFailure>) => void;
+type Settle = (outcome: Result<PeerAnswer, PeerFailure>) => void;
 
 class OpenAsk implements WheelEntry {
   wheelNext: WheelEntry | null = null;
@@ -59,7 +59,7 @@ export class OpenAsks {
     kind: Kind,
     waitMs: number,
     send: (id: number) => boolean,
-  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>> {
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
     if (waitMs <= 0 || this.#open.size >= peerQuestionsMax) return Promise.resolve(fail('unsent'));
     this.#asked = (this.#asked + 1) >>> 0;
     const id = this.#asked;
@@ -92,7 +92,7 @@ export class OpenAsks {
     }
   }
 
-  #settle(id: number, outcome: Outcome<PeerAnswer, PeerFailure>): void {
+  #settle(id: number, outcome: Result<PeerAnswer, PeerFailure>): void {
     const ask = this.#open.get(id);
     if (ask === undefined) return;
     this.#open.delete(id);

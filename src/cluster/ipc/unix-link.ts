@@ -6,9 +6,13 @@
 import { createConnection } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { encodeLengthFrame } from '../../lib/length-frame.ts';
-import { fail, type Outcome } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/outcome.ts';
 import { decodePeerHello, encodePeerHello, type PeerHello } from '../../protocol/cluster/peer-hello.ts';
-import { decodePeerMessage, encodePeerMessage, type PeerMessage } from '../../protocol/cluster/peer-message.ts';
+import {
+  decodePeerMessage,
+  encodePeerMessage,
+  type PeerMessage,
+} from '../../protocol/cluster/peer-message.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { peerMessageBytesMax, peerRedialMs } from '../../model/limits.ts';
 import type { PeerAnswer, PeerFailure, PeerKind, PeerQuestion } from '../../model/peer.ts';
@@ -17,7 +21,7 @@ import { OpenAsks } from './open-asks.ts';
 import { UnixFrameQueue } from './unix-frame-queue.ts';
 import { UnixStream } from './unix-stream.ts';
 
-export interface UnixLinkHouse {
+export interface UnixLinkDeps {
   readonly self: MemberId;
   readonly release: string;
   readonly clock: Clock;
@@ -28,7 +32,7 @@ type Stage = 'dialling' | 'greeting' | 'up' | 'refused' | 'gone';
 
 export class UnixLink {
   readonly member: MemberId;
-  readonly #house: UnixLinkHouse;
+  readonly #deps: UnixLinkDeps;
   readonly #path: string;
   readonly #queue = new UnixFrameQueue();
   readonly #asks: OpenAsks;
@@ -38,27 +42,27 @@ export class UnixLink {
   /** Keys of the notices in the queue: below those of questions. */
   #notices = 0;
 
-  constructor(member: MemberId, path: string, house: UnixLinkHouse) {
+  constructor(member: MemberId, path: string, deps: UnixLinkDeps) {
     this.member = member;
     this.#path = path;
-    this.#house = house;
-    this.#asks = new OpenAsks(house.clock, (id) => (this.#queue.takeBack(id) ? 'unsent' : 'unanswered'));
+    this.#deps = deps;
+    this.#asks = new OpenAsks(deps.clock, (id) => (this.#queue.takeBack(id) ? 'unsent' : 'unanswered'));
     this.#dial();
   }
 
   ask<Kind extends PeerKind>(
     question: PeerQuestion<Kind>,
     waitMs: number,
-  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>> {
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
     if (this.#stage === 'refused') return Promise.resolve(fail('unsent'));
-    const { self: from } = this.#house;
+    const { self: from } = this.#deps;
     return this.#asks.ask(question.kind as Kind, waitMs, (id) =>
       this.#put(id, encodePeerMessage({ kind: 'question', id, from, question })),
     );
   }
 
   /** `bytes`: of a notice. False: there is no room for it, or nobody who would hear it. */
-  tell(bytes: Uint8Array): boolean {
+  notify(bytes: Uint8Array): boolean {
     if (this.#stage === 'refused') return false;
     this.#notices -= 1;
     return this.#put(this.#notices, bytes);
@@ -75,7 +79,7 @@ export class UnixLink {
 
   #put(key: number, bytes: Uint8Array): boolean {
     if (bytes.length > peerMessageBytesMax) {
-      this.#house.log.warn({ member: this.member, bytes: bytes.length }, 'too large for another member');
+      this.#deps.log.warn({ member: this.member, bytes: bytes.length }, 'too large for another member');
       return false;
     }
     const isPut = this.#queue.put(key, encodeLengthFrame(bytes));
@@ -85,7 +89,7 @@ export class UnixLink {
 
   #dial(): void {
     this.#stage = 'dialling';
-    const { self: member, release } = this.#house;
+    const { self: member, release } = this.#deps;
     const socket = createConnection(this.#path);
     const stream = new UnixStream(socket, this.#queue, {
       received: (payload) => (this.#stage === 'up' ? this.#hear(payload) : this.#greeted(payload)),
@@ -120,7 +124,7 @@ export class UnixLink {
   /** Neither this process nor that one becomes another one by waiting. */
   #refuse(sentence: string): void {
     this.#stage = 'refused';
-    this.#house.log.warn({ member: this.member, sentence }, 'refused by another member');
+    this.#deps.log.warn({ member: this.member, sentence }, 'refused by another member');
     this.#asks.failAll(() => 'unsent');
     this.#queue.clear();
   }
@@ -138,7 +142,7 @@ export class UnixLink {
 
   #broken(fault: string | null): void {
     this.#stream = null;
-    const { clock, log } = this.#house;
+    const { clock, log } = this.#deps;
     if (this.#stage === 'up' && fault !== null)
       log.warn({ member: this.member, fault }, 'the connection to a member broke');
     if (this.#stage === 'refused' || this.#stage === 'gone') return;

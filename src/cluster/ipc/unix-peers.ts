@@ -9,7 +9,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { fail, type Outcome } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/outcome.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { encodePeerMessage } from '../../protocol/cluster/peer-message.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -18,9 +18,9 @@ import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import { UnixLink } from './unix-link.ts';
-import { UnixVisit } from './unix-visit.ts';
+import { UnixPeerConnection } from './unix-visit.ts';
 
-export interface UnixPeersHouse {
+export interface UnixPeersDeps {
   readonly self: MemberId;
   readonly clock: Clock;
   readonly log: Log;
@@ -44,19 +44,19 @@ export class UnixPeers implements Peers {
   readonly self: MemberId;
   /** Where this process listens: `<directory>/<process>-<incarnation>.sock`. */
   readonly socket: string;
-  readonly #house: UnixPeersHouse & { readonly release: string };
+  readonly #deps: UnixPeersDeps & { readonly release: string };
   readonly #server: Server;
   readonly #links = new Map<MemberId, UnixLink>();
-  readonly #visits = new Set<UnixVisit>();
+  readonly #visits = new Set<UnixPeerConnection>();
   #noticesDropped = 0;
   #isClosed = false;
 
-  constructor(house: UnixPeersHouse) {
-    this.self = house.self;
-    this.#house = { ...house, release: house.release ?? readVersion() };
-    this.socket = this.socketOf(house.self);
+  constructor(deps: UnixPeersDeps) {
+    this.self = deps.self;
+    this.#deps = { ...deps, release: deps.release ?? readVersion() };
+    this.socket = this.socketOf(deps.self);
     this.#server = createServer((socket) => {
-      this.#visits.add(new UnixVisit(socket, this.#house, (visit) => this.#visits.delete(visit)));
+      this.#visits.add(new UnixPeerConnection(socket, this.#deps, (visit) => this.#visits.delete(visit)));
     });
     this.#server.maxConnections = processesMax * 2;
   }
@@ -71,14 +71,14 @@ export class UnixPeers implements Peers {
     const path = this.socket;
     if (Buffer.byteLength(path) > pathBytesMax)
       throw new Error(`${path} is longer than the ${pathBytesMax} bytes that the path of a socket may have`);
-    await mkdir(this.#house.directory, { recursive: true, mode: 0o700 });
-    await chmod(this.#house.directory, 0o700);
+    await mkdir(this.#deps.directory, { recursive: true, mode: 0o700 });
+    await chmod(this.#deps.directory, 0o700);
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen({ path }, () => {
         this.#server.off('error', reject);
         this.#server.on('error', (error) =>
-          this.#house.log.error({ error: error.message }, 'the socket of this member'),
+          this.#deps.log.error({ error: error.message }, 'the socket of this member'),
         );
         resolve();
       });
@@ -87,7 +87,7 @@ export class UnixPeers implements Peers {
 
   /** Where a member of these processes listens. */
   socketOf(member: MemberId): string {
-    return join(this.#house.directory, socketName(member));
+    return join(this.#deps.directory, socketName(member));
   }
 
   /** Who lives, this one among them or not. What is open with those who do not is settled. */
@@ -97,7 +97,7 @@ export class UnixPeers implements Peers {
     for (const member of this.#links.keys()) if (!living.has(member)) this.#lose(member);
     for (const { member, socket } of list)
       if (member !== this.self && !this.#links.has(member))
-        this.#links.set(member, new UnixLink(member, socket, this.#house));
+        this.#links.set(member, new UnixLink(member, socket, this.#deps));
   }
 
   alive(): readonly MemberId[] {
@@ -112,15 +112,15 @@ export class UnixPeers implements Peers {
     member: MemberId,
     question: PeerQuestion<Kind>,
     waitMs: number,
-  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>> {
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
     const link = this.#links.get(member);
     return link === undefined ? Promise.resolve(fail('nobody')) : link.ask(question, waitMs);
   }
 
-  tell(to: MemberId | 'everybody', notice: PeerNotice): void {
+  notify(to: MemberId | 'everybody', notice: PeerNotice): void {
     const bytes = encodePeerMessage({ kind: 'notice', from: this.self, notice });
-    if (to !== 'everybody') this.#tell(this.#links.get(to), bytes);
-    else for (const link of this.#links.values()) this.#tell(link, bytes);
+    if (to !== 'everybody') this.#notify(this.#links.get(to), bytes);
+    else for (const link of this.#links.values()) this.#notify(link, bytes);
   }
 
   /** What is open is settled, and the socket is gone. */
@@ -133,8 +133,8 @@ export class UnixPeers implements Peers {
     });
   }
 
-  #tell(link: UnixLink | undefined, bytes: Uint8Array): void {
-    if (link?.tell(bytes) !== true) this.#noticesDropped += 1;
+  #notify(link: UnixLink | undefined, bytes: Uint8Array): void {
+    if (link?.notify(bytes) !== true) this.#noticesDropped += 1;
   }
 
   #lose(member: MemberId): void {

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { encodeLengthFrame } from '../../lib/length-frame.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { decodePeerHello, encodePeerHello } from '../../protocol/cluster/peer-hello.ts';
 import {
   decodePeerMessage,
@@ -17,7 +17,7 @@ import type { PeerHost } from '../../core/ports/peers.ts';
 import { UnixFrameQueue } from './unix-frame-queue.ts';
 import { UnixStream } from './unix-stream.ts';
 
-export interface UnixVisitHouse {
+export interface UnixPeerConnectionDeps {
   readonly self: MemberId;
   readonly release: string;
   readonly clock: Clock;
@@ -27,8 +27,8 @@ export interface UnixVisitHouse {
 
 type Question = Extract<PeerMessage, { kind: 'question' }>;
 
-export class UnixVisit {
-  readonly #house: UnixVisitHouse;
+export class UnixPeerConnection {
+  readonly #deps: UnixPeerConnectionDeps;
   readonly #queue = new UnixFrameQueue();
   readonly #stream: UnixStream;
   readonly #giveUp: Cancel;
@@ -37,16 +37,16 @@ export class UnixVisit {
   #questions = 0;
   #answers = 0;
 
-  constructor(socket: Socket, house: UnixVisitHouse, ended: (visit: UnixVisit) => void) {
-    this.#house = house;
-    this.#giveUp = house.clock.after(peerGreetingMsMax, () => this.cut());
+  constructor(socket: Socket, deps: UnixPeerConnectionDeps, ended: (visit: UnixPeerConnection) => void) {
+    this.#deps = deps;
+    this.#giveUp = deps.clock.after(peerGreetingMsMax, () => this.cut());
     this.#stream = new UnixStream(socket, this.#queue, {
       received: (payload) =>
         this.#member === null ? this.#greeted(payload) : this.#hear(payload, this.#member),
       ended: (fault) => {
         this.#giveUp();
         if (fault !== null)
-          house.log.warn({ member: this.#member, fault }, 'a member hung up, or was cut off');
+          deps.log.warn({ member: this.#member, fault }, 'a member hung up, or was cut off');
         ended(this);
       },
     });
@@ -61,7 +61,7 @@ export class UnixVisit {
   }
 
   #greeted(payload: Buffer): string | null {
-    const { self, release, log } = this.#house;
+    const { self, release, log } = this.#deps;
     const guest = this.#readHello(payload);
     if (guest.ok) {
       this.#giveUp();
@@ -76,13 +76,13 @@ export class UnixVisit {
   }
 
   /** Who it is, or why it may not come in. */
-  #readHello(payload: Buffer): Outcome<MemberId, string> {
+  #readHello(payload: Buffer): Result<MemberId, string> {
     const hello = decodePeerHello(payload);
     if (!hello.ok) return hello;
     if (hello.value.kind === 'refused') return fail('no hello');
     const { member, release } = hello.value;
-    if (release === this.#house.release) return succeed(member);
-    return fail(`release ${release}, and this member is of ${this.#house.release}`);
+    if (release === this.#deps.release) return succeed(member);
+    return fail(`release ${release}, and this member is of ${this.#deps.release}`);
   }
 
   #hear(payload: Buffer, member: MemberId): string | null {
@@ -92,14 +92,14 @@ export class UnixVisit {
     if (value.kind === 'answer') return 'answered where it is to ask';
     if (value.from !== member) return `speaks for ${value.from}`;
     if (value.kind === 'question') this.#asked(value);
-    else this.#house.host.heard(value.notice, member);
+    else this.#deps.host.heard(value.notice, member);
     return null;
   }
 
   #asked({ id, question }: Question): void {
     if (this.#questions >= peerAnswersMax) return;
     this.#questions += 1;
-    void this.#house.host.answer(question).then((answer) => {
+    void this.#deps.host.answer(question).then((answer) => {
       this.#questions -= 1;
       this.#answer({ kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage);
     });
@@ -113,7 +113,7 @@ export class UnixVisit {
       this.#stream.wake();
     else {
       const { id, to } = message;
-      this.#house.log.error(
+      this.#deps.log.error(
         { member: this.#member, id, to, bytes: bytes.length },
         'an answer could not be sent',
       );

@@ -13,79 +13,79 @@ import type { Lease, NatsLeases } from './nats-leases.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
 import { memberToken } from '../nats/nats-names.ts';
 
-interface BurialsHouse {
+interface FailoversDeps {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly log: Log;
   readonly self: MemberId;
-  readonly bury: (member: MemberId) => Promise<void>;
+  readonly failOver: (member: MemberId) => Promise<void>;
   readonly leases: NatsLeases;
 }
 
-interface Burial {
+interface Failover {
   readonly held: NatsHeldKey;
   readonly value: Uint8Array;
   renewedAtMs: number;
   isAtWork: boolean;
 }
 
-export class NatsBurials {
-  readonly #house: BurialsHouse;
+export class NatsFailovers {
+  readonly #deps: FailoversDeps;
   /** null: it is being taken. */
-  readonly #burials = new Map<MemberId, Burial | null>();
+  readonly #failovers = new Map<MemberId, Failover | null>();
 
-  constructor(house: BurialsHouse) {
-    this.#house = house;
+  constructor(deps: FailoversDeps) {
+    this.#deps = deps;
   }
 
   look(nowMs: number): void {
-    const { leases, self } = this.#house;
+    const { leases, self } = this.#deps;
     for (const lease of leases.overdue(nowMs))
-      if (lease.status.member !== self && !this.#burials.has(lease.status.member)) void this.#take(lease);
-    for (const [member, burial] of this.#burials) {
-      if (burial === null) continue;
-      if (nowMs - burial.renewedAtMs >= leaseRenewMs) void this.#renew(member, burial, nowMs);
-      if (!burial.isAtWork) void this.#bury(member, burial);
+      if (lease.status.member !== self && !this.#failovers.has(lease.status.member)) void this.#take(lease);
+    for (const [member, failover] of this.#failovers) {
+      if (failover === null) continue;
+      if (nowMs - failover.renewedAtMs >= leaseRenewMs) void this.#renew(member, failover, nowMs);
+      if (!failover.isAtWork) void this.#failOver(member, failover);
     }
   }
 
   async #take({ status, revision }: Lease): Promise<void> {
     const { member } = status;
-    const { clock, link, log } = this.#house;
-    this.#burials.set(member, null);
+    const { clock, link, log } = this.#deps;
+    this.#failovers.set(member, null);
     const value = encodeMemberStatus({ ...status, state: 'lost' });
     const isTaken = await this.#attempt(async () => {
       const held = new NatsHeldKey(await link.bucket('members'), memberToken(member), revision);
       if (!(await held.write(value))) return false;
-      const burial = { held, value, renewedAtMs: clock.monotonicMs(), isAtWork: false };
-      this.#burials.set(member, burial);
+      const failover = { held, value, renewedAtMs: clock.monotonicMs(), isAtWork: false };
+      this.#failovers.set(member, failover);
       log.warn({ member }, 'a member of the cluster is lost, and its sessions are closed by this one');
-      void this.#bury(member, burial);
+      void this.#failOver(member, failover);
       return true;
     });
-    if (!isTaken) this.#burials.delete(member);
+    if (!isTaken) this.#failovers.delete(member);
   }
 
-  async #bury(member: MemberId, burial: Burial): Promise<void> {
-    burial.isAtWork = true;
+  async #failOver(member: MemberId, failover: Failover): Promise<void> {
+    failover.isAtWork = true;
     const isDone = await this.#attempt(async () => {
-      await this.#house.bury(member);
+      await this.#deps.failOver(member);
       // False as well: somebody else has it by now, and will find nothing left.
-      await burial.held.remove();
+      await failover.held.remove();
       return true;
     });
-    burial.isAtWork = false;
-    if (isDone) this.#end(member, burial);
+    failover.isAtWork = false;
+    if (isDone) this.#end(member, failover);
   }
 
-  async #renew(member: MemberId, burial: Burial, nowMs: number): Promise<void> {
-    burial.renewedAtMs = nowMs;
-    const isLeft = await this.#attempt(async () => !(await burial.held.write(burial.value)));
-    if (isLeft) this.#end(member, burial);
+  async #renew(member: MemberId, failover: Failover, nowMs: number): Promise<void> {
+    failover.renewedAtMs = nowMs;
+    const isLeft = await this.#attempt(async () => !(await failover.held.write(failover.value)));
+    if (isLeft) this.#end(member, failover);
   }
 
-  #end(member: MemberId, burial: Burial): void {
-    if (this.#burials.get(member) === burial) this.#burials.delete(member);
+  #end(member: MemberId, failover: Failover): void {
+    if (this.#failovers.get(member) === failover) this.#failovers.delete(member);
   }
 
   /** False also when it could not be done: it is tried again. */
@@ -93,7 +93,7 @@ export class NatsBurials {
     try {
       return await work();
     } catch (error) {
-      this.#house.log.debug({ reason: messageOf(error) }, 'what a lost member needs could not be done yet');
+      this.#deps.log.debug({ reason: messageOf(error) }, 'what a lost member needs could not be done yet');
       return false;
     }
   }

@@ -17,10 +17,10 @@ export class NatsMembersWatch {
   #round = 0;
   #entries: QueuedIterator<KvWatchEntry> | null = null;
 
-  constructor(house: { link: NatsLink; clock: Clock; saw: (entry: KvEntry) => void }) {
-    this.#link = house.link;
-    this.#clock = house.clock;
-    this.#saw = house.saw;
+  constructor(deps: { link: NatsLink; clock: Clock; saw: (entry: KvEntry) => void }) {
+    this.#link = deps.link;
+    this.#clock = deps.clock;
+    this.#saw = deps.saw;
   }
 
   /** Resolves when what changes from now on will be seen. Rejects while NATS is away. */

@@ -12,14 +12,14 @@ import { decodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { NatsBurials } from './nats-burials.ts';
+import { NatsFailovers } from './nats-burials.ts';
 import { NatsLeases } from './nats-leases.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
 import { NatsMembersWatch } from './nats-members-watch.ts';
 import { NatsOwnLease } from './nats-own-lease.ts';
 import { memberToken } from '../nats/nats-names.ts';
 
-export interface NatsMembersHouse {
+export interface NatsMembersDeps {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly log: Log;
@@ -27,9 +27,9 @@ export interface NatsMembersHouse {
   /** Its `state` and `leaseAgeMs` are seen to here. */
   readonly status: () => MemberStatus;
   /** Closes all sessions of the member. May be called again, also here when it has rejected. */
-  readonly bury: (member: MemberId) => Promise<void>;
+  readonly failOver: (member: MemberId) => Promise<void>;
   /** This member was called lost: its live sessions are to be told of again. Called before its lease is there again. */
-  readonly reclaim: () => void;
+  readonly reregister: () => void;
 }
 
 const lookMs = 1000;
@@ -39,11 +39,11 @@ const startMsMax = 5000;
 const stopMsMax = 2000;
 
 export class NatsMembers {
-  readonly #house: NatsMembersHouse;
+  readonly #deps: NatsMembersDeps;
   readonly #leases = new NatsLeases();
   readonly #watch: NatsMembersWatch;
   readonly #own: NatsOwnLease;
-  readonly #burials: NatsBurials;
+  readonly #failovers: NatsFailovers;
   readonly #followers = new Set<(member: MemberId) => void>();
   #isStopped = false;
   #lookedAtMs: number;
@@ -54,45 +54,45 @@ export class NatsMembers {
   #joined: () => void = () => undefined;
   #cancels: Cancel[] = [];
 
-  constructor(house: NatsMembersHouse) {
-    const { link, clock } = house;
-    this.#house = house;
+  constructor(deps: NatsMembersDeps) {
+    const { link, clock } = deps;
+    this.#deps = deps;
     this.#lookedAtMs = this.#echoAtMs = clock.monotonicMs();
     this.#watch = new NatsMembersWatch({ link, clock, saw: (entry) => this.#saw(entry) });
-    this.#own = new NatsOwnLease(house);
-    this.#burials = new NatsBurials({ ...house, leases: this.#leases });
+    this.#own = new NatsOwnLease(deps);
+    this.#failovers = new NatsFailovers({ ...deps, leases: this.#leases });
   }
 
   /** Resolves when the lease is there and the others are known; at once while NATS is away, and after 5 s at the latest. */
   async start(): Promise<void> {
-    const { clock, link } = this.#house;
+    const { clock, link } = this.#deps;
     const joined = new Promise<void>((resolve) => (this.#joined = resolve));
     this.#cancels = [
       clock.every(lookMs, () => this.#look()),
-      link.onChange((isAway) => void (isAway || this.#begin())),
+      link.onChange((isUnavailable) => void (isUnavailable || this.#begin())),
     ];
-    if (link.isAway) return;
+    if (link.isUnavailable) return;
     void this.#begin();
     await settlesWithin(clock, startMsMax, joined);
   }
 
   /** This one among them. */
   alive(): MemberId[] {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     const others = this.#leases.all().map(({ status }) => status.member);
     return [
-      this.#house.self,
+      this.#deps.self,
       ...others.filter((other) => this.#isOther(other) && this.#leases.isAlive(other, nowMs)),
     ];
   }
 
   isAlive(member: MemberId): boolean {
-    return !this.#isOther(member) || this.#leases.isAlive(member, this.#house.clock.monotonicMs());
+    return !this.#isOther(member) || this.#leases.isAlive(member, this.#deps.clock.monotonicMs());
   }
 
   /** All that are known, this one first, lost ones among them. */
   all(): MemberStatus[] {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     const others = this.#leases.all().filter(({ status }) => this.#isOther(status.member));
     return [
       { ...this.#own.status(), leaseAgeMs: 0 },
@@ -122,45 +122,45 @@ export class NatsMembers {
     this.#isStopped = true;
     for (const cancel of this.#cancels) cancel();
     this.#watch.stop();
-    await settlesWithin(this.#house.clock, stopMsMax, this.#own.remove());
+    await settlesWithin(this.#deps.clock, stopMsMax, this.#own.remove());
   }
 
   async #begin(): Promise<void> {
     if (this.#isStopped) return;
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     this.#leases.countAnew(nowMs);
     this.#beginnings++;
     try {
       await this.#watch.begin();
       await this.#own.renew();
     } catch (error) {
-      this.#house.log.debug({ reason: messageOf(error) }, 'the leases of the cluster cannot be watched');
+      this.#deps.log.debug({ reason: messageOf(error) }, 'the leases of the cluster cannot be watched');
     }
     this.#beginnings--;
-    this.#echoAtMs = this.#house.clock.monotonicMs();
+    this.#echoAtMs = this.#deps.clock.monotonicMs();
   }
 
   #look(): void {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     const wasStopped = nowMs - this.#lookedAtMs > lookMs + leaseRenewMs;
     this.#lookedAtMs = nowMs;
-    if (wasStopped || this.#house.link.isAway) this.#leases.countAnew(nowMs);
-    if (this.#house.link.isAway) return;
+    if (wasStopped || this.#deps.link.isUnavailable) this.#leases.countAnew(nowMs);
+    if (this.#deps.link.isUnavailable) return;
     if (this.#beginnings > 0) this.#leases.countAnew(nowMs);
     else if (nowMs - this.#echoAtMs > unseenMsMax) void this.#begin();
     if (this.#own.isDue(nowMs)) void this.#own.renew();
-    for (const { status } of this.#leases.overdue(nowMs)) this.#tellGone(status.member);
-    this.#burials.look(nowMs);
+    for (const { status } of this.#leases.overdue(nowMs)) this.#notifyGone(status.member);
+    this.#failovers.look(nowMs);
   }
 
   #saw({ key, value, operation, revision }: KvEntry): void {
     if (operation !== 'PUT') {
       const member = Buffer.from(key, 'base64url').toString('utf8') as MemberId;
       this.#leases.gone(member);
-      this.#tellGone(member);
+      this.#notifyGone(member);
       return;
     }
-    const { clock, log } = this.#house;
+    const { clock, log } = this.#deps;
     const decoded = decodeMemberStatus(value);
     if (!decoded.ok || memberToken(decoded.value.member) !== key) {
       log.warn(
@@ -170,18 +170,18 @@ export class NatsMembers {
       return;
     }
     this.#leases.saw(decoded.value, revision, clock.monotonicMs());
-    if (decoded.value.state === 'lost') this.#tellGone(decoded.value.member);
+    if (decoded.value.state === 'lost') this.#notifyGone(decoded.value.member);
     if (!this.#isOther(decoded.value.member)) this.#sawOwn();
   }
 
   #sawOwn(): void {
-    this.#echoAtMs = this.#house.clock.monotonicMs();
+    this.#echoAtMs = this.#deps.clock.monotonicMs();
     this.#joined();
     this.#twins ??= this.#findTwins();
   }
 
   #findTwins(): readonly MemberId[] {
-    const { log, self, status } = this.#house;
+    const { log, self, status } = this.#deps;
     const { node, process } = status();
     const living = this.#leases
       .all()
@@ -195,11 +195,11 @@ export class NatsMembers {
     return twins.map((twin) => twin.status.member);
   }
 
-  #tellGone(member: MemberId): void {
+  #notifyGone(member: MemberId): void {
     for (const told of this.#followers) told(member);
   }
 
   #isOther(member: MemberId): boolean {
-    return member !== this.#house.self;
+    return member !== this.#deps.self;
   }
 }

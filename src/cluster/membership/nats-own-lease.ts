@@ -13,13 +13,13 @@ import { NatsHeldKey } from '../nats/nats-held-key.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
 import { memberToken } from '../nats/nats-names.ts';
 
-interface OwnLeaseHouse {
+interface OwnLeaseDeps {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly log: Log;
   readonly self: MemberId;
   readonly status: () => MemberStatus;
-  readonly reclaim: () => void;
+  readonly reregister: () => void;
 }
 
 interface LostLease {
@@ -30,7 +30,7 @@ interface LostLease {
 }
 
 export class NatsOwnLease {
-  readonly #house: OwnLeaseHouse;
+  readonly #deps: OwnLeaseDeps;
   readonly #key: string;
   #held: NatsHeldKey | null = null;
   #state: MemberState = 'up';
@@ -40,13 +40,13 @@ export class NatsOwnLease {
   #isRemoved = false;
   #renewedAtMs = -Infinity;
 
-  constructor(house: OwnLeaseHouse) {
-    this.#house = house;
-    this.#key = memberToken(house.self);
+  constructor(deps: OwnLeaseDeps) {
+    this.#deps = deps;
+    this.#key = memberToken(deps.self);
   }
 
   status(): MemberStatus {
-    return { ...this.#house.status(), state: this.#lost === null ? this.#state : 'lost' };
+    return { ...this.#deps.status(), state: this.#lost === null ? this.#state : 'lost' };
   }
 
   drain(): void {
@@ -59,8 +59,8 @@ export class NatsOwnLease {
 
   /** One at a time; never rejects: while NATS is away, the next one does it. */
   async renew(): Promise<void> {
-    const { clock, link, log } = this.#house;
-    if (this.#isRenewing || this.#isRemoved || link.isAway) return;
+    const { clock, link, log } = this.#deps;
+    if (this.#isRenewing || this.#isRemoved || link.isUnavailable) return;
     this.#isRenewing = true;
     this.#renewedAtMs = clock.monotonicMs();
     try {
@@ -80,7 +80,7 @@ export class NatsOwnLease {
   }
 
   async #comeBack(bucket: KV): Promise<void> {
-    const { log, reclaim, self } = this.#house;
+    const { log, reregister, self } = this.#deps;
     const entry = await bucket.get(this.#key);
     const kept = entry?.operation === 'PUT' ? decodeMemberStatus(entry.value) : null;
     const state = kept !== null && kept.ok ? kept.value.state : null;
@@ -90,7 +90,7 @@ export class NatsOwnLease {
       if (this.#lost === null) log.warn({ member: self }, 'this member was called lost, and comes back');
       const isGivenUp = this.#isGivenUp(held.revision);
       if (state === 'lost' && !isGivenUp) return;
-      reclaim();
+      reregister();
       if (!(await held.write(this.#value()))) return;
     }
     this.#held = held;
@@ -99,7 +99,7 @@ export class NatsOwnLease {
 
   /** Who buries it renews the key meanwhile. Only what was looked at all the time counts. */
   #isGivenUp(revision: number): boolean {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     const before = this.#lost;
     const isSame = before?.revision === revision && nowMs - before.lookedAtMs <= leaseRenewMs;
     this.#lost = { revision, sinceMs: isSame ? before.sinceMs : nowMs, lookedAtMs: nowMs };
@@ -107,6 +107,6 @@ export class NatsOwnLease {
   }
 
   #value(): Uint8Array {
-    return encodeMemberStatus({ ...this.#house.status(), state: this.#state, leaseAgeMs: 0 });
+    return encodeMemberStatus({ ...this.#deps.status(), state: this.#state, leaseAgeMs: 0 });
   }
 }

@@ -10,10 +10,10 @@ import { parseMemberId, type MemberId } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { webhookLeaseMs } from '../events/log-limits.ts';
-import type { Shelf } from '../nats/shelf.ts';
+import type { KvStore } from '../nats/shelf.ts';
 
-export interface WebhookLeaseHouse {
-  readonly shelf: Shelf;
+export interface WebhookLeaseDeps {
+  readonly kv: KvStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly self: MemberId;
@@ -27,7 +27,7 @@ const leaseKey = 'holder';
 const leaseValue = z.strictObject({ holder: z.string().nullable() });
 
 export class WebhookLease {
-  readonly #house: WebhookLeaseHouse;
+  readonly #deps: WebhookLeaseDeps;
   #holder: MemberId | null = null;
   /** Of the value that this member wrote; null: it does not hold it. */
   #revision: number | null = null;
@@ -36,8 +36,8 @@ export class WebhookLease {
   #cancelTicks: Cancel = () => undefined;
   #cancelEnd: Cancel = () => undefined;
 
-  constructor(house: WebhookLeaseHouse) {
-    this.#house = house;
+  constructor(deps: WebhookLeaseDeps) {
+    this.#deps = deps;
   }
 
   /** Who holds it, as far as was heard; null: nobody. */
@@ -47,12 +47,12 @@ export class WebhookLease {
 
   /** Nobody else may deliver now. */
   get isHeld(): boolean {
-    return this.#revision !== null && this.#house.clock.monotonicMs() - this.#renewedMs < webhookLeaseMs;
+    return this.#revision !== null && this.#deps.clock.monotonicMs() - this.#renewedMs < webhookLeaseMs;
   }
 
   /** Once the members that live are known. */
   start(): void {
-    this.#cancelTicks = this.#house.clock.every(leaseRenewMs, () => this.#tick());
+    this.#cancelTicks = this.#deps.clock.every(leaseRenewMs, () => this.#tick());
     this.#tick();
   }
 
@@ -64,9 +64,9 @@ export class WebhookLease {
     this.#forget();
     if (revision === null) return;
     try {
-      await this.#house.shelf.compareAndSet(leaseKey, encodeVersioned({ holder: null }), revision);
+      await this.#deps.kv.compareAndSet(leaseKey, encodeVersioned({ holder: null }), revision);
     } catch (error) {
-      this.#house.log.warn(
+      this.#deps.log.warn(
         { err: error },
         'the lease of the webhooks was not given back; it ends with this member',
       );
@@ -81,13 +81,13 @@ export class WebhookLease {
 
   /** Never rejects: what fails is asked again at the next tick, and held no longer than it may be. */
   async #ask(): Promise<void> {
-    const { shelf, clock, self, log } = this.#house;
+    const { kv, clock, self, log } = this.#deps;
     const startedMs = clock.monotonicMs();
     const held = this.#revision;
     try {
       const before = held ?? (await this.#vacancy());
       if (before === 'taken') return;
-      const revision = await shelf.compareAndSet(leaseKey, encodeVersioned({ holder: self }), before);
+      const revision = await kv.compareAndSet(leaseKey, encodeVersioned({ holder: self }), before);
       if (revision !== null) this.#hold(revision, startedMs, held);
       else if (held !== null) this.#lose('another node delivers the webhooks now');
     } catch (error) {
@@ -97,15 +97,15 @@ export class WebhookLease {
 
   /** The revision of a lease that nobody holds, null: there never was one; `taken`: somebody holds it. */
   async #vacancy(): Promise<number | null | 'taken'> {
-    const found = await this.#house.shelf.find(leaseKey);
+    const found = await this.#deps.kv.find(leaseKey);
     this.#holder = found === null ? null : holderOf(found.value);
     const isTaken =
-      this.#holder !== null && this.#holder !== this.#house.self && this.#house.isAlive(this.#holder);
+      this.#holder !== null && this.#holder !== this.#deps.self && this.#deps.isAlive(this.#holder);
     return isTaken ? 'taken' : (found?.revision ?? null);
   }
 
   #hold(revision: number, startedMs: number, held: number | null): void {
-    const { clock, self, onGained } = this.#house;
+    const { clock, self, onGained } = this.#deps;
     // The time ran out while it was renewed.
     if (held !== this.#revision) return;
     this.#revision = revision;
@@ -119,8 +119,8 @@ export class WebhookLease {
 
   #lose(reason: string): void {
     this.#forget();
-    this.#house.log.warn({}, `${reason}; this node delivers none`);
-    this.#house.onLost();
+    this.#deps.log.warn({}, `${reason}; this node delivers none`);
+    this.#deps.onLost();
   }
 
   #forget(): void {

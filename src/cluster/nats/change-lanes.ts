@@ -12,15 +12,15 @@ import { changeRetryMsMax, changeRetryMsMin, outboxUnderWayMax } from '../record
 /** Resolves when it is done. What rejects is called again, and goes on where it was. */
 export type Change = () => Promise<void>;
 
-export interface LanesHouse {
+export interface KeyedQueueDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly isAway: () => boolean;
+  readonly isUnavailable: () => boolean;
   /** Changes of this member that others do not see yet. */
   readonly waiting: () => number;
 }
 
-interface Lane {
+interface KeyQueue {
   readonly deviceId: DeviceId;
   readonly changes: { readonly run: Change; readonly done: () => void }[];
   failures: number;
@@ -31,27 +31,27 @@ interface Lane {
 /** It cannot become better. */
 export class ChangeRefused extends Error {}
 
-export class ChangeLanes {
-  readonly #house: LanesHouse;
-  readonly #lanes = new Map<DeviceId, Lane>();
-  readonly #resting = new Set<Lane>();
-  #ready: Lane[] = [];
+export class KeyedQueue {
+  readonly #deps: KeyedQueueDeps;
+  readonly #queues = new Map<DeviceId, KeyQueue>();
+  readonly #resting = new Set<KeyQueue>();
+  #ready: KeyQueue[] = [];
   #underWay = 0;
   #isTroubled = false;
 
-  constructor(house: LanesHouse) {
-    this.#house = house;
+  constructor(deps: KeyedQueueDeps) {
+    this.#deps = deps;
   }
 
   /** Behind everything of the device. `done` is called once, when it is done or dropped. */
   push(deviceId: DeviceId, run: Change, done: () => void): void {
-    const lane = this.#lanes.get(deviceId);
-    if (lane !== undefined) {
-      lane.changes.push({ run, done });
+    const queue = this.#queues.get(deviceId);
+    if (queue !== undefined) {
+      queue.changes.push({ run, done });
       return;
     }
-    const made: Lane = { deviceId, changes: [{ run, done }], failures: 0, wake: null };
-    this.#lanes.set(deviceId, made);
+    const made: KeyQueue = { deviceId, changes: [{ run, done }], failures: 0, wake: null };
+    this.#queues.set(deviceId, made);
     this.#ready.push(made);
     this.#begin();
   }
@@ -63,20 +63,20 @@ export class ChangeLanes {
 
   /** NATS may be back: what waits is tried now. */
   resume(): void {
-    for (const lane of this.#resting) this.#rested(lane);
+    for (const queue of this.#resting) this.#rested(queue);
     this.#begin();
   }
 
   #begin(): void {
-    const { isAway } = this.#house;
-    while (this.#underWay < outboxUnderWayMax && this.#ready.length > 0 && !isAway()) {
-      const lane = this.#ready.shift();
-      if (lane !== undefined) void this.#run(lane);
+    const { isUnavailable } = this.#deps;
+    while (this.#underWay < outboxUnderWayMax && this.#ready.length > 0 && !isUnavailable()) {
+      const queue = this.#ready.shift();
+      if (queue !== undefined) void this.#run(queue);
     }
   }
 
-  async #run(lane: Lane): Promise<void> {
-    const [change] = lane.changes;
+  async #run(queue: KeyQueue): Promise<void> {
+    const [change] = queue.changes;
     if (change === undefined) return;
     this.#underWay += 1;
     let failure: { readonly error: unknown } | null = null;
@@ -86,49 +86,49 @@ export class ChangeLanes {
       failure = { error };
     }
     this.#underWay -= 1;
-    if (failure === null) this.#finish(lane);
-    else this.#failed(lane, failure.error);
+    if (failure === null) this.#finish(queue);
+    else this.#failed(queue, failure.error);
     this.#begin();
   }
 
-  #finish(lane: Lane): void {
-    if (lane.failures > 0) this.#recovered();
-    lane.failures = 0;
-    const change = lane.changes.shift();
-    if (lane.changes.length > 0) this.#ready.push(lane);
-    else this.#lanes.delete(lane.deviceId);
+  #finish(queue: KeyQueue): void {
+    if (queue.failures > 0) this.#recovered();
+    queue.failures = 0;
+    const change = queue.changes.shift();
+    if (queue.changes.length > 0) this.#ready.push(queue);
+    else this.#queues.delete(queue.deviceId);
     change?.done();
   }
 
-  #failed(lane: Lane, error: unknown): void {
-    const { log, clock } = this.#house;
+  #failed(queue: KeyQueue, error: unknown): void {
+    const { log, clock } = this.#deps;
     if (canNeverSucceed(error)) {
-      log.error({ err: error, device_id: lane.deviceId }, 'a change that cannot be shared is dropped');
-      this.#finish(lane);
+      log.error({ err: error, device_id: queue.deviceId }, 'a change that cannot be shared is dropped');
+      this.#finish(queue);
       return;
     }
     this.#troubled(error);
-    const delayMs = Math.min(changeRetryMsMin * 2 ** lane.failures, changeRetryMsMax);
-    lane.failures += 1;
-    this.#resting.add(lane);
-    lane.wake = clock.after(delayMs, () => {
-      this.#rested(lane);
+    const delayMs = Math.min(changeRetryMsMin * 2 ** queue.failures, changeRetryMsMax);
+    queue.failures += 1;
+    this.#resting.add(queue);
+    queue.wake = clock.after(delayMs, () => {
+      this.#rested(queue);
       this.#begin();
     });
   }
 
-  #rested(lane: Lane): void {
-    lane.wake?.();
-    lane.wake = null;
-    this.#resting.delete(lane);
-    this.#ready.push(lane);
+  #rested(queue: KeyQueue): void {
+    queue.wake?.();
+    queue.wake = null;
+    this.#resting.delete(queue);
+    this.#ready.push(queue);
   }
 
   /** Told once for each outage, not for each change. */
   #troubled(error: unknown): void {
     if (this.#isTroubled) return;
     this.#isTroubled = true;
-    const { log, waiting } = this.#house;
+    const { log, waiting } = this.#deps;
     log.warn(
       { err: error, waiting: waiting() },
       'changes cannot be shared; they wait here, and are tried on',
@@ -138,17 +138,20 @@ export class ChangeLanes {
   #recovered(): void {
     if (this.#resting.size > 0) return;
     this.#isTroubled = false;
-    const { log, waiting } = this.#house;
+    const { log, waiting } = this.#deps;
     log.info({ waiting: waiting() }, 'changes are shared again');
   }
 }
 
 /** What is shared first, and then what is told of it; null: nothing is. The first is not done again for the second. */
-export function inTwo<Told>(share: () => Promise<Told | null>, tell: (told: Told) => Promise<void>): Change {
+export function inTwo<Told>(
+  share: () => Promise<Told | null>,
+  notify: (told: Told) => Promise<void>,
+): Change {
   let shared: { readonly told: Told | null } | null = null;
   return async () => {
     shared ??= { told: await share() };
-    if (shared.told !== null) await tell(shared.told);
+    if (shared.told !== null) await notify(shared.told);
   };
 }
 

@@ -11,12 +11,12 @@ import { isConflict } from './nats-conflict.ts';
 import type { BucketName } from './nats-names.ts';
 import type { NatsLink } from './nats-link.ts';
 import { readElsewhereMs } from '../records/row-limits.ts';
-import type { BeatBucket, KeptValue, RowBucket } from '../records/row-bucket.ts';
+import type { HeartbeatBucket, KeptValue, RowBucket } from '../records/row-bucket.ts';
 
 /** Asked of JetStream ahead of those that are looked at. */
 const waitingMax = 1000;
 
-export class NatsBucket implements RowBucket, BeatBucket {
+export class NatsBucket implements RowBucket, HeartbeatBucket {
   readonly #link: NatsLink;
   readonly #stream: string;
   readonly #subjects: string;
@@ -105,6 +105,6 @@ export class NatsBucket implements RowBucket, BeatBucket {
 
   /** What would wait for the connection to come back is to fail instead. */
   #mustBeThere(): void {
-    if (this.#link.isAway) throw new Error('NATS is away');
+    if (this.#link.isUnavailable) throw new Error('NATS is away');
   }
 }

@@ -30,12 +30,12 @@ export class NatsLink {
   readonly #options: NatsLinkOptions;
   readonly #clientOptions: ConnectionOptions;
   readonly #complaints: NatsComplaints;
-  readonly #followers = new Set<(isAway: boolean) => void>();
+  readonly #followers = new Set<(isUnavailable: boolean) => void>();
   readonly #ready = settleable();
   readonly #buckets = new Map<BucketName, Promise<KV>>();
   #connection: NatsConnection | null = null;
   #jetstream: JetStreamClient | null = null;
-  #isAway = true;
+  #isUnavailable = true;
   #isClosing = false;
   #cancelRetry: Cancel = () => undefined;
   #dialing: Promise<void> = Promise.resolve();
@@ -47,7 +47,8 @@ export class NatsLink {
   static async open(options: NatsLinkOptions): Promise<NatsLink> {
     const link = new NatsLink(options);
     await link.#dial();
-    if (link.isAway) options.log.warn(link.#place(), 'NATS cannot be reached: this node starts without it');
+    if (link.isUnavailable)
+      options.log.warn(link.#place(), 'NATS cannot be reached: this node starts without it');
     return link;
   }
 
@@ -58,8 +59,8 @@ export class NatsLink {
     this.#complaints = new NatsComplaints(options.log);
   }
 
-  get isAway(): boolean {
-    return this.#isAway;
+  get isUnavailable(): boolean {
+    return this.#isUnavailable;
   }
 
   /** Throws before the first connection: who asks has seen `isAway` false once, or waited for `ready`. */
@@ -83,7 +84,7 @@ export class NatsLink {
   }
 
   /** Called at every change, in the order of their coming; a new connection has its subscriptions already. */
-  onChange(told: (isAway: boolean) => void): Cancel {
+  onChange(told: (isUnavailable: boolean) => void): Cancel {
     this.#followers.add(told);
     return () => this.#followers.delete(told);
   }
@@ -100,10 +101,10 @@ export class NatsLink {
     await this.#dialing;
     const connection = this.#connection;
     if (connection === null || connection.isClosed()) return;
-    if (!this.#isAway) await settlesWithin(this.#options.clock, drainMsMax, connection.drain());
+    if (!this.#isUnavailable) await settlesWithin(this.#options.clock, drainMsMax, connection.drain());
     await connection.close();
     abandonSocket(connection);
-    this.#isAway = true;
+    this.#isUnavailable = true;
   }
 
   #dial(): Promise<void> {
@@ -119,30 +120,30 @@ export class NatsLink {
       return;
     }
     void this.#followStatus(this.#connection);
-    this.#tell(false);
+    this.#notify(false);
   }
 
   async #followStatus(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === 'staleConnection') abandonSocket(connection);
-      if (status.type === 'staleConnection' || status.type === 'disconnect') this.#tell(true);
-      if (status.type === 'reconnect') this.#tell(false);
+      if (status.type === 'staleConnection' || status.type === 'disconnect') this.#notify(true);
+      if (status.type === 'reconnect') this.#notify(false);
       if (status.type === 'error') this.#complaints.error(status.error);
     }
   }
 
-  #tell(isAway: boolean): void {
-    if (isAway === this.#isAway || this.#isClosing) return;
-    this.#isAway = isAway;
+  #notify(isUnavailable: boolean): void {
+    if (isUnavailable === this.#isUnavailable || this.#isClosing) return;
+    this.#isUnavailable = isUnavailable;
     const { log } = this.#options;
-    if (isAway) log.warn(this.#place(), 'NATS is away');
+    if (isUnavailable) log.warn(this.#place(), 'NATS is away');
     else {
       log.info({ server: this.connection.getServer() }, 'connected to NATS');
       this.#complaints.reached();
       this.#cancelRetry();
       void this.#ensureStores();
     }
-    for (const told of this.#followers) told(isAway);
+    for (const told of this.#followers) told(isUnavailable);
   }
 
   /** Again at every connection: the NATS that is back may be one without a memory. */
@@ -153,7 +154,7 @@ export class NatsLink {
       this.#complaints.storesMade();
       this.#ready.settle();
     } catch (error) {
-      if (this.#isAway || this.#isClosing) return;
+      if (this.#isUnavailable || this.#isClosing) return;
       this.#complaints.storesRefused(messageOf(error));
       this.#retry(storesRetryMs, () => void this.#ensureStores());
     }

@@ -6,17 +6,17 @@
 import type { NatsConnection } from '@nats-io/nats-core';
 import { peerBacklogBytesMax, peerMessageBytesMax } from '../../model/limits.ts';
 
-interface OutletLink {
-  readonly isAway: boolean;
+interface SendQueueLink {
+  readonly isUnavailable: boolean;
   readonly connection: Pick<NatsConnection, 'publish' | 'flush'>;
 }
 
-export class NatsOutlet {
-  readonly #link: OutletLink;
+export class NatsSendQueue {
+  readonly #link: SendQueueLink;
   #waitingBytes = 0;
   #isFlushing = false;
 
-  constructor(link: OutletLink) {
+  constructor(link: SendQueueLink) {
     this.#link = link;
   }
 
@@ -24,7 +24,7 @@ export class NatsOutlet {
   send(subject: string, bytes: Uint8Array, reply?: string): boolean {
     const isTooMuch =
       bytes.length > peerMessageBytesMax || this.#waitingBytes + bytes.length > peerBacklogBytesMax;
-    if (this.#link.isAway || isTooMuch) return false;
+    if (this.#link.isUnavailable || isTooMuch) return false;
     try {
       this.#link.connection.publish(subject, bytes, reply === undefined ? undefined : { reply });
     } catch {

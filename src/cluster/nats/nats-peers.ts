@@ -5,7 +5,7 @@
  */
 import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { fail, type Outcome } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/outcome.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
@@ -18,10 +18,10 @@ import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { NatsLink } from './nats-link.ts';
 import type { NatsMembers } from '../membership/nats-members.ts';
-import { NatsOutlet } from './nats-outlet.ts';
+import { NatsSendQueue } from './nats-outlet.ts';
 import { OpenAsks } from '../ipc/open-asks.ts';
 
-export interface NatsPeersHouse {
+export interface NatsPeersDeps {
   readonly link: NatsLink;
   readonly members: Pick<NatsMembers, 'alive' | 'isAlive' | 'onGone'>;
   readonly clock: Clock;
@@ -35,9 +35,9 @@ const noResponders = 503;
 
 export class NatsPeers implements Peers {
   readonly self: MemberId;
-  readonly #house: NatsPeersHouse;
+  readonly #deps: NatsPeersDeps;
   readonly #asks: OpenAsks;
-  readonly #outlet: NatsOutlet;
+  readonly #sendQueue: NatsSendQueue;
   /** Answers come to it, with the number of the question behind. */
   readonly #inbox: string;
   #subscriptions: Subscription[] = [];
@@ -49,31 +49,31 @@ export class NatsPeers implements Peers {
   readonly #stopsFollowing: readonly Cancel[];
 
   /** Listens as soon as NATS is there. */
-  constructor(house: NatsPeersHouse) {
-    const { clock, link, self } = house;
+  constructor(deps: NatsPeersDeps) {
+    const { clock, link, self } = deps;
     this.self = self;
-    this.#house = house;
+    this.#deps = deps;
     this.#asks = new OpenAsks(clock);
-    this.#outlet = new NatsOutlet(link);
+    this.#sendQueue = new NatsSendQueue(link);
     this.#inbox = createInbox(link.names.inbox);
     this.#stopsFollowing = [
-      link.onChange((isAway) => {
-        if (isAway) this.#asks.failAll();
+      link.onChange((isUnavailable) => {
+        if (isUnavailable) this.#asks.failAll();
         else this.#listen();
       }),
-      house.members.onGone((member) =>
+      deps.members.onGone((member) =>
         this.#asks.failAll((id) => (this.#sentTo.get(id) === member ? 'unanswered' : null)),
       ),
     ];
-    if (!link.isAway) this.#listen();
+    if (!link.isUnavailable) this.#listen();
   }
 
   alive(): readonly MemberId[] {
-    return this.#house.members.alive();
+    return this.#deps.members.alive();
   }
 
   isAlive(member: MemberId): boolean {
-    return this.#house.members.isAlive(member);
+    return this.#deps.members.isAlive(member);
   }
 
   /** Messages that could not be read, since the start. */
@@ -85,10 +85,10 @@ export class NatsPeers implements Peers {
     member: MemberId,
     question: PeerQuestion<Kind>,
     waitMs: number,
-  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>> {
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
     if (this.#isClosed || member === this.self || !this.isAlive(member))
       return Promise.resolve(fail('nobody'));
-    const subject = this.#house.link.names.member(member);
+    const subject = this.#deps.link.names.member(member);
     let sent = -1;
     const outcome = this.#asks.ask(question.kind as Kind, waitMs, (id) => {
       sent = id;
@@ -99,8 +99,8 @@ export class NatsPeers implements Peers {
     return outcome;
   }
 
-  tell(to: MemberId | 'everybody', notice: PeerNotice): void {
-    const { names } = this.#house.link;
+  notify(to: MemberId | 'everybody', notice: PeerNotice): void {
+    const { names } = this.#deps.link;
     if (this.#isClosed || (to !== 'everybody' && !this.isAlive(to))) return;
     const subject = to === 'everybody' ? names.everybody : names.member(to);
     this.#send(subject, { kind: 'notice', from: this.self, notice });
@@ -117,7 +117,7 @@ export class NatsPeers implements Peers {
   /** Once: the client makes its subscriptions again by itself at every connection. */
   #listen(): void {
     if (this.#subscriptions.length > 0) return;
-    const { connection, names } = this.#house.link;
+    const { connection, names } = this.#deps.link;
     const heard = (error: Error | null, message: Msg): void => void (error ?? this.#heard(message));
     const answered = (error: Error | null, message: Msg): void => void (error ?? this.#answered(message));
     this.#subscriptions = [
@@ -130,8 +130,7 @@ export class NatsPeers implements Peers {
   #heard({ data, reply }: Msg): void {
     const decoded = decodePeerMessage(data);
     if (!decoded.ok) this.#complain(decoded.error);
-    else if (decoded.value.kind === 'notice')
-      this.#house.host.heard(decoded.value.notice, decoded.value.from);
+    else if (decoded.value.kind === 'notice') this.#deps.host.heard(decoded.value.notice, decoded.value.from);
     else if (decoded.value.kind === 'question' && this.#isInbox(reply))
       void this.#answer(decoded.value, reply);
     else this.#complain(`${decoded.value.kind} where a question or a notice was expected`);
@@ -149,24 +148,24 @@ export class NatsPeers implements Peers {
   }
 
   async #answer({ id, question }: Extract<PeerMessage, { kind: 'question' }>, reply: string): Promise<void> {
-    const answer = await this.#house.host.answer(question);
+    const answer = await this.#deps.host.answer(question);
     this.#send(reply, { kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage);
   }
 
   #send(subject: string, message: PeerMessage, reply?: string): boolean {
-    return this.#outlet.send(subject, encodePeerMessage(message), reply);
+    return this.#sendQueue.send(subject, encodePeerMessage(message), reply);
   }
 
   /** Answers go to the inboxes of members and nowhere else, whatever a message says. */
   #isInbox(reply: string | undefined): reply is string {
-    return reply?.startsWith(`${this.#house.link.names.inbox}.`) === true;
+    return reply?.startsWith(`${this.#deps.link.names.inbox}.`) === true;
   }
 
   #complain(reason: string): void {
     this.#malformed++;
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#malformedToldAtMs < malformedToldMs) return;
     this.#malformedToldAtMs = nowMs;
-    this.#house.log.warn({ reason, malformed: this.#malformed }, 'a message between members is malformed');
+    this.#deps.log.warn({ reason, malformed: this.#malformed }, 'a message between members is malformed');
   }
 }

@@ -34,7 +34,7 @@ export async function ensureStores(
 ): Promise<void> {
   for (const wanted of [eventStream(names, options), ...buckets(names, options)]) {
     const there = (await find(manager, wanted.name)) ?? (await make(manager, wanted));
-    tellDifferences(wanted, there, log);
+    notifyDifferences(wanted, there, log);
   }
 }
 
@@ -100,7 +100,7 @@ function common(options: NatsOptions): Partial<StreamConfig> {
   };
 }
 
-function tellDifferences(wanted: Wanted, there: StreamConfig, log: Log): void {
+function notifyDifferences(wanted: Wanted, there: StreamConfig, log: Log): void {
   const differences = Object.entries(wanted).flatMap(([key, value]) => {
     const found = there[key as keyof StreamConfig] ?? false;
     const isSame = JSON.stringify(found) === JSON.stringify(value);

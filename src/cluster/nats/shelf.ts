@@ -1,33 +1,33 @@
 /** One bucket of NATS, as what is kept in it sees it: values by key, and a revision by which one of two writers wins. */
 import { messageOf } from '../../lib/error-message.ts';
-import { SharedStateAway } from '../../core/ports/whereabouts.ts';
+import { SharedStateUnavailable } from '../../core/ports/whereabouts.ts';
 import { JetStreamSource } from '../events/jetstream-source.ts';
 import { bucketAnswerMsMax } from '../events/log-limits.ts';
 import { isConflict } from './nats-conflict.ts';
 import type { BucketName } from './nats-names.ts';
 import type { NatsLink } from './nats-link.ts';
 
-export interface ShelfEntry {
+export interface KvEntry {
   readonly key: string;
   readonly value: Uint8Array;
   readonly revision: number;
 }
 
 /** Each rejects with SharedStateAway while NATS is away, or does not answer in time. */
-export interface Shelf {
-  find(key: string): Promise<ShelfEntry | null>;
+export interface KvStore {
+  find(key: string): Promise<KvEntry | null>;
   /** The new revision. Those called one after the other arrive so. */
   put(key: string, value: Uint8Array): Promise<number>;
   /** `revision` null: there is none yet. Null: somebody else has changed it. */
   compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null>;
   /** Every key that there was when it began, some of them more than once: the last value is its newest. */
-  all(): AsyncIterable<ShelfEntry>;
+  all(): AsyncIterable<KvEntry>;
 }
 
 /** Entries that wait to be looked at. */
 const entriesWaitingMax = 4000;
 
-export class NatsShelf implements Shelf {
+export class NatsKvStore implements KvStore {
   readonly #link: NatsLink;
   readonly #bucket: BucketName;
   readonly #subjects: string;
@@ -38,7 +38,7 @@ export class NatsShelf implements Shelf {
     this.#subjects = `$KV.${link.names.bucket(bucket)}.`;
   }
 
-  async find(key: string): Promise<ShelfEntry | null> {
+  async find(key: string): Promise<KvEntry | null> {
     const link = this.#link;
     return this.#reach(async () => {
       const manager = await link.jetstream().jetstreamManager(false);
@@ -64,7 +64,7 @@ export class NatsShelf implements Shelf {
   }
 
   /** What is replaced meanwhile moves to the end, so that the end is where nothing newer is. */
-  async *all(): AsyncGenerator<ShelfEntry, void, undefined> {
+  async *all(): AsyncGenerator<KvEntry, void, undefined> {
     const source = new JetStreamSource(this.#link, this.#link.names.bucketStream(this.#bucket));
     let newest = await this.#reach(() => source.newest());
     if (newest === 0) return;
@@ -75,7 +75,7 @@ export class NatsShelf implements Shelf {
         if (revision >= newest) newest = await this.#reach(() => source.newest());
         if (revision >= newest) return;
       }
-      throw new SharedStateAway('NATS went away while a bucket was read');
+      throw new SharedStateUnavailable('NATS went away while a bucket was read');
     } finally {
       open.close();
     }
@@ -92,12 +92,12 @@ export class NatsShelf implements Shelf {
   }
 
   async #reach<Value>(ask: () => Promise<Value>): Promise<Value> {
-    if (this.#link.isAway) throw new SharedStateAway('NATS is away');
+    if (this.#link.isUnavailable) throw new SharedStateUnavailable('NATS is away');
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof SharedStateAway) throw error;
-      throw new SharedStateAway(`NATS: ${messageOf(error)}`);
+      if (error instanceof SharedStateUnavailable) throw error;
+      throw new SharedStateUnavailable(`NATS: ${messageOf(error)}`);
     }
   }
 }

@@ -3,57 +3,61 @@
  * which position among the rows the part is, and how many pieces there are: 1 byte version, 6 position, 2 pieces, then
  * the beats. Source: cluster.md, Record.
  */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
-import { decodeBeats, encodeBeats, type DeviceBeat } from '../../protocol/cluster/stored-values.ts';
-import { beatPieceBytesMax, beatPiecesMax } from '../records/row-limits.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import {
+  decodeHeartbeats,
+  encodeHeartbeats,
+  type DeviceHeartbeat,
+} from '../../protocol/cluster/stored-values.ts';
+import { heartbeatPieceBytesMax, heartbeatPiecesMax } from '../records/row-limits.ts';
 
-export interface BeatPiece {
+export interface HeartbeatPiece {
   /** Seats taken in rows up to this revision are in the part, if they are not left again. */
   readonly position: number;
   readonly pieces: number;
-  readonly beats: readonly DeviceBeat[];
+  readonly heartbeats: readonly DeviceHeartbeat[];
 }
 
 const pieceVersion = 1;
 const headBytes = 9;
 /** What a beat takes beside its ids, at most. */
-const beatBytesMax = 64;
+const heartbeatBytesMax = 64;
 
 /** At least one. Beats for which `beatPiecesMax` leave no room are left out: what is kept of them is older for it. */
-export function encodePieces(position: number, beats: readonly DeviceBeat[]): Uint8Array[] {
-  const lists = cut(beats).slice(0, beatPiecesMax);
+export function encodePieces(position: number, heartbeats: readonly DeviceHeartbeat[]): Uint8Array[] {
+  const lists = cut(heartbeats).slice(0, heartbeatPiecesMax);
   return lists.map((list) => {
     const head = Buffer.alloc(headBytes);
     head.writeUInt8(pieceVersion);
     head.writeUIntBE(position, 1, 6);
     head.writeUInt16BE(lists.length, 7);
-    return Buffer.concat([head, encodeBeats(list)]);
+    return Buffer.concat([head, encodeHeartbeats(list)]);
   });
 }
 
 /** Or what is wrong with the bytes. */
-export function decodePiece(bytes: Uint8Array): Outcome<BeatPiece, string> {
+export function decodePiece(bytes: Uint8Array): Result<HeartbeatPiece, string> {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (bytes.length < headBytes) return fail(`${bytes.length} bytes`);
   if (head.readUInt8() !== pieceVersion) return fail(`version ${head.readUInt8()}`);
   const pieces = head.readUInt16BE(7);
-  if (pieces === 0 || pieces > beatPiecesMax) return fail(`${pieces} pieces`);
-  const beats = decodeBeats(bytes.subarray(headBytes));
-  if (!beats.ok) return beats;
-  return succeed({ position: head.readUIntBE(1, 6), pieces, beats: beats.value });
+  if (pieces === 0 || pieces > heartbeatPiecesMax) return fail(`${pieces} pieces`);
+  const heartbeats = decodeHeartbeats(bytes.subarray(headBytes));
+  if (!heartbeats.ok) return heartbeats;
+  return succeed({ position: head.readUIntBE(1, 6), pieces, heartbeats: heartbeats.value });
 }
 
-function cut(beats: readonly DeviceBeat[]): DeviceBeat[][] {
-  let piece: DeviceBeat[] = [];
+function cut(heartbeats: readonly DeviceHeartbeat[]): DeviceHeartbeat[][] {
+  let piece: DeviceHeartbeat[] = [];
   const pieces = [piece];
-  let bytes = headBytes + beatBytesMax;
-  for (const beat of beats) {
-    const more = Buffer.byteLength(beat.deviceId) + beat.session.length + beatBytesMax;
-    if (bytes + more > beatPieceBytesMax) {
+  let bytes = headBytes + heartbeatBytesMax;
+  for (const heartbeat of heartbeats) {
+    const more = Buffer.byteLength(heartbeat.deviceId) + heartbeat.session.length + heartbeatBytesMax;
+    if (bytes + more > heartbeatPieceBytesMax) {
       pieces.push((piece = []));
-      bytes = headBytes + beatBytesMax;
+      bytes = headBytes + heartbeatBytesMax;
     }
-    piece.push(beat);
+    piece.push(heartbeat);
     bytes += more;
   }
   return pieces;

@@ -5,31 +5,31 @@
  * claimed here. Source: cluster.md, Record and Node loss.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { DeviceBeat } from '../../protocol/cluster/stored-values.ts';
+import type { DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { beatsParts, beatsWriteMs } from '../../model/limits.ts';
+import { heartbeatsParts, heartbeatsWriteMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { encodePieces } from './beat-pieces.ts';
 import type { LiveSessions } from './live-sessions.ts';
 import { memberToken } from '../nats/nats-names.ts';
-import type { OwnSeat, OwnSeats } from './own-seats.ts';
-import type { BeatBucket, RowBucket } from '../records/row-bucket.ts';
+import type { OwnSlot, OwnSlots } from './own-seats.ts';
+import type { HeartbeatBucket, RowBucket } from '../records/row-bucket.ts';
 
-export interface BeatWriterHouse {
+export interface HeartbeatWriterDeps {
   readonly self: MemberId;
   readonly clock: Clock;
   readonly log: Log;
   readonly rows: Pick<RowBucket, 'position'>;
-  readonly beats: BeatBucket;
-  readonly ownSeats: OwnSeats;
+  readonly heartbeats: HeartbeatBucket;
+  readonly ownSlots: OwnSlots;
   readonly sessions: LiveSessions;
-  readonly isAway: () => boolean;
+  readonly isUnavailable: () => boolean;
   /** Seats of sessions that are not here any more. */
-  readonly lookAfter: (seats: readonly OwnSeat[]) => void;
+  readonly lookAfter: (slots: readonly OwnSlot[]) => void;
 }
 
-export class BeatWriter {
-  readonly #house: BeatWriterHouse;
+export class HeartbeatWriter {
+  readonly #deps: HeartbeatWriterDeps;
   readonly #token: string;
   /** Of the rows, before this member claimed anything. */
   #firstPosition = 0;
@@ -39,17 +39,17 @@ export class BeatWriter {
   #isTroubled = false;
   #cancel: Cancel = () => undefined;
 
-  constructor(house: BeatWriterHouse) {
-    this.#house = house;
-    this.#token = memberToken(house.self);
+  constructor(deps: HeartbeatWriterDeps) {
+    this.#deps = deps;
+    this.#token = memberToken(deps.self);
   }
 
   /** Before anything is claimed. Rejects while NATS is away, and may be called again. */
   async begin(): Promise<void> {
-    this.#firstPosition = await this.#house.rows.position();
+    this.#firstPosition = await this.#deps.rows.position();
     await this.#writeNext();
     this.#cancel();
-    this.#cancel = this.#house.clock.every(beatsWriteMs / beatsParts, () => this.#tick());
+    this.#cancel = this.#deps.clock.every(heartbeatsWriteMs / heartbeatsParts, () => this.#tick());
   }
 
   /** What is written down stays. */
@@ -61,12 +61,12 @@ export class BeatWriter {
   /** After the last session: there is nobody to bury. Rejects while NATS is away. */
   async remove(): Promise<void> {
     await this.stop();
-    await this.#house.beats.removeAll(this.#token);
+    await this.#deps.heartbeats.removeAll(this.#token);
   }
 
   /** A part that could not be written is the next one: none is passed over. */
   #tick(): void {
-    if (this.#isWriting || this.#house.isAway()) return;
+    if (this.#isWriting || this.#deps.isUnavailable()) return;
     this.#isWriting = true;
     this.#writing = this.#writeOne();
   }
@@ -77,7 +77,7 @@ export class BeatWriter {
       this.#isTroubled = false;
     } catch (error) {
       if (!this.#isTroubled)
-        this.#house.log.warn({ err: error }, 'heartbeats cannot be written down; tried on');
+        this.#deps.log.warn({ err: error }, 'heartbeats cannot be written down; tried on');
       this.#isTroubled = true;
     } finally {
       this.#isWriting = false;
@@ -85,29 +85,29 @@ export class BeatWriter {
   }
 
   async #writeNext(): Promise<void> {
-    const { rows, beats } = this.#house;
-    const position = this.#written < beatsParts ? this.#firstPosition : await rows.position();
-    const part = this.#written % beatsParts;
-    const pieces = encodePieces(position, this.#beatsOf(part));
+    const { rows, heartbeats } = this.#deps;
+    const position = this.#written < heartbeatsParts ? this.#firstPosition : await rows.position();
+    const part = this.#written % heartbeatsParts;
+    const pieces = encodePieces(position, this.#heartbeatsOf(part));
     // The first piece last: it says how many there are.
     for (const [index, bytes] of Array.from(pieces.entries()).toReversed())
-      await beats.set(pieceKey(this.#token, part, index), bytes);
+      await heartbeats.set(pieceKey(this.#token, part, index), bytes);
     this.#written += 1;
   }
 
-  #beatsOf(part: number): DeviceBeat[] {
-    const { ownSeats, sessions, lookAfter } = this.#house;
-    const beats: DeviceBeat[] = [];
-    const gone: OwnSeat[] = [];
-    for (const seat of ownSeats.part(part)) {
-      const { deviceId, connection, session } = seat;
+  #heartbeatsOf(part: number): DeviceHeartbeat[] {
+    const { ownSlots, sessions, lookAfter } = this.#deps;
+    const heartbeats: DeviceHeartbeat[] = [];
+    const gone: OwnSlot[] = [];
+    for (const slot of ownSlots.part(part)) {
+      const { deviceId, connection, session } = slot;
       const live = sessions.find(deviceId, connection);
       const heartbeatAt = live?.session === session ? live.heartbeatAt : 0;
-      beats.push({ deviceId, connection, session, heartbeatAt });
-      if (live?.session !== session) gone.push(seat);
+      heartbeats.push({ deviceId, connection, session, heartbeatAt });
+      if (live?.session !== session) gone.push(slot);
     }
     lookAfter(gone);
-    return beats;
+    return heartbeats;
   }
 }
 

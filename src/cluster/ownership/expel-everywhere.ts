@@ -6,15 +6,15 @@ import type { ConnectionKind, DeviceRow } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { expelDevice } from '../../core/devices/expel-device.ts';
-import type { ClusterHouse } from '../../core/devices/locate-device.ts';
+import { disconnectDevice } from '../../core/devices/expel-device.ts';
+import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 
-export interface ExpelHouse {
+export interface DisconnectDeps {
   readonly clock: Clock;
   readonly directory: DeviceDirectory;
   readonly log: Log;
   /** Null: alone. */
-  readonly cluster: ClusterHouse | null;
+  readonly cluster: ClusterDeps | null;
 }
 
 const kinds: readonly ConnectionKind[] = ['signal', 'sleep'];
@@ -23,16 +23,16 @@ const kinds: readonly ConnectionKind[] = ['signal', 'sleep'];
  * The kinds of session that are ended, at whichever members: what cannot be reached is not. Settles within 2 s and never
  * rejects.
  */
-export async function expelEverywhere(
-  house: ExpelHouse,
+export async function disconnectEverywhere(
+  deps: DisconnectDeps,
   deviceId: DeviceId,
 ): Promise<readonly ConnectionKind[]> {
-  const { cluster, directory } = house;
+  const { cluster, directory } = deps;
   const ended = new Set(sessionsOf(directory.find(deviceId)));
-  expelDevice(house, deviceId, 'kicked');
-  const row = cluster === null ? null : await findRow(house, cluster, deviceId);
+  disconnectDevice(deps, deviceId, 'kicked');
+  const row = cluster === null ? null : await findRow(deps, cluster, deviceId);
   if (cluster !== null && row !== null)
-    for (const kind of await expelOthers(cluster, deviceId, row)) ended.add(kind);
+    for (const kind of await disconnectOthers(cluster, deviceId, row)) ended.add(kind);
   return kinds.filter((kind) => ended.has(kind));
 }
 
@@ -47,30 +47,30 @@ function sessionsOf(actor: DeviceActor | null): ConnectionKind[] {
 
 /** Null: it cannot be read. */
 async function findRow(
-  { log }: ExpelHouse,
-  { whereabouts }: ClusterHouse,
+  { log }: DisconnectDeps,
+  { locator }: ClusterDeps,
   deviceId: DeviceId,
 ): Promise<DeviceRow | null> {
   try {
-    return await whereabouts.find(deviceId, ownerQueryMsMax);
+    return await locator.find(deviceId, ownerQueryMsMax);
   } catch (error) {
     log.warn({ err: error }, 'where a device is to be ended cannot be told');
     return null;
   }
 }
 
-async function expelOthers(
-  { peers }: ClusterHouse,
+async function disconnectOthers(
+  { peers }: ClusterDeps,
   deviceId: DeviceId,
   row: DeviceRow,
 ): Promise<ConnectionKind[]> {
-  const seats = kinds.flatMap((kind) => row[kind].seats.map(({ member }) => ({ kind, member })));
-  const members = new Set(seats.map(({ member }) => member));
+  const slots = kinds.flatMap((kind) => row[kind].slots.map(({ member }) => ({ kind, member })));
+  const members = new Set(slots.map(({ member }) => member));
   members.delete(peers.self);
   const asked = await Promise.all(
     Array.from(members, async (member) => {
-      const answer = await peers.ask<'expel'>(member, { kind: 'expel', deviceId }, ownerQueryMsMax);
-      return answer.ok && answer.value ? seats.filter((seat) => seat.member === member) : [];
+      const answer = await peers.ask<'disconnect'>(member, { kind: 'disconnect', deviceId }, ownerQueryMsMax);
+      return answer.ok && answer.value ? slots.filter((slot) => slot.member === member) : [];
     }),
   );
   return asked.flat().map(({ kind }) => kind);

@@ -5,33 +5,33 @@
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { SeatFollower, SeatLost, SeatTaken } from '../../core/ports/seat-follower.ts';
+import type { SlotFollower, SlotLost, SlotClaimed } from '../../core/ports/seat-follower.ts';
 
-interface SeatsHouse {
+interface SlotReconcilerDeps {
   readonly directory: DeviceDirectory;
-  readonly peers: Pick<Peers, 'self' | 'tell'>;
-  readonly telemetry: Pick<Telemetry, 'seat'>;
+  readonly peers: Pick<Peers, 'self' | 'notify'>;
+  readonly telemetry: Pick<Telemetry, 'slot'>;
 }
 
-export class SeatKeeper implements SeatFollower {
-  readonly #house: SeatsHouse;
+export class SlotReconciler implements SlotFollower {
+  readonly #deps: SlotReconcilerDeps;
 
-  constructor(house: SeatsHouse) {
-    this.#house = house;
+  constructor(deps: SlotReconcilerDeps) {
+    this.#deps = deps;
   }
 
-  taken(seat: SeatTaken): void {
-    const { directory, peers, telemetry } = this.#house;
-    telemetry.seat('taken');
-    const { connection, deviceId, displaced } = seat;
-    directory.find(deviceId)?.adopt(seat);
+  taken(slot: SlotClaimed): void {
+    const { directory, peers, telemetry } = this.#deps;
+    telemetry.slot('taken');
+    const { connection, deviceId, superseded } = slot;
+    directory.find(deviceId)?.adopt(slot);
     // A session of this member's own was closed when the next one of its device was let in.
-    for (const { member, session } of displaced)
-      if (member !== peers.self) peers.tell(member, { kind: 'displaced', connection, deviceId, session });
+    for (const { member, session } of superseded)
+      if (member !== peers.self) peers.notify(member, { kind: 'superseded', connection, deviceId, session });
   }
 
-  lost({ connection, deviceId, session }: SeatLost): void {
-    this.#house.telemetry.seat('lost');
-    this.#house.directory.displace(connection, deviceId, session);
+  lost({ connection, deviceId, session }: SlotLost): void {
+    this.#deps.telemetry.slot('lost');
+    this.#deps.directory.displace(connection, deviceId, session);
   }
 }

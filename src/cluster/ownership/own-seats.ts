@@ -5,10 +5,10 @@
  */
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
-import { beatsParts } from '../../model/limits.ts';
+import { heartbeatsParts } from '../../model/limits.ts';
 import { deviceHash } from '../nats/nats-names.ts';
 
-export interface OwnSeat {
+export interface OwnSlot {
   readonly deviceId: DeviceId;
   readonly connection: ConnectionKind;
   readonly session: SessionId;
@@ -18,14 +18,14 @@ export interface OwnSeat {
   readonly epoch: number;
 }
 
-export class OwnSeats {
-  readonly #parts = Array.from({ length: beatsParts }, () => new Map<SessionId, OwnSeat>());
+export class OwnSlots {
+  readonly #parts = Array.from({ length: heartbeatsParts }, () => new Map<SessionId, OwnSlot>());
 
-  put(seat: OwnSeat): void {
-    this.#partOf(seat.deviceId).set(seat.session, seat);
+  put(slot: OwnSlot): void {
+    this.#partOf(slot.deviceId).set(slot.session, slot);
   }
 
-  find(deviceId: DeviceId, session: SessionId): OwnSeat | null {
+  find(deviceId: DeviceId, session: SessionId): OwnSlot | null {
     return this.#partOf(deviceId).get(session) ?? null;
   }
 
@@ -33,21 +33,21 @@ export class OwnSeats {
     this.#partOf(deviceId).delete(session);
   }
 
-  part(index: number): Iterable<OwnSeat> {
+  part(index: number): Iterable<OwnSlot> {
     return this.#parts[index]?.values() ?? [];
   }
 
   /** Safe against changes on the way. */
-  *all(): Generator<OwnSeat, void, undefined> {
+  *all(): Generator<OwnSlot, void, undefined> {
     for (const part of this.#parts) yield* part.values();
   }
 
-  #partOf(deviceId: DeviceId): Map<SessionId, OwnSeat> {
-    return this.#parts[beatsPartOf(deviceId)] ?? new Map<SessionId, OwnSeat>();
+  #partOf(deviceId: DeviceId): Map<SessionId, OwnSlot> {
+    return this.#parts[heartbeatsPartOf(deviceId)] ?? new Map<SessionId, OwnSlot>();
   }
 }
 
-export function beatsPartOf(deviceId: DeviceId): number {
+export function heartbeatsPartOf(deviceId: DeviceId): number {
   const first = Buffer.from(deviceHash(deviceId), 'base64url')[0] ?? 0;
-  return first % beatsParts;
+  return first % heartbeatsParts;
 }

@@ -10,37 +10,37 @@ import type { DeviceId, ProductId } from '../../model/ids.ts';
 import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
-import type { SeatFollower } from '../../core/ports/seat-follower.ts';
-import type { Whereabouts } from '../../core/ports/whereabouts.ts';
-import { BeatReader } from './beat-reader.ts';
-import { BeatWriter } from './beat-writer.ts';
-import { Burial } from '../membership/burial.ts';
-import { ChangeLanes } from '../nats/change-lanes.ts';
+import type { SlotFollower } from '../../core/ports/seat-follower.ts';
+import type { SessionLocator } from '../../core/ports/whereabouts.ts';
+import { HeartbeatReader } from './beat-reader.ts';
+import { HeartbeatWriter } from './beat-writer.ts';
+import { Failover } from '../membership/burial.ts';
+import { KeyedQueue } from '../nats/change-lanes.ts';
 import { ClaimedRecords } from '../records/claimed-records.ts';
 import { DeviceRows } from '../records/device-rows.ts';
 import type { LiveSessions } from './live-sessions.ts';
 import { MadeEvents } from '../events/made-events.ts';
-import { NatsWhereabouts } from '../records/nats-whereabouts.ts';
+import { NatsSessionLocator } from '../records/nats-whereabouts.ts';
 import { OutboxChanges, type CallsItem, type WakeupItem } from '../events/outbox-changes.ts';
 import { OutboxPump } from '../events/outbox-pump.ts';
-import { OwnSeats } from './own-seats.ts';
+import { OwnSlots } from './own-seats.ts';
 import { PendingClaims } from './pending-claims.ts';
-import { Reclaim } from './reclaim.ts';
-import type { BeatBucket, RowBucket } from '../records/row-bucket.ts';
+import { Reregistration } from './reclaim.ts';
+import type { HeartbeatBucket, RowBucket } from '../records/row-bucket.ts';
 import { changeRetryMsMin } from '../records/row-limits.ts';
 import type { SharedEpochOf } from '../events/shared-drafts.ts';
 
 /** The connection to NATS, as `NatsLink` has it. */
 export interface SharedLink {
-  readonly isAway: boolean;
-  onChange(told: (isAway: boolean) => void): Cancel;
+  readonly isUnavailable: boolean;
+  onChange(told: (isUnavailable: boolean) => void): Cancel;
   ready(): Promise<void>;
 }
 
-export interface OwnershipHouse {
+export interface OwnershipDeps {
   readonly link: SharedLink;
   readonly rows: RowBucket;
-  readonly beats: BeatBucket;
+  readonly heartbeats: HeartbeatBucket;
   readonly self: MemberId;
   /** The name of this node, in events. */
   readonly node: string;
@@ -50,7 +50,7 @@ export interface OwnershipHouse {
   readonly random: () => number;
   readonly outbox: Outbox;
   readonly sessions: LiveSessions;
-  readonly follower: SeatFollower;
+  readonly follower: SlotFollower;
   readonly sharedEpochOf: SharedEpochOf;
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
   /** Resolves when it is in the log of all, once; rejects while NATS is away. */
@@ -60,37 +60,51 @@ export interface OwnershipHouse {
 }
 
 export class Ownership {
-  readonly whereabouts: Whereabouts;
-  readonly #house: OwnershipHouse;
+  readonly locator: SessionLocator;
+  readonly #deps: OwnershipDeps;
   readonly #claims: PendingClaims;
-  readonly #lanes: ChangeLanes;
+  readonly #queue: KeyedQueue;
   readonly #pump: OutboxPump;
-  readonly #reclaim: Reclaim;
-  readonly #beatWriter: BeatWriter;
-  readonly #burial: Burial;
+  readonly #reregistration: Reregistration;
+  readonly #heartbeatWriter: HeartbeatWriter;
+  readonly #failover: Failover;
   #returnedAtMs = 0;
   #isStopped = false;
   #unfollow: Cancel = () => undefined;
 
-  constructor(house: OwnershipHouse) {
-    const { clock, outbox, link } = house;
-    const isAway = (): boolean => link.isAway;
-    const rows = new DeviceRows(house.rows, clock, house.random);
-    const lanes = new ChangeLanes({ clock, log: house.log, isAway, waiting: () => outbox.length });
-    const claims = new PendingClaims(clock, isAway);
-    const events = new MadeEvents(clock, house.productOf);
-    const beats = new BeatReader(house.beats, clock);
+  constructor(deps: OwnershipDeps) {
+    const { clock, outbox, link } = deps;
+    const isUnavailable = (): boolean => link.isUnavailable;
+    const rows = new DeviceRows(deps.rows, clock, deps.random);
+    const queue = new KeyedQueue({ clock, log: deps.log, isUnavailable, waiting: () => outbox.length });
+    const claims = new PendingClaims(clock, isUnavailable);
+    const events = new MadeEvents(clock, deps.productOf);
+    const heartbeats = new HeartbeatReader(deps.heartbeats, clock);
     const returnedAtMs = (): number => this.#returnedAtMs;
-    const shared = { ...house, rows, lanes, claims, events, isAway, ownSeats: new OwnSeats(), returnedAtMs };
-    this.#house = house;
+    const shared = {
+      ...deps,
+      rows,
+      queue,
+      claims,
+      events,
+      isUnavailable,
+      ownSlots: new OwnSlots(),
+      returnedAtMs,
+    };
+    this.#deps = deps;
     this.#claims = claims;
-    this.#lanes = lanes;
+    this.#queue = queue;
     this.#pump = new OutboxPump({ ...shared, changes: new OutboxChanges(shared) });
-    this.#reclaim = new Reclaim(shared);
-    this.#burial = new Burial({ ...shared, bucket: house.rows, beats });
-    const lookAfter: Reclaim['lookAfter'] = (seats) => this.#reclaim.lookAfter(seats);
-    this.#beatWriter = new BeatWriter({ ...shared, rows: house.rows, beats: house.beats, lookAfter });
-    this.whereabouts = new NatsWhereabouts(rows, beats, clock, isAway);
+    this.#reregistration = new Reregistration(shared);
+    this.#failover = new Failover({ ...shared, bucket: deps.rows, heartbeats });
+    const lookAfter: Reregistration['lookAfter'] = (slots) => this.#reregistration.lookAfter(slots);
+    this.#heartbeatWriter = new HeartbeatWriter({
+      ...shared,
+      rows: deps.rows,
+      heartbeats: deps.heartbeats,
+      lookAfter,
+    });
+    this.locator = new NatsSessionLocator(rows, heartbeats, clock, isUnavailable);
   }
 
   /** The store's records, for whoever waits for logins. */
@@ -100,44 +114,45 @@ export class Ownership {
 
   /** Returns at once: what is committed here is brought to NATS as soon as that is there. */
   start(): void {
-    this.#unfollow = this.#house.link.onChange((isAway) => this.#changed(isAway));
+    this.#unfollow = this.#deps.link.onChange((isUnavailable) => this.#changed(isUnavailable));
     void this.#begin();
   }
 
   /** After the last session has ended: waits at most `waitMs` until others see that, then nothing more is brought. */
   async stop(waitMs: number): Promise<void> {
-    const { clock, link, outbox } = this.#house;
+    const { clock, link, outbox } = this.#deps;
     await settlesWithin(clock, waitMs, this.#pump.emptied());
     this.#isStopped = true;
     this.#unfollow();
     this.#pump.stop();
-    await this.#beatWriter.stop();
+    await this.#heartbeatWriter.stop();
     // What waits still is ended by its burial, which begins with what is written down.
-    if (!link.isAway && outbox.length === 0) await settlesWithin(clock, waitMs, this.#beatWriter.remove());
+    if (!link.isUnavailable && outbox.length === 0)
+      await settlesWithin(clock, waitMs, this.#heartbeatWriter.remove());
   }
 
   /** All sessions of a lost member. Rejects while NATS is away; may be called again. */
-  bury(member: MemberId): Promise<void> {
-    return this.#burial.bury(member);
+  failOver(member: MemberId): Promise<void> {
+    return this.#failover.failOver(member);
   }
 
   /** This member learns that it was called lost. Resolves when its sessions were looked at; never rejects. */
-  reclaim(): Promise<void> {
-    return this.#reclaim.run();
+  reregister(): Promise<void> {
+    return this.#reregistration.run();
   }
 
   /** To be told of every event that comes into the log of all. */
   noticed(event: LoggedEvent): void {
-    this.#reclaim.noticed(event);
+    this.#reregistration.noticed(event);
   }
 
   async #begin(): Promise<void> {
-    const { link, clock, log } = this.#house;
+    const { link, clock, log } = this.#deps;
     await link.ready();
     if (this.#isStopped) return;
     try {
-      await this.#beatWriter.begin();
-      if (this.#isStopped) await this.#beatWriter.stop();
+      await this.#heartbeatWriter.begin();
+      if (this.#isStopped) await this.#heartbeatWriter.stop();
       else this.#pump.start();
     } catch (error) {
       log.debug({ err: error }, 'sessions cannot be shared yet; tried on');
@@ -145,14 +160,14 @@ export class Ownership {
     }
   }
 
-  #changed(isAway: boolean): void {
-    if (isAway) {
+  #changed(isUnavailable: boolean): void {
+    if (isUnavailable) {
       this.#claims.settleAll();
       return;
     }
-    this.#returnedAtMs = this.#house.clock.wallMs();
-    this.#lanes.resume();
+    this.#returnedAtMs = this.#deps.clock.wallMs();
+    this.#queue.resume();
     this.#pump.take();
-    void this.#reclaim.run();
+    void this.#reregistration.run();
   }
 }

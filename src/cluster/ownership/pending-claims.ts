@@ -15,23 +15,23 @@ interface PendingClaim {
 
 export class PendingClaims {
   readonly #clock: Clock;
-  readonly #isAway: () => boolean;
+  readonly #isUnavailable: () => boolean;
   /** As many as log in within `claimMsMax`. */
   readonly #claims = {
     sleep: new Map<DeviceId, PendingClaim>(),
     signal: new Map<DeviceId, PendingClaim>(),
   };
 
-  constructor(clock: Clock, isAway: () => boolean) {
+  constructor(clock: Clock, isUnavailable: () => boolean) {
     this.#clock = clock;
-    this.#isAway = isAway;
+    this.#isUnavailable = isUnavailable;
   }
 
   /** A session has logged in here. An earlier one of the device has nothing left to wait for. */
   expect(connection: ConnectionKind, deviceId: DeviceId, session: SessionId): void {
     const claims = this.#claims[connection];
     claims.get(deviceId)?.end();
-    if (this.#isAway()) return;
+    if (this.#isUnavailable()) return;
     let resolve = (): void => undefined;
     const done = new Promise<void>((settle) => (resolve = settle));
     const cancel: Cancel = this.#clock.after(claimMsMax, () => this.settle(connection, deviceId, session));

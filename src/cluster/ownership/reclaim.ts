@@ -8,37 +8,37 @@ import { sessionEvent } from '../events/session-events.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { inTwo, type Change, type ChangeLanes } from '../nats/change-lanes.ts';
+import { inTwo, type Change, type KeyedQueue } from '../nats/change-lanes.ts';
 import { RowUnreadable } from '../records/device-rows.ts';
 import { eachBounded } from '../nats/each-bounded.ts';
 import { lostEvents, recoveredEvent } from '../events/lost-events.ts';
 import type { MadeEvents } from '../events/made-events.ts';
-import type { OwnSeat } from './own-seats.ts';
+import type { OwnSlot } from './own-seats.ts';
 import { changeRetryMsMax, lookedAtOnceMax, outboxTakenMax } from '../records/row-limits.ts';
-import { SeatEnd } from './seat-end.ts';
-import { SeatClaim, type ClaimHouse } from './seat-claim.ts';
+import { SlotEnd } from './seat-end.ts';
+import { SlotClaim, type ClaimDeps } from './seat-claim.ts';
 
-export interface ReclaimHouse extends ClaimHouse {
+export interface ReregistrationDeps extends ClaimDeps {
   /** The name of this node, in events. */
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
-  readonly lanes: ChangeLanes;
+  readonly queue: KeyedQueue;
   readonly outbox: Pick<Outbox, 'length'>;
   readonly events: MadeEvents;
   readonly publish: (event: OutboxEvent) => Promise<void>;
-  readonly isAway: () => boolean;
+  readonly isUnavailable: () => boolean;
 }
 
-export class Reclaim {
-  readonly #house: ReclaimHouse;
+export class Reregistration {
+  readonly #deps: ReregistrationDeps;
   #running: Promise<void> | null = null;
   #isDueAgain = false;
   /** Those that have a seat and were not here, at the look before. */
-  readonly #missed = new WeakSet<OwnSeat>();
+  readonly #missed = new WeakSet<OwnSlot>();
 
-  constructor(house: ReclaimHouse) {
-    this.#house = house;
+  constructor(deps: ReregistrationDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -54,19 +54,19 @@ export class Reclaim {
   noticed(event: LoggedEvent): void {
     const told = sessionEvent(event);
     if (told === null) return;
-    const { sessions, ownSeats } = this.#house;
+    const { sessions, ownSlots } = this.#deps;
     const { deviceId, epoch } = event;
     const live = sessions.find(deviceId, told.connection);
-    const seat = live === null ? null : ownSeats.find(deviceId, live.session);
-    if (seat === null || seat.epoch === 0) return;
-    const isOwn = told.session === seat.session;
-    const isNews = told.isEnd ? isOwn : !isOwn && (epoch ?? 0) > seat.epoch;
-    if (isNews) this.#lookSoon([seat]);
+    const slot = live === null ? null : ownSlots.find(deviceId, live.session);
+    if (slot === null || slot.epoch === 0) return;
+    const isOwn = told.session === slot.session;
+    const isNews = told.isEnd ? isOwn : !isOwn && (epoch ?? 0) > slot.epoch;
+    if (isNews) this.#lookSoon([slot]);
   }
 
   /** Those that are not here any more, though their end is not told: others have their seats, or their end is on its way. */
-  lookAfter(seats: readonly OwnSeat[]): void {
-    if (seats.length > 0) this.#lookSoon(seats);
+  lookAfter(slots: readonly OwnSlot[]): void {
+    if (slots.length > 0) this.#lookSoon(slots);
   }
 
   async #runs(): Promise<void> {
@@ -78,40 +78,40 @@ export class Reclaim {
   }
 
   async #runOnce(): Promise<void> {
-    const { ownSeats, clock, log, isAway } = this.#house;
+    const { ownSlots, clock, log, isUnavailable } = this.#deps;
     try {
-      await this.#look(ownSeats.all());
+      await this.#look(ownSlots.all());
     } catch (error) {
       // Back from the next outage it is run again anyway.
-      if (isAway()) return;
+      if (isUnavailable()) return;
       log.warn({ err: error }, 'sessions cannot be compared with what all share; tried on');
       clock.after(changeRetryMsMax, () => void this.run());
     }
   }
 
-  #lookSoon(seats: readonly OwnSeat[]): void {
-    this.#look(seats).catch(() => void this.run());
+  #lookSoon(slots: readonly OwnSlot[]): void {
+    this.#look(slots).catch(() => void this.run());
   }
 
-  #look(seats: Iterable<OwnSeat>): Promise<void> {
-    return eachBounded(seats, lookedAtOnceMax, (seat) => this.#lookAt(seat));
+  #look(slots: Iterable<OwnSlot>): Promise<void> {
+    return eachBounded(slots, lookedAtOnceMax, (slot) => this.#lookAt(slot));
   }
 
-  async #lookAt(seat: OwnSeat): Promise<void> {
-    if (seat.epoch === 0) return;
-    const { ownSeats, lanes } = this.#house;
-    if (await this.#isSeated(seat)) {
-      if (!this.#isLive(seat) && ownSeats.find(seat.deviceId, seat.session) === seat)
-        await this.#endMissed(seat);
-    } else if (this.#isLive(seat)) await lanes.perform(seat.deviceId, this.#claimAgain(seat));
-    else ownSeats.delete(seat.deviceId, seat.session);
+  async #lookAt(slot: OwnSlot): Promise<void> {
+    if (slot.epoch === 0) return;
+    const { ownSlots, queue } = this.#deps;
+    if (await this.#isSeated(slot)) {
+      if (!this.#isLive(slot) && ownSlots.find(slot.deviceId, slot.session) === slot)
+        await this.#endMissed(slot);
+    } else if (this.#isLive(slot)) await queue.perform(slot.deviceId, this.#claimAgain(slot));
+    else ownSlots.delete(slot.deviceId, slot.session);
   }
 
-  async #isSeated({ deviceId, connection, session }: OwnSeat): Promise<boolean> {
-    const { rows, log } = this.#house;
+  async #isSeated({ deviceId, connection, session }: OwnSlot): Promise<boolean> {
+    const { rows, log } = this.#deps;
     try {
       const row = await rows.find(deviceId);
-      return row[connection].seats.some((seat) => seat.session === session);
+      return row[connection].slots.some((slot) => slot.session === session);
     } catch (error) {
       if (!(error instanceof RowUnreadable)) throw error;
       log.error({ err: error, device_id: deviceId }, 'a session is left as it is');
@@ -120,52 +120,52 @@ export class Reclaim {
   }
 
   /** Still here, and nothing was said of its end or its loss. */
-  #isLive({ deviceId, connection, session }: OwnSeat): boolean {
-    const { sessions, ownSeats } = this.#house;
+  #isLive({ deviceId, connection, session }: OwnSlot): boolean {
+    const { sessions, ownSlots } = this.#deps;
     return (
-      sessions.find(deviceId, connection)?.session === session && ownSeats.find(deviceId, session) !== null
+      sessions.find(deviceId, connection)?.session === session && ownSlots.find(deviceId, session) !== null
     );
   }
 
-  #claimAgain(seat: OwnSeat): Change {
-    const { self: member, node, clock, events, publish } = this.#house;
+  #claimAgain(slot: OwnSlot): Change {
+    const { self: member, node, clock, events, publish } = this.#deps;
     const recovered = { id: events.id(), atMs: clock.wallMs() };
-    const claim = new SeatClaim(this.#house, { ...seat, member, node, recovered });
+    const claim = new SlotClaim(this.#deps, { ...slot, member, node, recovered });
     let isBegun = false;
     return inTwo(async () => {
       // What is begun may hold: its end, which is behind it in the lane, undoes it.
-      if (!isBegun && !this.#isLive(seat)) return null;
+      if (!isBegun && !this.#isLive(slot)) return null;
       isBegun = true;
       const claimed = await claim.settle(true);
       if (claimed === null || claimed.isKnown) return null;
-      return events.of(recoveredEvent(seat, claimed.seat, recovered, claimed.displaced.length > 0));
+      return events.of(recoveredEvent(slot, claimed.slot, recovered, claimed.superseded.length > 0));
     }, publish);
   }
 
   /** Nothing of it is under way, and nothing has come of it since it was missed the first time. */
-  async #endMissed(seat: OwnSeat): Promise<void> {
+  async #endMissed(slot: OwnSlot): Promise<void> {
     // What waits in the store may be its end; of what is taken nothing is overtaken.
-    if (this.#house.outbox.length >= outboxTakenMax) return;
-    if (!this.#missed.has(seat)) {
-      this.#missed.add(seat);
+    if (this.#deps.outbox.length >= outboxTakenMax) return;
+    if (!this.#missed.has(slot)) {
+      this.#missed.add(slot);
       return;
     }
-    const { rows, lanes, ownSeats, clock, events, publish, log, self: member, node } = this.#house;
-    const { deviceId, connection, session } = seat;
+    const { rows, queue, ownSlots, clock, events, publish, log, self: member, node } = this.#deps;
+    const { deviceId, connection, session } = slot;
     const atMs = clock.wallMs();
-    const end = new SeatEnd(rows, { ...seat, atMs, heartbeatAt: 0, isRepeat: false });
+    const end = new SlotEnd(rows, { ...slot, atMs, heartbeatAt: 0, isRepeat: false });
     const id = events.id();
     const settle = async () => {
-      if (this.#isLive(seat)) return null;
+      if (this.#isLive(slot)) return null;
       const ended = await end.settle();
-      ownSeats.delete(deviceId, session);
+      ownSlots.delete(deviceId, session);
       return ended;
     };
     log.warn({ device_id: deviceId, connection, session }, 'a session is gone without a trace; it is ended');
-    await lanes.perform(
+    await queue.perform(
       deviceId,
       inTwo(settle, async ({ epoch }) => {
-        for (const event of lostEvents(seat, { id, atMs, seat: { ...seat, member, node, epoch } }))
+        for (const event of lostEvents(slot, { id, atMs, slot: { ...slot, member, node, epoch } }))
           await publish(events.of(event));
       }),
     );

@@ -3,45 +3,51 @@
  * after a burier that died on the way tells the same, once. Source: cluster.md, Node loss.
  */
 import { reduceShared, type SharedStep } from '../../model/state/shared-connection.ts';
-import type { BuriedSeat, ConnectionKind, MarkedEvent, Seat, SharedConnection } from '../../model/cluster.ts';
+import type {
+  FailedOverSlot,
+  ConnectionKind,
+  MarkedEvent,
+  SessionSlot,
+  SharedConnection,
+} from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import { buriedSeatsMax } from '../../model/limits.ts';
+import { failedOverSlotsMax } from '../../model/limits.ts';
 import type { DeviceRows } from '../records/device-rows.ts';
 
-export interface LostSeat {
+export interface LostSlot {
   readonly deviceId: DeviceId;
   readonly connection: ConnectionKind;
   /** As it was found: one that was claimed again since is another. */
-  readonly seat: Seat;
+  readonly slot: SessionSlot;
   /** Unix seconds; 0: none. */
   readonly heartbeatAt: number;
 }
 
 /** Null: it was not buried, or longer ago than is kept. Rejects like a change of a row; may be called again. */
-export async function burySeat(
+export async function failOverSlot(
   rows: DeviceRows,
-  lost: LostSeat,
+  lost: LostSlot,
   marked: MarkedEvent,
-): Promise<BuriedSeat | null> {
-  const { deviceId, connection, seat } = lost;
+): Promise<FailedOverSlot | null> {
+  const { deviceId, connection, slot } = lost;
   const { row } = await rows.change(deviceId, connection, (found) => strike(found, lost, marked));
-  return buriedIn(row).find((buried) => isSame(buried.seat, seat)) ?? null;
+  return failedOverIn(row).find((failedOver) => isSame(failedOver.slot, slot)) ?? null;
 }
 
-export function buriedIn({ buried }: SharedConnection): readonly BuriedSeat[] {
-  return buried ?? [];
+export function failedOverIn({ failedOver }: SharedConnection): readonly FailedOverSlot[] {
+  return failedOver ?? [];
 }
 
-function strike(row: SharedConnection, lost: LostSeat, { id, atMs }: MarkedEvent): SharedStep {
+function strike(row: SharedConnection, lost: LostSlot, { id, atMs }: MarkedEvent): SharedStep {
   const { connection, heartbeatAt } = lost;
-  const seat = row.seats.find((other) => isSame(other, lost.seat));
-  if (seat === undefined) return { row, outcome: { kind: 'unmoved' } };
-  const { session } = seat;
+  const slot = row.slots.find((other) => isSame(other, lost.slot));
+  if (slot === undefined) return { row, outcome: { kind: 'unmoved' } };
+  const { session } = slot;
   const step = reduceShared(connection, row, { kind: 'ended', session, atMs, heartbeatAt });
-  const buried = [...buriedIn(row), { id, atMs, seat }].slice(-buriedSeatsMax);
-  return { ...step, row: { ...step.row, buried } };
+  const failedOver = [...failedOverIn(row), { id, atMs, slot }].slice(-failedOverSlotsMax);
+  return { ...step, row: { ...step.row, failedOver } };
 }
 
-function isSame(one: Seat, other: Seat): boolean {
+function isSame(one: SessionSlot, other: SessionSlot): boolean {
   return one.session === other.session && one.epoch === other.epoch;
 }

@@ -1,18 +1,18 @@
 /** Where the entries of the webhooks' book stand in its bucket: numbered places, the free ones used first. */
 
-export interface BookEntryName {
+export interface DeliveryEntryName {
   readonly kind: 'failed' | 'parked';
   readonly sequence: number;
 }
 
-export class BookPlaces {
+export class DeliveryRevisions {
   /** By the hook's number, then by the entry's name. */
   readonly #places = new Map<number, Map<string, number>>();
   readonly #free: number[] = [];
   #made = 0;
 
   /** It was found there. */
-  add(number: number, name: BookEntryName, place: number): void {
+  add(number: number, name: DeliveryEntryName, place: number): void {
     this.#made = Math.max(this.#made, place + 1);
     this.#of(number).set(textOf(name), place);
   }
@@ -24,7 +24,7 @@ export class BookPlaces {
   }
 
   /** Where it stands, or shall stand from now on. */
-  take(number: number, name: BookEntryName): number {
+  take(number: number, name: DeliveryEntryName): number {
     const known = this.#of(number).get(textOf(name));
     if (known !== undefined) return known;
     const place = this.#free.pop() ?? this.#made++;
@@ -33,7 +33,7 @@ export class BookPlaces {
   }
 
   /** Null: it stands nowhere. */
-  find(number: number, name: BookEntryName): number | null {
+  find(number: number, name: DeliveryEntryName): number | null {
     return this.#places.get(number)?.get(textOf(name)) ?? null;
   }
 
@@ -41,7 +41,7 @@ export class BookPlaces {
     return Array.from(this.#places.get(number)?.values() ?? []);
   }
 
-  leave(number: number, name: BookEntryName): void {
+  leave(number: number, name: DeliveryEntryName): void {
     const place = this.find(number, name);
     this.#places.get(number)?.delete(textOf(name));
     if (place !== null) this.#free.push(place);
@@ -61,6 +61,6 @@ export class BookPlaces {
   }
 }
 
-function textOf({ kind, sequence }: BookEntryName): string {
+function textOf({ kind, sequence }: DeliveryEntryName): string {
   return `${kind} ${sequence}`;
 }

@@ -4,7 +4,7 @@
  * Source: events.md, Webhooks; cluster.md, Events.
  */
 import { z } from 'zod';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { decodeSharedEvent, encodeSharedEvent } from '../../protocol/cluster/stored-values.ts';
 import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/versioned.ts';
 import type { LoggedEvent } from '../../model/events.ts';
@@ -65,7 +65,7 @@ export function encodeHookEntry(entry: HookEntry): Uint8Array {
   return encodeVersioned({ kind, number, sequence, event, attempts, dueAtMs });
 }
 
-export function decodeHookEntry(bytes: Uint8Array): Outcome<HookEntry, string> {
+export function decodeHookEntry(bytes: Uint8Array): Result<HookEntry, string> {
   const decoded = decodeVersioned(bytes, storedEntry);
   if (!decoded.ok) return decoded;
   const stored = decoded.value;

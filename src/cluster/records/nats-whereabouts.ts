@@ -3,22 +3,22 @@ import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
 import type { DeviceRow, SharedConnection } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import { SharedStateAway, type Whereabouts } from '../../core/ports/whereabouts.ts';
+import { SharedStateUnavailable, type SessionLocator } from '../../core/ports/whereabouts.ts';
 import { answeredWithin } from '../ipc/answered-within.ts';
-import type { BeatReader } from '../ownership/beat-reader.ts';
+import type { HeartbeatReader } from '../ownership/beat-reader.ts';
 import type { DeviceRows } from './device-rows.ts';
 
-export class NatsWhereabouts implements Whereabouts {
+export class NatsSessionLocator implements SessionLocator {
   readonly #rows: DeviceRows;
-  readonly #beats: BeatReader;
+  readonly #heartbeats: HeartbeatReader;
   readonly #clock: Clock;
-  readonly #isAway: () => boolean;
+  readonly #isUnavailable: () => boolean;
 
-  constructor(rows: DeviceRows, beats: BeatReader, clock: Clock, isAway: () => boolean) {
+  constructor(rows: DeviceRows, heartbeats: HeartbeatReader, clock: Clock, isUnavailable: () => boolean) {
     this.#rows = rows;
-    this.#beats = beats;
+    this.#heartbeats = heartbeats;
     this.#clock = clock;
-    this.#isAway = isAway;
+    this.#isUnavailable = isUnavailable;
   }
 
   find(deviceId: DeviceId, waitMs: number): Promise<DeviceRow> {
@@ -33,15 +33,17 @@ export class NatsWhereabouts implements Whereabouts {
   }
 
   async #heard(deviceId: DeviceId, row: SharedConnection): Promise<SharedConnection> {
-    const beats = row.seats.map(({ member, session }) => this.#beats.heartbeatOf(member, deviceId, session));
-    const latest = Math.max(row.lastHeartbeatAt ?? 0, ...(await Promise.all(beats)));
+    const heartbeats = row.slots.map(({ member, session }) =>
+      this.#heartbeats.heartbeatOf(member, deviceId, session),
+    );
+    const latest = Math.max(row.lastHeartbeatAt ?? 0, ...(await Promise.all(heartbeats)));
     return latest === 0 ? row : { ...row, lastHeartbeatAt: latest };
   }
 
   #within(waitMs: number, read: () => Promise<DeviceRow>): Promise<DeviceRow> {
-    if (this.#isAway()) return Promise.reject(new SharedStateAway('NATS is away'));
+    if (this.#isUnavailable()) return Promise.reject(new SharedStateUnavailable('NATS is away'));
     const rows = read().catch((error: unknown) => {
-      throw new SharedStateAway(messageOf(error));
+      throw new SharedStateUnavailable(messageOf(error));
     });
     return answeredWithin(this.#clock, waitMs, rows);
   }

@@ -21,7 +21,7 @@ export interface RowBucket {
   since(position: number): AsyncIterable<KeptValue>;
 }
 
-export interface BeatBucket {
+export interface HeartbeatBucket {
   get(key: string): Promise<KeptValue | null>;
   set(key: string, bytes: Uint8Array): Promise<void>;
   /** All keys that begin with `prefix` and a dot, without a trace. */

@@ -18,8 +18,8 @@ export const readElsewhereMs = 150;
 /** Devices looked at together, when all of a member's are. */
 export const lookedAtOnceMax = 256;
 /** One value of heartbeats; a part that is larger is cut. */
-export const beatPieceBytesMax = 512 * 1024;
-export const beatPiecesMax = 1024;
+export const heartbeatPieceBytesMax = 512 * 1024;
+export const heartbeatPiecesMax = 1024;
 /** Parts of other members' heartbeats that are kept, and for how long: a member that hangs is asked about by many. */
-export const beatPartsKeptMax = 256;
-export const beatPartKeptMs = 2000;
+export const heartbeatPartsKeptMax = 256;
+export const heartbeatPartKeptMs = 2000;

@@ -6,24 +6,24 @@ import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { answeredWithin } from '../ipc/answered-within.ts';
 import { hashedKey } from '../registry/registry-change.ts';
-import type { Shelf } from '../nats/shelf.ts';
+import type { KvStore } from '../nats/shelf.ts';
 
-export class WakeupVault {
-  readonly #house: { readonly shelf: Shelf; readonly clock: Clock; readonly log: Log };
+export class WakeupRepository {
+  readonly #deps: { readonly kv: KvStore; readonly clock: Clock; readonly log: Log };
 
-  constructor(house: { readonly shelf: Shelf; readonly clock: Clock; readonly log: Log }) {
-    this.#house = house;
+  constructor(deps: { readonly kv: KvStore; readonly clock: Clock; readonly log: Log }) {
+    this.#deps = deps;
   }
 
   /** Replaces what is there; told twice it changes nothing. Rejects with SharedStateAway. */
   async put(appId: ApplicationId, requestId: RequestId, record: WakeupRecord): Promise<void> {
-    await this.#house.shelf.put(keyOf(appId, requestId), encodeWakeupRecord({ appId, requestId, record }));
+    await this.#deps.kv.put(keyOf(appId, requestId), encodeWakeupRecord({ appId, requestId, record }));
   }
 
   /** Rejects with SharedStateAway, within `waitMs`. */
   async find(appId: ApplicationId, requestId: RequestId, waitMs: number): Promise<WakeupRecord | null> {
-    const { shelf, clock, log } = this.#house;
-    const found = await answeredWithin(clock, waitMs, shelf.find(keyOf(appId, requestId)));
+    const { kv, clock, log } = this.#deps;
+    const found = await answeredWithin(clock, waitMs, kv.find(keyOf(appId, requestId)));
     if (found === null) return null;
     const decoded = decodeWakeupRecord(found.value);
     if (!decoded.ok) {

@@ -5,14 +5,14 @@
  */
 import type { Log } from '../../core/ports/log.ts';
 import type { HookChanges, HookRecord } from '../../core/ports/webhook-book.ts';
-import { BookPlaces, type BookEntryName } from './book-places.ts';
+import { DeliveryRevisions, type DeliveryEntryName } from './book-places.ts';
 import { decodeHookEntry, encodeHookEntry, type HookEntry } from './hook-entry.ts';
-import { bookPutsMax } from '../events/log-limits.ts';
+import { deliveryPutsMax } from '../events/log-limits.ts';
 import { hashedKey } from '../registry/registry-change.ts';
-import type { Shelf } from '../nats/shelf.ts';
+import type { KvStore } from '../nats/shelf.ts';
 
-export interface WebhookBookVaultHouse {
-  readonly shelf: Shelf;
+export interface NatsDeliveryStoreDeps {
+  readonly kv: KvStore;
   readonly log: Log;
   /** This node is the one that delivers. */
   readonly mayWrite: () => boolean;
@@ -27,12 +27,12 @@ const hookKeys = 'hook.';
 const placeKeys = 'kept.';
 const free: HookEntry = { kind: 'free' };
 
-export class WebhookBookVault {
-  readonly #house: WebhookBookVaultHouse;
-  #places = new BookPlaces();
+export class NatsDeliveryStore {
+  readonly #deps: NatsDeliveryStoreDeps;
+  #places = new DeliveryRevisions();
 
-  constructor(house: WebhookBookVaultHouse) {
-    this.#house = house;
+  constructor(deps: NatsDeliveryStoreDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -40,7 +40,7 @@ export class WebhookBookVault {
    * node has become the one that delivers, before the first `keep`. Rejects with SharedStateAway.
    */
   async load(take: (changes: readonly HookChanges[]) => Promise<void>): Promise<void> {
-    this.#places = new BookPlaces();
+    this.#places = new DeliveryRevisions();
     const hooks = await this.#hooks();
     const parked = new Map<number, number>();
     const orphans: number[] = [];
@@ -54,7 +54,7 @@ export class WebhookBookVault {
         if (entry.kind === 'parked') parked.set(entry.number, (parked.get(entry.number) ?? 0) + 1);
         kept.push(entry);
       }
-      if (kept.length < bookPutsMax) continue;
+      if (kept.length < deliveryPutsMax) continue;
       await take(grouped(hooks, kept));
       kept = [];
     }
@@ -89,18 +89,18 @@ export class WebhookBookVault {
       await this.#putAll(this.#places.all(number).map((place) => [placeKeys + place, free]));
       return this.#places.leaveAll(number);
     }
-    const gone: BookEntryName[] = [...goneOf('failed', failed), ...goneOf('parked', parked)];
+    const gone: DeliveryEntryName[] = [...goneOf('failed', failed), ...goneOf('parked', parked)];
     const places = gone.flatMap((name) => this.#places.find(number, name) ?? []);
     await this.#putAll(places.map((place) => [placeKeys + place, free]));
     for (const name of gone) this.#places.leave(number, name);
   }
 
   async #putAll(puts: readonly Put[]): Promise<void> {
-    const { shelf, mayWrite } = this.#house;
-    for (let at = 0; at < puts.length; at += bookPutsMax) {
+    const { kv, mayWrite } = this.#deps;
+    for (let at = 0; at < puts.length; at += deliveryPutsMax) {
       if (!mayWrite()) throw new Error('another node may deliver the webhooks now: the book is its');
-      const some = puts.slice(at, at + bookPutsMax);
-      await Promise.all(some.map(([key, entry]) => shelf.put(key, encodeHookEntry(entry))));
+      const some = puts.slice(at, at + deliveryPutsMax);
+      await Promise.all(some.map(([key, entry]) => kv.put(key, encodeHookEntry(entry))));
     }
   }
 
@@ -112,12 +112,12 @@ export class WebhookBookVault {
   }
 
   async *#entries(prefix: string): AsyncGenerator<Put, void, undefined> {
-    for await (const { key, value } of this.#house.shelf.all()) {
+    for await (const { key, value } of this.#deps.kv.all()) {
       if (!key.startsWith(prefix)) continue;
       const decoded = decodeHookEntry(value);
       if (decoded.ok) yield [key, decoded.value];
       else
-        this.#house.log.error(
+        this.#deps.log.error(
           { key, fault: decoded.error },
           'the shared book of the webhooks has something else',
         );
@@ -129,14 +129,14 @@ function recordOf({ id, record }: HookChanges): Put {
   return [hookKeys + hashedKey(id), record === null ? free : { kind: 'hook', id, record }];
 }
 
-function nameOf({ kind, kept }: KeptEntry): BookEntryName {
+function nameOf({ kind, kept }: KeptEntry): DeliveryEntryName {
   return { kind, sequence: kept.event.sequence };
 }
 
 function* goneOf(
-  kind: BookEntryName['kind'],
+  kind: DeliveryEntryName['kind'],
   changes: ReadonlyMap<number, object | null>,
-): Generator<BookEntryName, void, undefined> {
+): Generator<DeliveryEntryName, void, undefined> {
   for (const [sequence, kept] of changes) if (kept === null) yield { kind, sequence };
 }
 

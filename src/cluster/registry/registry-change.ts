@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/versioned.ts';
 import type { RegistryChange } from '../../core/ports/mirrored.ts';
 
@@ -21,7 +21,7 @@ export function encodeRegistryChange({ kind, id, row }: RegistryChange): Uint8Ar
   return encodeVersioned([kind, id, row]);
 }
 
-export function decodeRegistryChange(bytes: Uint8Array): Outcome<RegistryChange, string> {
+export function decodeRegistryChange(bytes: Uint8Array): Result<RegistryChange, string> {
   return decodeVersioned(bytes, registryChange);
 }
 

@@ -10,7 +10,7 @@ import { registryPerCommitMax } from '../events/log-limits.ts';
 import { decodeRegistryChange } from './registry-change.ts';
 import { StreamTail, type TailMessage, type TailSource } from '../events/stream-tail.ts';
 
-export interface RegistryMirrorHouse {
+export interface RegistryMirrorDeps {
   readonly source: TailSource;
   readonly registry: Pick<MirroredRegistry, 'position' | 'apply'>;
   readonly clock: Clock;
@@ -18,12 +18,12 @@ export interface RegistryMirrorHouse {
 }
 
 export class RegistryMirror {
-  readonly #house: RegistryMirrorHouse;
+  readonly #deps: RegistryMirrorDeps;
   readonly #tail: StreamTail;
 
-  constructor(house: RegistryMirrorHouse) {
-    const { source, registry, clock, log } = house;
-    this.#house = house;
+  constructor(deps: RegistryMirrorDeps) {
+    const { source, registry, clock, log } = deps;
+    this.#deps = deps;
     this.#tail = new StreamTail({
       source,
       clock,
@@ -56,13 +56,13 @@ export class RegistryMirror {
       unfollow = this.#tail.onProgress(() => this.#tail.isCaughtUp && resolve());
       if (this.#tail.isCaughtUp) resolve();
     });
-    const isDone = await settlesWithin(this.#house.clock, waitMs, done);
+    const isDone = await settlesWithin(this.#deps.clock, waitMs, done);
     unfollow();
     return isDone;
   }
 
   async #write(messages: readonly TailMessage[]): Promise<void> {
-    const { registry, log } = this.#house;
+    const { registry, log } = this.#deps;
     const changes: RegistryChange[] = [];
     let position = registry.position;
     for (const { sequence, data } of messages) {
@@ -77,7 +77,7 @@ export class RegistryMirror {
 
   /** What is here stays, and what the new bucket has comes over it. */
   async #startOver(): Promise<void> {
-    const { registry, log } = this.#house;
+    const { registry, log } = this.#deps;
     log.error(
       { position: registry.position },
       'the registry of NATS was made anew; this node keeps what it has: import the registry again to share it',

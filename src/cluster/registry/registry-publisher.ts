@@ -9,7 +9,7 @@ import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored
 import { registryRetryMs, registrySharingMax, tailProgressMs } from '../events/log-limits.ts';
 import { encodeRegistryChange, registryKey } from './registry-change.ts';
 
-export interface RegistryPublisherHouse {
+export interface RegistryPublisherDeps {
   readonly registry: Pick<MirroredRegistry, 'unshared' | 'shared' | 'follow'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -24,7 +24,7 @@ interface Share {
 }
 
 export class RegistryPublisher {
-  readonly #house: RegistryPublisherHouse;
+  readonly #deps: RegistryPublisherDeps;
   #isStopped = false;
   #isDue = false;
   #isHealthy = true;
@@ -34,12 +34,12 @@ export class RegistryPublisher {
   #sharedSince = 0;
   #toldMs = 0;
 
-  constructor(house: RegistryPublisherHouse) {
-    this.#house = house;
+  constructor(deps: RegistryPublisherDeps) {
+    this.#deps = deps;
   }
 
   start(): void {
-    this.#unfollow = this.#house.registry.follow(() => this.poke());
+    this.#unfollow = this.#deps.registry.follow(() => this.poke());
     this.poke();
   }
 
@@ -60,17 +60,17 @@ export class RegistryPublisher {
   async #share(): Promise<void> {
     this.#cancelRetry();
     this.#sharedSince = 0;
-    this.#toldMs = this.#house.clock.monotonicMs();
+    this.#toldMs = this.#deps.clock.monotonicMs();
     try {
       while (this.#isDue && !this.#isStopped) {
         this.#isDue = false;
         while (!this.#isStopped && (await this.#shareSome()));
       }
-      this.#tellHealth(null);
+      this.#notifyHealth(null);
     } catch (error) {
-      this.#tellHealth(error);
+      this.#notifyHealth(error);
       this.#isDue = false;
-      if (!this.#isStopped) this.#cancelRetry = this.#house.clock.after(registryRetryMs, () => this.poke());
+      if (!this.#isStopped) this.#cancelRetry = this.#deps.clock.after(registryRetryMs, () => this.poke());
     }
     this.#run = null;
     if (this.#isDue) this.poke();
@@ -78,7 +78,7 @@ export class RegistryPublisher {
 
   /** False: nothing is left. */
   async #shareSome(): Promise<boolean> {
-    const { registry, put } = this.#house;
+    const { registry, put } = this.#deps;
     const unshared = registry.unshared(registrySharingMax);
     if (unshared.length === 0) return false;
     const shares = sharesOf(unshared);
@@ -88,25 +88,25 @@ export class RegistryPublisher {
       settled[at]?.status === 'fulfilled' ? share.places : [],
     );
     if (places.length > 0) await registry.shared(places);
-    this.#tellProgress(places.length);
+    this.#notifyProgress(places.length);
     const failed = settled.find((put) => put.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     return true;
   }
 
-  #tellProgress(count: number): void {
-    const { clock, log } = this.#house;
+  #notifyProgress(count: number): void {
+    const { clock, log } = this.#deps;
     this.#sharedSince += count;
     if (clock.monotonicMs() - this.#toldMs < tailProgressMs) return;
     this.#toldMs = clock.monotonicMs();
     log.info({ shared: this.#sharedSince }, 'changes of the registry are being shared');
   }
 
-  #tellHealth(failure: unknown): void {
+  #notifyHealth(failure: unknown): void {
     const isHealthy = failure === null;
     if (isHealthy === this.#isHealthy) return;
     this.#isHealthy = isHealthy;
-    const { log } = this.#house;
+    const { log } = this.#deps;
     if (isHealthy) log.info({}, 'changes of the registry are shared again');
     else log.warn({ err: failure }, 'changes of the registry cannot be shared now; they wait');
   }

@@ -1,6 +1,6 @@
 /** Whether a bridge is let in: its key, and the session it comes for, if it names one. Source: calls-and-media.md, Legs. */
 import type { CallDirectory } from './call-directory.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { hashBridgeKey } from '../../model/registry.ts';
@@ -8,7 +8,7 @@ import type { BridgeAdmission } from '../ports/call-desk.ts';
 import type { FetchCall } from './admit-device-leg.ts';
 import { mayServe, type BridgeKeys } from './bridge-keys.ts';
 
-interface BridgeLegHouse {
+interface BridgeLegDeps {
   readonly bridgeKeys: BridgeKeys;
   readonly directory: CallDirectory;
   readonly fetchCall?: FetchCall | undefined;
@@ -19,10 +19,10 @@ interface BridgeLegHouse {
  * one that is not there. Rejects when the registry cannot be read.
  */
 export async function admitBridgeLeg(
-  { bridgeKeys, directory, fetchCall }: BridgeLegHouse,
+  { bridgeKeys, directory, fetchCall }: BridgeLegDeps,
   key: string,
   sessionText: string | null,
-): Promise<Outcome<BridgeAdmission, LegRefusal>> {
+): Promise<Result<BridgeAdmission, LegRefusal>> {
   const keySha256 = hashBridgeKey(key);
   const rights = key === '' ? null : bridgeKeys.rightsOf(keySha256);
   if (rights === null) return fail('bridge_key');

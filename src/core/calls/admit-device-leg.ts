@@ -4,7 +4,7 @@
  */
 import type { CallDirectory } from './call-directory.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { TokenRefusal } from '../../model/call.ts';
@@ -13,7 +13,7 @@ import { isInService } from '../../model/registry.ts';
 import type { DeviceAdmission } from '../ports/call-desk.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 
-interface DeviceLegHouse {
+interface DeviceLegDeps {
   readonly clock: Clock;
   readonly keys: TokenKeys;
   readonly directory: CallDirectory;
@@ -26,19 +26,19 @@ export type FetchCall = (sessionId: SessionId, deviceId: DeviceId | null) => Pro
 
 /** Rejects when the registry cannot be read. */
 export async function admitDeviceLeg(
-  house: DeviceLegHouse,
+  deps: DeviceLegDeps,
   token: string,
-): Promise<Outcome<DeviceAdmission, TokenRefusal>> {
-  const checked = await checkCallToken(house.keys, token);
+): Promise<Result<DeviceAdmission, TokenRefusal>> {
+  const checked = await checkCallToken(deps.keys, token);
   if (!checked.ok) return checked;
   const { deviceId, sessionId, tokenId, expiresAtS } = checked.value;
-  if (house.directory.find(sessionId) === null) await house.fetchCall?.(sessionId, deviceId);
-  const session = house.directory.find(sessionId);
-  const nowS = wallSeconds(house.clock);
+  if (deps.directory.find(sessionId) === null) await deps.fetchCall?.(sessionId, deviceId);
+  const session = deps.directory.find(sessionId);
+  const nowS = wallSeconds(deps.clock);
   const hasConnected = session !== null && session.connectedTokens.includes(tokenId);
   if (nowS >= expiresAtS && !hasConnected) return fail('expired');
   if (session === null) return fail('session_ended');
-  const isTheirs = session.deviceId === deviceId && isInService(house.registry.peekDevice(deviceId), nowS);
+  const isTheirs = session.deviceId === deviceId && isInService(deps.registry.peekDevice(deviceId), nowS);
   if (!isTheirs) return fail('device');
   return succeed({ sessionId, deviceId, tokenId, media: session.media });
 }

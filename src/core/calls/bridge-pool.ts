@@ -20,7 +20,7 @@ import { ApplicationLines } from '../devices/application-lines.ts';
 import type { CallDirectory, CallFollower } from './call-directory.ts';
 import { OfferedCall, type IdleBridge } from './idle-bridge.ts';
 
-interface BridgePoolHouse {
+interface BridgePoolDeps {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly directory: Pick<CallDirectory, 'find' | 'sessions'>;
@@ -29,15 +29,15 @@ interface BridgePoolHouse {
 }
 
 export class BridgePool implements CallFollower {
-  readonly #house: BridgePoolHouse;
+  readonly #deps: BridgePoolDeps;
   readonly #calls = new Map<SessionId, OfferedCall>();
   readonly #waiting = new ApplicationLines<OfferedCall>();
   readonly #idle = new ApplicationLines<IdleBridge>();
   #idleCount = 0;
   #lastPlace = 0;
 
-  constructor(house: BridgePoolHouse) {
-    this.#house = house;
+  constructor(deps: BridgePoolDeps) {
+    this.#deps = deps;
   }
 
   /** Those that are being asked included. */
@@ -52,7 +52,7 @@ export class BridgePool implements CallFollower {
 
   /** Takes up the sessions that the directory has resumed, before any listener accepts. */
   resume(): void {
-    const sessions = Array.from(this.#house.directory.sessions());
+    const sessions = Array.from(this.#deps.directory.sessions());
     for (const session of sessions.toSorted((one, other) => one.createdAtMs - other.createdAtMs))
       this.adopted(session);
   }
@@ -69,7 +69,7 @@ export class BridgePool implements CallFollower {
 
   issued(session: CallSession): void {
     const call = this.#callOf(session);
-    if (this.#house.assign === 'issuance') this.#offer(call);
+    if (this.#deps.assign === 'issuance') this.#offer(call);
   }
 
   changed(session: CallSession, { from, state }: CallChange): void {
@@ -126,7 +126,7 @@ export class BridgePool implements CallFollower {
 
   /** Of a session that comes out of the store: whether it is to be offered. */
   #lacksBridge({ state, hasSeenBridge }: CallSession): boolean {
-    if (state === 'issued') return this.#house.assign === 'issuance';
+    if (state === 'issued') return this.#deps.assign === 'issuance';
     return state === 'establishing' || !hasSeenBridge;
   }
 
@@ -159,7 +159,7 @@ export class BridgePool implements CallFollower {
 
   /** Telling it comes last: it may leave by that. */
   #ask(bridge: IdleBridge, call: OfferedCall): void {
-    const cancel = this.#house.clock.after(bridgeAnswerMsMax, () => this.#decline(bridge, 'unanswered'));
+    const cancel = this.#deps.clock.after(bridgeAnswerMsMax, () => this.#decline(bridge, 'unanswered'));
     bridge.question = { call, cancel };
     bridge.asked.add(call);
     call.askedOf = bridge;
@@ -177,7 +177,7 @@ export class BridgePool implements CallFollower {
   /** False: the call is over by now. */
   #give(bridge: IdleBridge, call: OfferedCall): boolean {
     this.#withdraw(call);
-    const session = this.#house.directory.find(call.sessionId);
+    const session = this.#deps.directory.find(call.sessionId);
     return session !== null && bridge.candidate.give(session);
   }
 
@@ -193,7 +193,7 @@ export class BridgePool implements CallFollower {
     question.cancel();
     bridge.question = null;
     if (question.call !== null) question.call.askedOf = null;
-    this.#house.telemetry.bridgeAnswer(question.call === null ? 'gone' : result);
+    this.#deps.telemetry.bridgeAnswer(question.call === null ? 'gone' : result);
     return question.call;
   }
 

@@ -20,7 +20,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { LiveCall } from './live-call.ts';
 import { LiveCalls } from './live-calls.ts';
 
-export interface CallHouse {
+export interface CallDeps {
   readonly clock: Clock;
   readonly records: CallRecords;
   readonly telemetry: Telemetry;
@@ -34,31 +34,31 @@ export const leaseTickMs = 500;
 
 const leaseEnded: CallInput = { kind: 'lease-ended' };
 
-export class CallBook {
+export class CallSessions {
   readonly calls = new LiveCalls();
-  readonly #house: CallHouse;
+  readonly #deps: CallDeps;
   readonly #changed: CallChanged;
   readonly #wheel: DeadlineWheel<LiveCall>;
 
   /** `changed` is called when the change has been written. */
-  constructor(house: CallHouse, changed: CallChanged) {
-    this.#house = house;
+  constructor(deps: CallDeps, changed: CallChanged) {
+    this.#deps = deps;
     this.#changed = changed;
-    this.#wheel = new DeadlineWheel(leaseTickMs, house.clock.monotonicMs(), (call) =>
+    this.#wheel = new DeadlineWheel(leaseTickMs, deps.clock.monotonicMs(), (call) =>
       this.advance(call, leaseEnded, null),
     );
   }
 
   /** Takes up what the store holds. Throws when it cannot be read. */
   resume(): void {
-    const wallMs = this.#house.clock.wallMs();
-    for (const { sessions } of this.#house.records.all())
+    const wallMs = this.#deps.clock.wallMs();
+    for (const { sessions } of this.#deps.records.all())
       for (const session of sessions) this.#hold(session, wallMs);
   }
 
   /** Takes up a device's calls from another member, and writes them down here. */
   adopt(deviceId: DeviceId, sessions: readonly CallSession[]): readonly LiveCall[] {
-    const wallMs = this.#house.clock.wallMs();
+    const wallMs = this.#deps.clock.wallMs();
     for (const session of sessions)
       if (this.calls.find(session.sessionId) === null) this.#hold(session, wallMs);
     this.#write(deviceId, null);
@@ -75,7 +75,7 @@ export class CallBook {
 
   /** Ends the calls whose leases have run out. About once in `leaseTickMs`. */
   turn(): void {
-    this.#wheel.turn(this.#house.clock.monotonicMs());
+    this.#wheel.turn(this.#deps.clock.monotonicMs());
   }
 
   /** Null: it has ended, or ends now because its lease is over. */
@@ -91,7 +91,7 @@ export class CallBook {
   }
 
   issue(order: CallOrder): CallSession {
-    const wallMs = this.#house.clock.wallMs();
+    const wallMs = this.#deps.clock.wallMs();
     const session = issueSession(generateSessionId(), order, wallMs);
     this.#hold(session, wallMs);
     this.#write(order.deviceId, null);
@@ -99,7 +99,7 @@ export class CallBook {
   }
 
   issueAgain(call: LiveCall, order: CallOrder): Reissue {
-    const wallMs = this.#house.clock.wallMs();
+    const wallMs = this.#deps.clock.wallMs();
     const reissue = reissueSession(call.session, order, wallMs);
     if (reissue.kind === 'media_in_use') return reissue;
     const { session } = reissue;
@@ -111,7 +111,7 @@ export class CallBook {
 
   /** True: the state has changed. */
   advance(call: LiveCall, input: CallInput, by: CallLeg | null): boolean {
-    const { session, change, leaseMs } = reduceCall(call.session, input, this.#house.clock.wallMs());
+    const { session, change, leaseMs } = reduceCall(call.session, input, this.#deps.clock.wallMs());
     if (leaseMs !== null) this.#lease(call, leaseMs);
     if (change === null && session === call.session) return false;
     if (change?.state === 'ended') this.#letGo(call);
@@ -126,13 +126,13 @@ export class CallBook {
   renew(call: LiveCall, by: AliveSign): void {
     const leaseMs = renewedLeaseMs(call.session, by);
     if (leaseMs === null) return;
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs < call.deadlineMs) call.deadlineMs = nowMs + leaseMs;
   }
 
   #hold(session: CallSession, wallMs: number): void {
     const call = new LiveCall(session);
-    call.deadlineMs = this.#house.clock.monotonicMs() + leftLeaseMs(session, wallMs);
+    call.deadlineMs = this.#deps.clock.monotonicMs() + leftLeaseMs(session, wallMs);
     this.calls.add(call);
     this.#wheel.add(call);
   }
@@ -143,20 +143,20 @@ export class CallBook {
   }
 
   #lease(call: LiveCall, leaseMs: number): void {
-    const deadlineMs = this.#house.clock.monotonicMs() + leaseMs;
+    const deadlineMs = this.#deps.clock.monotonicMs() + leaseMs;
     const isNearer = deadlineMs < call.deadlineMs;
     call.deadlineMs = deadlineMs;
     if (isNearer) this.#wheel.hasten(call);
   }
 
   #endIfOver(call: LiveCall): boolean {
-    const isOver = this.#house.clock.monotonicMs() >= call.deadlineMs;
+    const isOver = this.#deps.clock.monotonicMs() >= call.deadlineMs;
     if (isOver) this.advance(call, leaseEnded, null);
     return isOver;
   }
 
   #write(deviceId: DeviceId, change: CallChange | null): void {
-    const { records, telemetry } = this.#house;
+    const { records, telemetry } = this.#deps;
     const sessions = this.calls.ofDevice(deviceId).map(({ session }) => session);
     records.write(deviceId, sessions, change === null ? null : callEvent(change));
     if (change !== null && change.reason !== null) telemetry.callEnd(change.reason);

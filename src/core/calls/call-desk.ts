@@ -6,13 +6,13 @@
 import type { BridgePool } from './bridge-pool.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type {
   BridgeAdmission,
-  CallDesk,
+  LegService,
   DeviceAdmission,
   OpenBridgeLeg,
   OpenDeviceLeg,
@@ -27,13 +27,13 @@ import { admitBridgeLeg } from './admit-bridge-leg.ts';
 import { admitDeviceLeg, type FetchCall } from './admit-device-leg.ts';
 import { BridgeKeys, mayServe, type BridgeRights } from './bridge-keys.ts';
 import { CallRights } from './call-rights.ts';
-import { ConnectedBridge, type ConnectedBridgesHouse } from './connected-bridge.ts';
-import { ConnectedDevice, type ConnectedDevicesHouse } from '../devices/connected-device.ts';
+import { ConnectedBridge, type ConnectedBridgesDeps } from './connected-bridge.ts';
+import { ConnectedDevice, type ConnectedDevicesDeps } from '../devices/connected-device.ts';
 import { presentState } from '../devices/present-state.ts';
 import type { ViewerTickets } from './viewer-tickets.ts';
 import { Viewers } from './viewers.ts';
 
-export interface DeskHouse {
+export interface LegServiceDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly log: Log;
@@ -51,22 +51,22 @@ export interface DeskHouse {
   readonly fetchCall?: FetchCall | undefined;
 }
 
-export class Desk implements CallDesk {
-  readonly #house: DeskHouse;
+export class LocalLegService implements LegService {
+  readonly #deps: LegServiceDeps;
   readonly #bridgeKeys: BridgeKeys;
-  readonly #devices: ConnectedDevicesHouse;
-  readonly #bridges: ConnectedBridgesHouse;
+  readonly #devices: ConnectedDevicesDeps;
+  readonly #bridges: ConnectedBridgesDeps;
   readonly #viewers = new Viewers();
   readonly #rights: CallRights;
   #isDraining = false;
 
-  constructor(house: DeskHouse) {
-    const { directory, pool, telemetry, maxFps } = house;
-    this.#house = house;
-    this.#bridgeKeys = new BridgeKeys(house.registry, house.developmentKeys);
+  constructor(deps: LegServiceDeps) {
+    const { directory, pool, telemetry, maxFps } = deps;
+    this.#deps = deps;
+    this.#bridgeKeys = new BridgeKeys(deps.registry, deps.developmentKeys);
     this.#devices = { directory, devices: new Set() };
     this.#bridges = { directory, pool, telemetry, maxFps, bridges: new Set() };
-    this.#rights = new CallRights(house);
+    this.#rights = new CallRights(deps);
     directory.follow(this.#rights);
     directory.follow(this.#viewers);
   }
@@ -75,23 +75,23 @@ export class Desk implements CallDesk {
     return Promise.resolve();
   }
 
-  admitDevice(token: string): Promise<Outcome<DeviceAdmission, LegRefusal>> {
-    return this.#admit(() => admitDeviceLeg(this.#house, token));
+  admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
+    return this.#admit(() => admitDeviceLeg(this.#deps, token));
   }
 
-  admitBridge(key: string, sessionId: string | null): Promise<Outcome<BridgeAdmission, LegRefusal>> {
-    const { directory, fetchCall } = this.#house;
-    const house = { bridgeKeys: this.#bridgeKeys, directory, fetchCall };
-    return this.#admit(() => admitBridgeLeg(house, key, sessionId));
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
+    const { directory, fetchCall } = this.#deps;
+    const deps = { bridgeKeys: this.#bridgeKeys, directory, fetchCall };
+    return this.#admit(() => admitBridgeLeg(deps, key, sessionId));
   }
 
-  admitViewer(ticket: string): Promise<Outcome<ViewerAdmission, LegRefusal>> {
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
     return this.#admit(() => this.#admitViewer(ticket));
   }
 
   openDeviceLeg({ sessionId, tokenId }: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {
     if (this.#isDraining) return null;
-    const { directory } = this.#house;
+    const { directory } = this.#deps;
     const device = new ConnectedDevice(this.#devices, sessionId, leg);
     if (!directory.connectDevice(sessionId, tokenId, device)) {
       device.gone();
@@ -99,7 +99,7 @@ export class Desk implements CallDesk {
     }
     const session = directory.find(sessionId);
     const state = session === null ? null : presentState(session);
-    if (state !== null) device.tell(state);
+    if (state !== null) device.notify(state);
     return device;
   }
 
@@ -116,7 +116,7 @@ export class Desk implements CallDesk {
   }
 
   openViewer({ sessionId }: ViewerAdmission, leg: CallLeg): OpenViewer | null {
-    if (this.#isDraining || this.#house.directory.find(sessionId) === null) return null;
+    if (this.#isDraining || this.#deps.directory.find(sessionId) === null) return null;
     return this.#viewers.open(sessionId, leg);
   }
 
@@ -125,14 +125,14 @@ export class Desk implements CallDesk {
     try {
       for (const bridge of this.#bridges.bridges) bridge.recheck(this.#bridgeKeys.rightsOf(bridge.keySha256));
     } catch (error) {
-      this.#house.log.error({ err: error }, 'which bridges are revoked cannot be read');
+      this.#deps.log.error({ err: error }, 'which bridges are revoked cannot be read');
     }
     this.#rights.review.begin();
   }
 
   /** Open legs, for the metrics. */
   counts(): Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number> {
-    const idle = this.#house.pool.idleCount;
+    const idle = this.#deps.pool.idleCount;
     return {
       device: this.#devices.devices.size,
       bridge: this.#bridges.bridges.size - idle,
@@ -146,7 +146,7 @@ export class Desk implements CallDesk {
     this.#isDraining = true;
     for (const bridge of this.#bridges.bridges) if (bridge.isIdle) bridge.close('drain');
     this.#viewers.drain();
-    this.#house.directory.drain();
+    this.#deps.directory.drain();
   }
 
   /** The registry is about to be closed. */
@@ -155,25 +155,25 @@ export class Desk implements CallDesk {
   }
 
   async #admit<Admission>(
-    judge: () => Outcome<Admission, LegRefusal> | Promise<Outcome<Admission, LegRefusal>>,
-  ): Promise<Outcome<Admission, LegRefusal>> {
+    judge: () => Result<Admission, LegRefusal> | Promise<Result<Admission, LegRefusal>>,
+  ): Promise<Result<Admission, LegRefusal>> {
     if (this.#isDraining) return fail('unavailable');
     try {
       return await judge();
     } catch (error) {
-      this.#house.log.error({ err: error }, 'media legs cannot be judged');
+      this.#deps.log.error({ err: error }, 'media legs cannot be judged');
       return fail('unavailable');
     }
   }
 
-  #admitViewer(ticket: string): Outcome<ViewerAdmission, LegRefusal> {
-    const sessionId = this.#house.tickets.take(ticket);
-    if (sessionId === null || this.#house.directory.find(sessionId) === null) return fail('ticket');
+  #admitViewer(ticket: string): Result<ViewerAdmission, LegRefusal> {
+    const sessionId = this.#deps.tickets.take(ticket);
+    if (sessionId === null || this.#deps.directory.find(sessionId) === null) return fail('ticket');
     return this.#viewers.hasRoom(sessionId) ? succeed({ sessionId }) : fail('viewers');
   }
 
   #give(bridge: ConnectedBridge, rights: BridgeRights, sessionId: SessionId): boolean {
-    const session = this.#house.directory.find(sessionId);
+    const session = this.#deps.directory.find(sessionId);
     return session !== null && mayServe(rights, session.appId) && bridge.give(session);
   }
 
@@ -182,7 +182,7 @@ export class Desk implements CallDesk {
     try {
       return this.#bridgeKeys.rightsOf(keySha256);
     } catch (error) {
-      this.#house.log.error({ err: error }, 'media legs cannot be judged');
+      this.#deps.log.error({ err: error }, 'media legs cannot be judged');
       return null;
     }
   }

@@ -20,7 +20,7 @@ import {
 import type { DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { callsMax, callsPerDeviceMax } from '../../model/limits.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
-import { CallBook, leaseTickMs, type CallHouse } from './call-book.ts';
+import { CallSessions, leaseTickMs, type CallDeps } from './call-book.ts';
 import { CallNews } from './call-news.ts';
 import type { LiveCall } from './live-call.ts';
 
@@ -45,16 +45,16 @@ export type IssueResult =
   | { readonly kind: 'full' };
 
 export class CallDirectory {
-  readonly #house: CallHouse;
+  readonly #deps: CallDeps;
   readonly #sessionsMax: number;
-  readonly #book: CallBook;
+  readonly #sessions: CallSessions;
   readonly #followers: CallFollower[] = [];
   readonly #news = new CallNews();
 
-  constructor(house: CallHouse, sessionsMax = callsMax) {
-    this.#house = house;
+  constructor(deps: CallDeps, sessionsMax = callsMax) {
+    this.#deps = deps;
     this.#sessionsMax = sessionsMax;
-    this.#book = new CallBook(house, (call, change, by) => this.#changed(call, change, by));
+    this.#sessions = new CallSessions(deps, (call, change, by) => this.#changed(call, change, by));
   }
 
   /** For the life of the directory. */
@@ -67,7 +67,7 @@ export class CallDirectory {
    * not told of them. Throws when the store cannot be read.
    */
   resume(): number {
-    this.#book.resume();
+    this.#sessions.resume();
     return this.size;
   }
 
@@ -75,8 +75,8 @@ export class CallDirectory {
   adopt(deviceId: DeviceId, sessions: readonly CallSession[]): void {
     this.#news.after(() => {
       const known = new Set(this.sessionsOf(deviceId).map(({ sessionId }) => sessionId));
-      for (const { session } of this.#book.adopt(deviceId, sessions))
-        if (!known.has(session.sessionId)) this.#tell((follower) => follower.adopted?.(session));
+      for (const { session } of this.#sessions.adopt(deviceId, sessions))
+        if (!known.has(session.sessionId)) this.#notify((follower) => follower.adopted?.(session));
     });
   }
 
@@ -84,55 +84,57 @@ export class CallDirectory {
   release(deviceId: DeviceId): readonly CallSession[] | null {
     return this.#news.after(() => {
       if (
-        this.#book.calls.ofDevice(deviceId).some(({ device, bridge }) => device !== null || bridge !== null)
+        this.#sessions.calls
+          .ofDevice(deviceId)
+          .some(({ device, bridge }) => device !== null || bridge !== null)
       )
         return null;
-      const sessions = this.#book.release(deviceId);
-      for (const session of sessions) this.#tell((follower) => follower.released?.(session));
+      const sessions = this.#sessions.release(deviceId);
+      for (const session of sessions) this.#notify((follower) => follower.released?.(session));
       return sessions;
     });
   }
 
   /** Ends leases from now on. */
   start(): Cancel {
-    return this.#house.clock.every(leaseTickMs, () => this.#news.after(() => this.#book.turn()));
+    return this.#deps.clock.every(leaseTickMs, () => this.#news.after(() => this.#sessions.turn()));
   }
 
   get size(): number {
-    return this.#book.calls.size;
+    return this.#sessions.calls.size;
   }
 
   countByState(): Record<LiveCallState, number> {
-    return this.#book.calls.countByState();
+    return this.#sessions.calls.countByState();
   }
 
   find(sessionId: SessionId): CallSession | null {
-    return this.#book.calls.find(sessionId)?.session ?? null;
+    return this.#sessions.calls.find(sessionId)?.session ?? null;
   }
 
   /** Nothing ends it but what is to come: its lease is not over either. */
   isLive(sessionId: SessionId): boolean {
-    return this.#news.after(() => this.#book.live(sessionId) !== null);
+    return this.#news.after(() => this.#sessions.live(sessionId) !== null);
   }
 
   /** In the order of their making. */
   sessionsOf(deviceId: DeviceId): readonly CallSession[] {
-    return this.#book.calls.ofDevice(deviceId).map(({ session }) => session);
+    return this.#sessions.calls.ofDevice(deviceId).map(({ session }) => session);
   }
 
   /** In the order of their making, those that a restart took up before them; safe against what comes and goes on the way. */
   *sessions(): IterableIterator<CallSession> {
-    for (const { session } of this.#book.calls.all()) yield session;
+    for (const { session } of this.#sessions.calls.all()) yield session;
   }
 
   /** A device leg is connected now. */
   hasDevice(sessionId: SessionId): boolean {
-    return (this.#book.calls.find(sessionId)?.device ?? null) !== null;
+    return (this.#sessions.calls.find(sessionId)?.device ?? null) !== null;
   }
 
   /** A bridge leg is connected now. */
   hasBridge(sessionId: SessionId): boolean {
-    return (this.#book.calls.find(sessionId)?.bridge ?? null) !== null;
+    return (this.#sessions.calls.find(sessionId)?.bridge ?? null) !== null;
   }
 
   /** The session that the same application asked for, for the same device and room; null: none lives. */
@@ -142,11 +144,11 @@ export class CallDirectory {
 
   issue(order: CallOrder): IssueResult {
     return this.#news.after(() => {
-      const known = this.#book.liveOf(order.deviceId).find(({ session }) => isOfSameCall(session, order));
-      if (known !== undefined) return this.#book.issueAgain(known, order);
+      const known = this.#sessions.liveOf(order.deviceId).find(({ session }) => isOfSameCall(session, order));
+      if (known !== undefined) return this.#sessions.issueAgain(known, order);
       if (!this.#makeRoom(order.deviceId)) return { kind: 'full' };
-      const session = this.#book.issue(order);
-      this.#tell((follower) => follower.issued(session));
+      const session = this.#sessions.issue(order);
+      this.#notify((follower) => follower.issued(session));
       return { kind: 'issued', session };
     });
   }
@@ -154,12 +156,12 @@ export class CallDirectory {
   /** Replaces the leg that is there, and ends the device's other sessions. False: there is no such live session. */
   connectDevice(sessionId: SessionId, tokenId: TokenId, leg: CallLeg): boolean {
     return this.#news.after(() => {
-      const call = this.#book.live(sessionId);
+      const call = this.#sessions.live(sessionId);
       if (call === null) return false;
-      for (const other of this.#book.liveOf(call.session.deviceId))
-        if (other !== call) this.#book.advance(other, { kind: 'ended', reason: 'replaced' }, null);
+      for (const other of this.#sessions.liveOf(call.session.deviceId))
+        if (other !== call) this.#sessions.advance(other, { kind: 'ended', reason: 'replaced' }, null);
       this.#attach(call, 'device', leg);
-      this.#book.advance(call, { kind: 'device-connected', tokenId }, leg);
+      this.#sessions.advance(call, { kind: 'device-connected', tokenId }, leg);
       return true;
     });
   }
@@ -167,10 +169,10 @@ export class CallDirectory {
   /** Replaces the leg that is there. False: there is no such live session. */
   connectBridge(sessionId: SessionId, leg: CallLeg): boolean {
     return this.#news.after(() => {
-      const call = this.#book.live(sessionId);
+      const call = this.#sessions.live(sessionId);
       if (call === null) return false;
       this.#attach(call, 'bridge', leg);
-      this.#book.advance(call, { kind: 'bridge-connected' }, leg);
+      this.#sessions.advance(call, { kind: 'bridge-connected' }, leg);
       return true;
     });
   }
@@ -181,16 +183,16 @@ export class CallDirectory {
       const call = this.#current(sessionId, side, leg);
       if (call === null) return;
       call[side] = null;
-      if (side === 'bridge') this.#tell((follower) => follower.bridgeGone(call.session));
+      if (side === 'bridge') this.#notify((follower) => follower.bridgeGone(call.session));
     });
   }
 
   report(sessionId: SessionId, side: CallSide, leg: CallLeg, report: CallReport): void {
     this.#news.after(() => {
-      const call = this.#book.live(sessionId);
-      const { telemetry } = this.#house;
+      const call = this.#sessions.live(sessionId);
+      const { telemetry } = this.#deps;
       if (call === null || call[side] !== leg) return telemetry.callReport('stray');
-      const isTaken = this.#book.advance(call, { kind: 'reported', report }, leg);
+      const isTaken = this.#sessions.advance(call, { kind: 'reported', report }, leg);
       telemetry.callReport(isTaken ? 'taken' : 'repeated');
     });
   }
@@ -198,40 +200,42 @@ export class CallDirectory {
   /** A frame, or a ping, has come on this leg. Cheap: for every frame. */
   alive(sessionId: SessionId, side: CallSide, leg: CallLeg, by: AliveSign): void {
     const call = this.#current(sessionId, side, leg);
-    if (call !== null) this.#book.renew(call, by);
+    if (call !== null) this.#sessions.renew(call, by);
   }
 
   /** By the house: operators, a device that was disabled. False: there is no such live session. */
   end(sessionId: SessionId, reason: CallEndReason): boolean {
     return this.#news.after(() => {
-      const call = this.#book.live(sessionId);
-      return call !== null && this.#book.advance(call, { kind: 'ended', reason }, null);
+      const call = this.#sessions.live(sessionId);
+      return call !== null && this.#sessions.advance(call, { kind: 'ended', reason }, null);
     });
   }
 
   /** Resolves when what is known of the device's sessions is committed; null when it is. */
   committed(deviceId: DeviceId): Promise<void> | null {
-    return this.#house.records.committed(deviceId);
+    return this.#deps.records.committed(deviceId);
   }
 
   /** Closes every leg; the sessions stay as they are, for the next process. */
   drain(): void {
     this.#news.after(() => {
-      for (const call of this.#book.calls.all())
+      for (const call of this.#sessions.calls.all())
         for (const side of callSides) this.#detach(call, side, 'drain');
     });
   }
 
   /** For one more session of the device: of too many, the one longest issued goes. False: there is none to be had. */
   #makeRoom(deviceId: DeviceId): boolean {
-    const calls = this.#book.calls.ofDevice(deviceId);
+    const calls = this.#sessions.calls.ofDevice(deviceId);
     if (calls.length < callsPerDeviceMax) return this.size < this.#sessionsMax;
     const oldest = calls.find(({ session }) => session.state === 'issued');
-    return oldest !== undefined && this.#book.advance(oldest, { kind: 'ended', reason: 'replaced' }, null);
+    return (
+      oldest !== undefined && this.#sessions.advance(oldest, { kind: 'ended', reason: 'replaced' }, null)
+    );
   }
 
   #current(sessionId: SessionId, side: CallSide, leg: CallLeg): LiveCall | null {
-    const call = this.#book.calls.find(sessionId);
+    const call = this.#sessions.calls.find(sessionId);
     return call !== null && call[side] === leg ? call : null;
   }
 
@@ -248,19 +252,19 @@ export class CallDirectory {
 
   #changed(call: LiveCall, change: CallChange, by: CallLeg | null): void {
     const { session } = call;
-    this.#tell((follower) => follower.changed(session, change));
-    this.#news.add(() => tellLegs(call, change, by));
+    this.#notify((follower) => follower.changed(session, change));
+    this.#news.add(() => notifyLegs(call, change, by));
   }
 
-  #tell(tell: (follower: CallFollower) => void): void {
-    this.#news.add(() => this.#followers.forEach(tell));
+  #notify(notify: (follower: CallFollower) => void): void {
+    this.#news.add(() => this.#followers.forEach(notify));
   }
 }
 
-function tellLegs(call: LiveCall, { sessionId, state, reason }: CallChange, by: CallLeg | null): void {
+function notifyLegs(call: LiveCall, { sessionId, state, reason }: CallChange, by: CallLeg | null): void {
   for (const side of callSides) {
     const leg = call[side];
-    if (leg !== null && leg !== by) leg.tell({ kind: 'state', sessionId, state, reason });
+    if (leg !== null && leg !== by) leg.notify({ kind: 'state', sessionId, state, reason });
     if (state === 'ended') leg?.close('ended');
   }
 }

@@ -7,29 +7,29 @@ import type { CallDirectory } from './call-directory.ts';
 import type { CallSession } from '../../model/call.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
-import { callClaimsMax, callKeeperMsMax } from '../../model/limits.ts';
+import { callClaimsMax, callPlacementMsMax } from '../../model/limits.ts';
 import type { PeerAnswer } from '../../model/peer.ts';
-import type { CallKeepers, KeptCalls } from '../ports/call-keepers.ts';
+import type { CallPlacements, KeptCalls } from '../ports/call-keepers.ts';
 import type { Log } from '../ports/log.ts';
 import type { Peers } from '../ports/peers.ts';
 
-export interface CallHomesHouse {
+export interface CallPlacementDeps {
   readonly log: Log;
   readonly directory: CallDirectory;
   readonly peers: Pick<Peers, 'self' | 'alive' | 'isAlive' | 'ask'>;
-  readonly keepers: CallKeepers;
+  readonly placements: CallPlacements;
 }
 
 /** `away`: it cannot be told, or was not to be had. */
 export type CallHome = 'here' | 'away' | MemberId;
 
-export class CallHomes {
-  readonly #house: CallHomesHouse;
+export class CallPlacement {
+  readonly #deps: CallPlacementDeps;
   /** Devices of which a session is being issued here: how many times. */
   readonly #issuing = new Map<DeviceId, number>();
 
-  constructor(house: CallHomesHouse) {
-    this.#house = house;
+  constructor(deps: CallPlacementDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -48,16 +48,20 @@ export class CallHomes {
 
   /** The device's live sessions, by who keeps them. Rejects with SharedStateAway. */
   async sessionsOf(deviceId: DeviceId): Promise<readonly CallSession[]> {
-    const kept = await this.#house.keepers.find(deviceId, callKeeperMsMax);
-    return kept === null || kept.keeper === this.#house.peers.self ? [] : kept.sessions;
+    const kept = await this.#deps.placements.find(deviceId, callPlacementMsMax);
+    return kept === null || kept.coordinator === this.#deps.peers.self ? [] : kept.sessions;
   }
 
   /** Brings a session here that somebody wants to connect to, where that can be. `deviceId` null: not known. Never rejects. */
   async fetch(sessionId: SessionId, deviceId: DeviceId | null): Promise<void> {
-    const { peers } = this.#house;
+    const { peers } = this.#deps;
     for (const member of peers.alive()) {
       if (member === peers.self) continue;
-      const asked = await peers.ask<'take-calls'>(member, { kind: 'take-calls', sessionId }, callKeeperMsMax);
+      const asked = await peers.ask<'take-calls'>(
+        member,
+        { kind: 'take-calls', sessionId },
+        callPlacementMsMax,
+      );
       if (!asked.ok || asked.value.kind === 'absent') continue;
       if (asked.value.kind === 'given') await this.#take(asked.value.deviceId, asked.value.sessions);
       return;
@@ -67,7 +71,7 @@ export class CallHomes {
 
   /** Another member's question: gives up the calls of the device that the session is of. */
   give(sessionId: SessionId): PeerAnswer<'take-calls'> {
-    const { directory } = this.#house;
+    const { directory } = this.#deps;
     const session = directory.find(sessionId);
     if (session === null) return { kind: 'absent' };
     const { deviceId } = session;
@@ -78,9 +82,9 @@ export class CallHomes {
   /** Takes up the calls of a member that is gone: they wait here for their legs. Rejects with SharedStateAway. */
   async takeOver(member: MemberId): Promise<number> {
     let taken = 0;
-    for await (const { deviceId, keeper, sessions } of this.#house.keepers.all()) {
-      if (keeper !== member || sessions.length === 0) continue;
-      if ((await this.#claim(deviceId, (kept) => kept.keeper !== member)) === 'here')
+    for await (const { deviceId, coordinator, sessions } of this.#deps.placements.all()) {
+      if (coordinator !== member || sessions.length === 0) continue;
+      if ((await this.#claim(deviceId, (kept) => kept.coordinator !== member)) === 'here')
         taken += sessions.length;
     }
     return taken;
@@ -88,16 +92,16 @@ export class CallHomes {
 
   /** Writes what this member keeps to where all see it; nothing, if another keeps it by now. Rejects with SharedStateAway. */
   async save(deviceId: DeviceId, sessions: readonly CallSession[]): Promise<void> {
-    const { keepers, peers } = this.#house;
+    const { placements, peers } = this.#deps;
     for (let attempt = 0; attempt < callClaimsMax; attempt++) {
-      const kept = await keepers.find(deviceId, callKeeperMsMax);
-      if (kept !== null && kept.keeper !== peers.self) return;
+      const kept = await placements.find(deviceId, callPlacementMsMax);
+      if (kept !== null && kept.coordinator !== peers.self) return;
       const own = {
-        keeper: peers.self,
+        coordinator: peers.self,
         sessions,
         isIssuing: sessions.length === 0 && this.#isAwaited(deviceId),
       };
-      if ((await keepers.put(deviceId, own, kept?.revision ?? null)) === 'done') return;
+      if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'done') return;
     }
     throw new Error(`the calls of a device were changed ${callClaimsMax} times while they were written`);
   }
@@ -106,20 +110,20 @@ export class CallHomes {
   async #take(deviceId: DeviceId, sessions: readonly CallSession[]): Promise<void> {
     this.#beginIssuing(deviceId);
     const home = await this.#claim(deviceId, () => false);
-    if (home === 'here') this.#house.directory.adopt(deviceId, sessions);
+    if (home === 'here') this.#deps.directory.adopt(deviceId, sessions);
     this.settled(deviceId);
   }
 
   /** Makes this member the keeper unless `isOthers` says that it may not; what a member before it kept comes along. */
   async #claim(deviceId: DeviceId, isOthers: (kept: KeptCalls) => boolean): Promise<CallHome> {
-    const { keepers, peers, directory, log } = this.#house;
+    const { placements, peers, directory, log } = this.#deps;
     try {
       for (let attempt = 0; attempt < callClaimsMax; attempt++) {
-        const kept = await keepers.find(deviceId, callKeeperMsMax);
-        if (kept !== null && isOthers(kept)) return kept.keeper;
-        const sessions = kept === null || kept.keeper === peers.self ? [] : kept.sessions;
-        const own = { keeper: peers.self, sessions, isIssuing: this.#issuing.has(deviceId) };
-        if ((await keepers.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
+        const kept = await placements.find(deviceId, callPlacementMsMax);
+        if (kept !== null && isOthers(kept)) return kept.coordinator;
+        const sessions = kept === null || kept.coordinator === peers.self ? [] : kept.sessions;
+        const own = { coordinator: peers.self, sessions, isIssuing: this.#issuing.has(deviceId) };
+        if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
         if (sessions.length > 0) directory.adopt(deviceId, sessions);
         return 'here';
       }
@@ -129,9 +133,9 @@ export class CallHomes {
     return 'away';
   }
 
-  #isTheirs({ keeper, sessions, isIssuing }: KeptCalls): boolean {
-    const { peers } = this.#house;
-    return keeper !== peers.self && (sessions.length > 0 || isIssuing) && peers.isAlive(keeper);
+  #isTheirs({ coordinator, sessions, isIssuing }: KeptCalls): boolean {
+    const { peers } = this.#deps;
+    return coordinator !== peers.self && (sessions.length > 0 || isIssuing) && peers.isAlive(coordinator);
   }
 
   async #homeToIssue(deviceId: DeviceId): Promise<CallHome> {
@@ -160,11 +164,11 @@ export class CallHomes {
   /** What fails leaves the claim as it is: others go on asking here, while this member lives. */
   #release(deviceId: DeviceId): void {
     this.save(deviceId, []).catch((error: unknown) =>
-      this.#house.log.warn({ err: error }, 'a claim to the calls of a device is not given up'),
+      this.#deps.log.warn({ err: error }, 'a claim to the calls of a device is not given up'),
     );
   }
 
   #hasCalls(deviceId: DeviceId): boolean {
-    return this.#house.directory.sessionsOf(deviceId).length > 0;
+    return this.#deps.directory.sessionsOf(deviceId).length > 0;
   }
 }

@@ -13,15 +13,15 @@ export class CallNews {
   /** Makes a change, then tells what `add` was given meanwhile. */
   after<Result>(change: () => Result): Result {
     const result = change();
-    if (!this.#isTelling) this.#tellAll();
+    if (!this.#isTelling) this.#notifyAll();
     return result;
   }
 
-  add(tell: () => void): void {
-    this.#waiting.push(tell);
+  add(notify: () => void): void {
+    this.#waiting.push(notify);
   }
 
-  #tellAll(): void {
+  #notifyAll(): void {
     this.#isTelling = true;
     try {
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) next();

@@ -14,7 +14,7 @@ import { checkAccess } from '../devices/check-device-access.ts';
 import { RegistryReview } from '../devices/registry-review.ts';
 import { secretMark } from '../devices/secret-mark.ts';
 
-export interface CallRightsHouse {
+export interface CallRightsDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: CallDirectory;
@@ -23,15 +23,15 @@ export interface CallRightsHouse {
 
 export class CallRights implements CallFollower {
   readonly review: RegistryReview<CallSession>;
-  readonly #house: CallRightsHouse;
+  readonly #deps: CallRightsDeps;
   /** The device's secret when the call came here; of one that a restart took up, when it was first looked at. */
   readonly #marks = new Map<SessionId, number>();
 
   /** To follow the directory. */
-  constructor(house: CallRightsHouse) {
-    this.#house = house;
-    this.review = new RegistryReview(house, {
-      all: () => house.directory.sessions(),
+  constructor(deps: CallRightsDeps) {
+    this.#deps = deps;
+    this.review = new RegistryReview(deps, {
+      all: () => deps.directory.sessions(),
       judge: (session) => this.#judge(session),
     });
   }
@@ -55,7 +55,7 @@ export class CallRights implements CallFollower {
   bridgeGone(): void {}
 
   #judge(session: CallSession): boolean {
-    const { clock, registry, directory } = this.#house;
+    const { clock, registry, directory } = this.#deps;
     const { appId, deviceId, sessionId } = session;
     const device = registry.peekDevice(deviceId);
     const mayGoOn =
@@ -75,10 +75,10 @@ export class CallRights implements CallFollower {
 
   #mark({ sessionId, deviceId }: CallSession): void {
     try {
-      const device = this.#house.registry.peekDevice(deviceId);
+      const device = this.#deps.registry.peekDevice(deviceId);
       if (device !== null) this.#marks.set(sessionId, secretMark(device.secret));
     } catch (error) {
-      this.#house.log.error({ err: error }, 'whose call it is cannot be read');
+      this.#deps.log.error({ err: error }, 'whose call it is cannot be read');
     }
   }
 }

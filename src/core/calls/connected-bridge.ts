@@ -14,7 +14,7 @@ import { mayServe, type BridgeRights } from './bridge-keys.ts';
 import { presentState } from '../devices/present-state.ts';
 import { startMessage } from '../messages/start-message.ts';
 
-export interface ConnectedBridgesHouse {
+export interface ConnectedBridgesDeps {
   readonly directory: CallDirectory;
   readonly pool: BridgePool;
   readonly telemetry: Telemetry;
@@ -32,16 +32,16 @@ type Standing =
 /** Directory and pool know the leg by this object. */
 export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate {
   readonly keySha256: string;
-  readonly #house: ConnectedBridgesHouse;
+  readonly #deps: ConnectedBridgesDeps;
   readonly #leg: CallLeg;
   #standing: Standing = { kind: 'new' };
 
   /** Then it is told to stand idle, or given its call. */
-  constructor(house: ConnectedBridgesHouse, keySha256: string, leg: CallLeg) {
-    this.#house = house;
+  constructor(deps: ConnectedBridgesDeps, keySha256: string, leg: CallLeg) {
+    this.#deps = deps;
     this.keySha256 = keySha256;
     this.#leg = leg;
-    house.bridges.add(this);
+    deps.bridges.add(this);
   }
 
   get isIdle(): boolean {
@@ -52,17 +52,17 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
   standIdle(rights: BridgeRights): void {
     const idle = new IdleBridge(this, rights.appIds);
     this.#standing = { kind: 'idle', idle, rights };
-    this.#house.pool.join(idle);
+    this.#deps.pool.join(idle);
   }
 
   ask(sessionId: SessionId): void {
-    const session = this.#house.directory.find(sessionId);
-    if (session !== null) this.tell({ kind: 'assign', sessionId, media: session.media });
+    const session = this.#deps.directory.find(sessionId);
+    if (session !== null) this.notify({ kind: 'assign', sessionId, media: session.media });
   }
 
   /** False: the call is over by now, and it stands as before. */
   give(session: CallSession): boolean {
-    const { directory, pool, maxFps } = this.#house;
+    const { directory, pool, maxFps } = this.#deps;
     const { sessionId } = session;
     const before = this.#standing;
     this.#standing = { kind: 'call', sessionId };
@@ -71,9 +71,9 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
       this.#standing = before;
       return false;
     }
-    this.tell(startMessage(session, maxFps));
+    this.notify(startMessage(session, maxFps));
     const state = presentState(session);
-    if (state !== null) this.tell(state);
+    if (state !== null) this.notify(state);
     return true;
   }
 
@@ -82,16 +82,16 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
     const standing = this.#standing;
     if (rights === null || !this.#mayGoOn(rights)) return this.close('revoked');
     if (standing.kind !== 'idle' || sameApplications(standing.rights.appIds, rights.appIds)) return;
-    this.#house.pool.leave(standing.idle);
+    this.#deps.pool.leave(standing.idle);
     this.standIdle(rights);
   }
 
   answerAssignment(accepted: boolean): void {
-    if (this.#standing.kind === 'idle') this.#house.pool.answer(this.#standing.idle, accepted);
+    if (this.#standing.kind === 'idle') this.#deps.pool.answer(this.#standing.idle, accepted);
   }
 
   report(report: CallReport, about: string | null = null): void {
-    const { directory, telemetry } = this.#house;
+    const { directory, telemetry } = this.#deps;
     const sessionId = this.#standing.kind === 'call' ? this.#standing.sessionId : null;
     if (sessionId === null || (about !== null && about !== sessionId)) telemetry.callReport('stray');
     else directory.report(sessionId, 'bridge', this, report);
@@ -99,11 +99,11 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
 
   alive(by: AliveSign): void {
     if (this.#standing.kind === 'call')
-      this.#house.directory.alive(this.#standing.sessionId, 'bridge', this, by);
+      this.#deps.directory.alive(this.#standing.sessionId, 'bridge', this, by);
   }
 
-  tell(message: LegMessage): void {
-    this.#leg.tell(message);
+  notify(message: LegMessage): void {
+    this.#leg.notify(message);
   }
 
   close(reason: LegCloseReason): void {
@@ -116,13 +116,13 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
 
   #mayGoOn(rights: BridgeRights): boolean {
     if (this.#standing.kind !== 'call') return true;
-    const session = this.#house.directory.find(this.#standing.sessionId);
+    const session = this.#deps.directory.find(this.#standing.sessionId);
     return session === null || mayServe(rights, session.appId);
   }
 
   /** False: it has ended before. */
   #end(): boolean {
-    const { directory, pool, bridges } = this.#house;
+    const { directory, pool, bridges } = this.#deps;
     const standing = this.#standing;
     this.#standing = { kind: 'closed' };
     if (standing.kind === 'idle') pool.leave(standing.idle);

@@ -8,7 +8,7 @@
  * Source: calls-and-media.md, Credential issuance; cluster.md, Media.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import type { CallDirectory } from './call-directory.ts';
 import { hasTokenRoom, signCallToken } from '../../protocol/call-token/call-token.ts';
@@ -29,7 +29,7 @@ import type { CallHome } from './call-homes.ts';
 import { checkDeviceAccess } from '../devices/check-device-access.ts';
 import type { IssuedAnswer, IssuedCalls } from './issued-calls.ts';
 
-export interface CallCredentialsHouse {
+export interface CallCredentialsDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: CallDirectory;
@@ -42,12 +42,12 @@ export interface CallCredentialsHouse {
   readonly telemetry: Telemetry;
   readonly log: Log;
   /** Of several members; left out: every call is issued here. */
-  readonly homes?: IssuingHomes | undefined;
+  readonly placement?: IssuingPlacement | undefined;
   /** True while the server is being stopped: no session is begun or renewed. */
   isDraining(): boolean;
 }
 
-export interface IssuingHomes {
+export interface IssuingPlacement {
   /** `here` is to be followed by `settled`. Never rejects. */
   homeOf(deviceId: DeviceId): CallHome | Promise<CallHome>;
   settled(deviceId: DeviceId): void;
@@ -56,63 +56,63 @@ export interface IssuingHomes {
     member: MemberId,
     order: SignedCallOrder,
     waitMs: number,
-  ): Promise<Outcome<PeerAnswer<'issue-call'>, PeerFailure>>;
+  ): Promise<Result<PeerAnswer<'issue-call'>, PeerFailure>>;
 }
 
 type Why = Refusal<CallCredentialsCode>;
-type Answer = Outcome<CallCredentials, Why>;
+type Answer = Result<CallCredentials, Why>;
 
 /** Settles within 2 s and never rejects. */
 export async function issueCallCredentials(
-  house: CallCredentialsHouse,
+  deps: CallCredentialsDeps,
   order: SignedCallOrder,
 ): Promise<Answer> {
   try {
-    const denied = findDenial(house, order);
-    if (denied !== null) return refuse(house, denied);
-    const home = house.homes === undefined ? 'here' : await house.homes.homeOf(order.deviceId);
-    if (house.homes !== undefined && home !== 'here')
-      return await issueElsewhere(house, house.homes, home, order);
-    return await issueHere(house, order);
+    const denied = findDenial(deps, order);
+    if (denied !== null) return refuse(deps, denied);
+    const home = deps.placement === undefined ? 'here' : await deps.placement.homeOf(order.deviceId);
+    if (deps.placement !== undefined && home !== 'here')
+      return await issueElsewhere(deps, deps.placement, home, order);
+    return await issueHere(deps, order);
   } catch (error) {
-    house.log.error({ err: error }, 'call credentials cannot be issued');
-    return refuse(house, refusal(50000));
+    deps.log.error({ err: error }, 'call credentials cannot be issued');
+    return refuse(deps, refusal(50000));
   }
 }
 
 async function issueElsewhere(
-  house: CallCredentialsHouse,
-  homes: IssuingHomes,
+  deps: CallCredentialsDeps,
+  placement: IssuingPlacement,
   home: Exclude<CallHome, 'here'>,
   order: SignedCallOrder,
 ): Promise<Answer> {
   if (home === 'away')
-    return refuse(house, unavailable('who keeps the calls of the device cannot be reached'));
-  const answer = await homes.issueAt(home, order, callCommitMsMax);
-  if (!answer.ok) return refuse(house, unavailable('who keeps the calls of the device does not answer'));
-  return answer.value.ok ? succeed(answer.value.value) : refuse(house, answer.value.error);
+    return refuse(deps, unavailable('who keeps the calls of the device cannot be reached'));
+  const answer = await placement.issueAt(home, order, callCommitMsMax);
+  if (!answer.ok) return refuse(deps, unavailable('who keeps the calls of the device does not answer'));
+  return answer.value.ok ? succeed(answer.value.value) : refuse(deps, answer.value.error);
 }
 
-async function issueHere(house: CallCredentialsHouse, order: SignedCallOrder): Promise<Answer> {
-  const { issued, homes } = house;
+async function issueHere(deps: CallCredentialsDeps, order: SignedCallOrder): Promise<Answer> {
+  const { issued, placement } = deps;
   try {
     const known = issued.repeated(order);
-    if (known !== null) return repeat(house, await known);
+    if (known !== null) return repeat(deps, await known);
     // Asked once more: the registry may have changed while the home was sought.
-    const obstacle = findDenial(house, order) ?? findObstacle(house, order);
-    if (obstacle !== null) return refuse(house, obstacle);
-    const answer = issue(house, order);
+    const obstacle = findDenial(deps, order) ?? findObstacle(deps, order);
+    if (obstacle !== null) return refuse(deps, obstacle);
+    const answer = issue(deps, order);
     issued.begin(order, answer);
     return handOut(await answer);
   } finally {
-    homes?.settled(order.deviceId);
+    placement?.settled(order.deviceId);
   }
 }
 
 /** This member keeps the device's calls: a session that is not here has ended. */
-function repeat(house: CallCredentialsHouse, first: IssuedAnswer): Answer {
-  if (first.ok && !house.directory.isLive(first.value.sessionId)) return refuse(house, ended);
-  house.telemetry.callCredentials('repeated');
+function repeat(deps: CallCredentialsDeps, first: IssuedAnswer): Answer {
+  if (first.ok && !deps.directory.isLive(first.value.sessionId)) return refuse(deps, ended);
+  deps.telemetry.callCredentials('repeated');
   return handOut(first);
 }
 
@@ -126,49 +126,46 @@ const ended: Why = refusal(
 );
 
 /** Why this caller may not ask this. */
-function findDenial({ clock, registry }: CallCredentialsHouse, order: CallOrder): Why | null {
+function findDenial({ clock, registry }: CallCredentialsDeps, order: CallOrder): Why | null {
   if (!hasTokenRoom(order.deviceId)) return refusal(40003, noTokenRoom);
   const denied = checkDeviceAccess(registry, order.appId, order.deviceId, wallSeconds(clock));
   return denied === null ? null : refusal(denied);
 }
 
 /** Why nothing can be issued, before anything has changed; null: nothing is in the way. */
-function findObstacle(house: CallCredentialsHouse, order: CallOrder): Why | null {
-  const { records } = house;
-  if (house.isDraining()) return unavailable('this server is being stopped');
+function findObstacle(deps: CallCredentialsDeps, order: CallOrder): Why | null {
+  const { records } = deps;
+  if (deps.isDraining()) return unavailable('this server is being stopped');
   if (records.isOverloaded()) return unavailable('the store of calls is behind');
-  if (house.requireBridge && !findsBridge(house, order)) return unavailable('no bridge is idle');
-  if (house.issued.isFull) return overload('as many issuances are known as there may be');
+  if (deps.requireBridge && !findsBridge(deps, order)) return unavailable('no bridge is idle');
+  if (deps.issued.isFull) return overload('as many issuances are known as there may be');
   return null;
 }
 
 const noTokenRoom = 'device_id must not be so full of control characters that a token has no room for it';
 
-function findsBridge({ directory, bridges }: CallCredentialsHouse, order: CallOrder): boolean {
+function findsBridge({ directory, bridges }: CallCredentialsDeps, order: CallOrder): boolean {
   const known = directory.findIssued(order);
   return (known !== null && directory.hasBridge(known.sessionId)) || bridges.hasIdleFor(order.appId);
 }
 
-async function issue(house: CallCredentialsHouse, order: CallOrder): Promise<IssuedAnswer> {
-  const issued = house.directory.issue(order);
-  if (issued.kind === 'media_in_use') return refuse(house, refusal(40903));
-  if (issued.kind === 'full') return refuse(house, overload('as many calls are live as there may be'));
+async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<IssuedAnswer> {
+  const issued = deps.directory.issue(order);
+  if (issued.kind === 'media_in_use') return refuse(deps, refusal(40903));
+  if (issued.kind === 'full') return refuse(deps, overload('as many calls are live as there may be'));
   const { kind, session } = issued;
-  const [isCommitted, token] = await Promise.all([isSoonCommitted(house, order), sign(house, session)]);
-  if (!isCommitted) return refuse(house, unavailable('the store of calls does not answer'));
-  house.telemetry.callCredentials(kind);
+  const [isCommitted, token] = await Promise.all([isSoonCommitted(deps, order), sign(deps, session)]);
+  if (!isCommitted) return refuse(deps, unavailable('the store of calls does not answer'));
+  deps.telemetry.callCredentials(kind);
   return succeed({ sessionId: session.sessionId, peerId: encodePeerId(session), token });
 }
 
-function isSoonCommitted(
-  { clock, records }: CallCredentialsHouse,
-  order: CallOrder,
-): true | Promise<boolean> {
+function isSoonCommitted({ clock, records }: CallCredentialsDeps, order: CallOrder): true | Promise<boolean> {
   const committed = records.committed(order.deviceId);
   return committed === null || settlesWithin(clock, callCommitMsMax, committed);
 }
 
-function sign({ clock, keys }: CallCredentialsHouse, session: CallSession): Promise<string> {
+function sign({ clock, keys }: CallCredentialsDeps, session: CallSession): Promise<string> {
   const { deviceId, sessionId, expiresAtMs } = session;
   const issuedAtS = wallSeconds(clock);
   const expiresAtS = expiresAtMs / 1000;
@@ -186,7 +183,7 @@ function unavailable(message: string): Why {
   return { ...refusal(50301, message), retryAfterS: comeAgainS };
 }
 
-function refuse(house: CallCredentialsHouse, why: Why): Outcome<never, Why> {
-  house.telemetry.callCredentials('refused');
+function refuse(deps: CallCredentialsDeps, why: Why): Result<never, Why> {
+  deps.telemetry.callCredentials('refused');
   return fail(why);
 }

@@ -4,7 +4,7 @@
  * may keep the device's next one. Source: tgv1-signing.md, Replay; calls-and-media.md, Credential issuance.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { succeed, type Outcome } from '../../lib/outcome.ts';
+import { succeed, type Result } from '../../lib/outcome.ts';
 import type { CallCredentialsCode, Refusal } from '../../model/codes.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { issuancesKnownMax } from '../../model/limits.ts';
@@ -17,18 +17,18 @@ export interface IssuedCall extends CallCredentials {
   readonly sessionId: SessionId;
 }
 
-export type IssuedAnswer = Outcome<IssuedCall, Refusal<CallCredentialsCode>>;
+export type IssuedAnswer = Result<IssuedCall, Refusal<CallCredentialsCode>>;
 
 export type CallIssued = Extract<PeerNotice, { kind: 'call-issued' }>;
 
 export class IssuedCalls {
   readonly #answers: AnswerMemory<IssuedAnswer>;
-  readonly #tellOthers: (issued: CallIssued) => void;
+  readonly #notifyOthers: (issued: CallIssued) => void;
 
   /** `tellOthers`: brings it to the members that may be asked for a repeat of it; must not throw. */
-  constructor(clock: Clock, tellOthers: (issued: CallIssued) => void, knownMax = issuancesKnownMax) {
+  constructor(clock: Clock, notifyOthers: (issued: CallIssued) => void, knownMax = issuancesKnownMax) {
     this.#answers = new AnswerMemory(clock, knownMax);
-    this.#tellOthers = tellOthers;
+    this.#notifyOthers = notifyOthers;
   }
 
   /** When true the answer is 42901, and nothing known is forgotten. */
@@ -45,11 +45,11 @@ export class IssuedCalls {
   begin(request: SignedRequest, answer: Promise<IssuedAnswer>): void {
     this.#answers.begin(request, answer);
     const { signature, signatureExpiresMs } = request;
-    const tell = (settled: IssuedAnswer): void => {
+    const notify = (settled: IssuedAnswer): void => {
       if (settled.ok)
-        this.#tellOthers({ kind: 'call-issued', signature, signatureExpiresMs, ...settled.value });
+        this.#notifyOthers({ kind: 'call-issued', signature, signatureExpiresMs, ...settled.value });
     };
-    answer.then(tell, () => undefined);
+    answer.then(notify, () => undefined);
   }
 
   /** Another member has issued it. Taken in beyond the bound as well: that member has held to it. */

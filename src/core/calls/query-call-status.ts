@@ -4,7 +4,7 @@
  * reservation. Source: API doc, Endpoint 3; calls-and-media.md, Call sessions and call status.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import { isInCall, type CallSession } from '../../model/call.ts';
 import { refusal, type CallStatusCode, type Refusal } from '../../model/codes.ts';
@@ -15,7 +15,7 @@ import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from '../devices/check-device-access.ts';
 
-export interface CallStatusHouse {
+export interface CallStatusDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly records: CallRecords;
@@ -25,22 +25,22 @@ export interface CallStatusHouse {
 }
 
 /** True: it is in a call. */
-type Answer = Outcome<boolean, Refusal<CallStatusCode>>;
+type Answer = Result<boolean, Refusal<CallStatusCode>>;
 
 /** A value when nothing has to be waited for; else a promise that settles within 2 s and never rejects. */
 export function queryCallStatus(
-  house: CallStatusHouse,
+  deps: CallStatusDeps,
   appId: ApplicationId,
   deviceId: DeviceId,
 ): Answer | Promise<Answer> {
-  const { clock, registry, records, log } = house;
+  const { clock, registry, records, log } = deps;
   try {
     const denied = checkDeviceAccess(registry, appId, deviceId, wallSeconds(clock));
     if (denied !== null) return fail(refusal(denied));
     const sessions = records.read(deviceId);
     const committed = records.committed(deviceId);
-    if (house.keptElsewhere !== undefined && sessions.length === 0 && committed === null)
-      return answerElsewhere(house, house.keptElsewhere(deviceId));
+    if (deps.keptElsewhere !== undefined && sessions.length === 0 && committed === null)
+      return answerElsewhere(deps, deps.keptElsewhere(deviceId));
     const answer = succeed(hasCall(sessions));
     return committed === null ? answer : answerOnceCommitted(clock, committed, answer);
   } catch (error) {
@@ -50,7 +50,7 @@ export function queryCallStatus(
 }
 
 async function answerElsewhere(
-  { log }: CallStatusHouse,
+  { log }: CallStatusDeps,
   kept: Promise<readonly CallSession[]>,
 ): Promise<Answer> {
   try {

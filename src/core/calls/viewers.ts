@@ -59,7 +59,7 @@ export class Viewers implements CallFollower {
 
   changed(_session: CallSession, { sessionId, state, reason }: CallChange): void {
     for (const viewer of this.#bySession.get(sessionId) ?? []) {
-      viewer.leg.tell({ kind: 'state', sessionId, state, reason });
+      viewer.leg.notify({ kind: 'state', sessionId, state, reason });
       if (state === 'ended') this.#close(viewer, 'ended');
     }
   }

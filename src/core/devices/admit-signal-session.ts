@@ -14,7 +14,7 @@ import type { SignalSessions, SignalSessionTicket } from '../ports/signal-sessio
 import { computeSignalMac } from '../../protocol/signal/login-mac.ts';
 import { proveDevice } from './prove-device.ts';
 
-export interface SignalSessionsHouse {
+export interface SignalSessionsDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
@@ -30,20 +30,20 @@ export interface SignalSessionsHouse {
  * or the device's record cannot be read.
  */
 export function admitSignalSession(
-  house: SignalSessionsHouse,
+  deps: SignalSessionsDeps,
   login: SignalLogin,
   sessionKey: string,
   connection: SignalConnection,
   hasRoom: boolean,
 ): SignalSessionTicket | 'denied' | 'busy' {
-  const { clock, registry, directory } = house;
+  const { clock, registry, directory } = deps;
   const { deviceId, media } = login;
   const computeMac = (secret: string): Buffer => computeSignalMac(secret, sessionKey, deviceId);
   const mark = proveDevice(registry, login, computeMac, wallSeconds(clock));
   if (mark === null) return 'denied';
   // Only now: a stranger must not learn from `busy` which devices are here.
   const replaces = (directory.find(deviceId)?.signalEpoch ?? 0) > 0;
-  if ((!hasRoom || house.isOverloaded()) && !replaces) return 'busy';
+  if ((!hasRoom || deps.isOverloaded()) && !replaces) return 'busy';
   const actor = directory.claim(deviceId);
   const sessionId = generateSessionId();
   const taken = actor.post({
@@ -58,14 +58,14 @@ export function admitSignalSession(
 }
 
 /** A login is given its epoch with its commit, where several members count; one that is over is told the old one. */
-function toldEpoch({ directory }: SignalSessionsHouse, { deviceId, epoch }: SignalSessionTicket): number {
+function toldEpoch({ directory }: SignalSessionsDeps, { deviceId, epoch }: SignalSessionTicket): number {
   const actor = directory.find(deviceId);
   return actor?.signalEpoch === epoch ? actor.toldSignalEpoch : epoch;
 }
 
 /** The connection is gone; a late one changes nothing. */
 function endSignalSession(
-  { clock, directory }: SignalSessionsHouse,
+  { clock, directory }: SignalSessionsDeps,
   { deviceId, epoch }: SignalSessionTicket,
   reason: SignalEndReason,
   heartbeatAt: number,
@@ -77,15 +77,15 @@ function endSignalSession(
 }
 
 /** The port of the signal gateway. */
-export function signalSessions(house: SignalSessionsHouse): SignalSessions {
+export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
   return {
     admit: (login, sessionKey, connection, hasRoom) =>
-      admitSignalSession(house, login, sessionKey, connection, hasRoom),
+      admitSignalSession(deps, login, sessionKey, connection, hasRoom),
     committed(ticket) {
-      const committed = house.signalRecords.committed(ticket.deviceId);
-      return committed === null ? toldEpoch(house, ticket) : committed.then(() => toldEpoch(house, ticket));
+      const committed = deps.signalRecords.committed(ticket.deviceId);
+      return committed === null ? toldEpoch(deps, ticket) : committed.then(() => toldEpoch(deps, ticket));
     },
-    wakeReported: ({ deviceId, sessionId }, report) => house.wakeups.reported(deviceId, sessionId, report),
-    ended: (ticket, reason, heartbeatAt) => endSignalSession(house, ticket, reason, heartbeatAt),
+    wakeReported: ({ deviceId, sessionId }, report) => deps.wakeups.reported(deviceId, sessionId, report),
+    ended: (ticket, reason, heartbeatAt) => endSignalSession(deps, ticket, reason, heartbeatAt),
   };
 }

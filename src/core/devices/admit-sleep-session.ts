@@ -13,7 +13,7 @@ import type { SleepSessions, SleepSessionTicket } from '../ports/sleep-sessions.
 import { computeLoginMac } from '../../protocol/sleep/login-mac.ts';
 import { proveDevice } from './prove-device.ts';
 
-export interface SleepSessionsHouse {
+export interface SleepSessionsDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
@@ -26,19 +26,19 @@ export interface SleepSessionsHouse {
  * the device's record cannot be read.
  */
 export function admitSleepSession(
-  house: SleepSessionsHouse,
+  deps: SleepSessionsDeps,
   login: SleepLogin,
   sessionKey: string,
   connection: SleepConnection,
   hasRoom: boolean,
 ): SleepSessionTicket | 'denied' | 'busy' {
-  const { clock, registry, directory } = house;
+  const { clock, registry, directory } = deps;
   const computeMac = (secret: string): Buffer => computeLoginMac(secret, sessionKey, login.signedText);
   const mark = proveDevice(registry, login, computeMac, wallSeconds(clock));
   if (mark === null) return 'denied';
   // Only now: a stranger must not learn from `busy` which devices are here.
   const replaces = (directory.find(login.deviceId)?.sleepEpoch ?? 0) > 0;
-  if ((!hasRoom || house.isOverloaded()) && !replaces) return 'busy';
+  if ((!hasRoom || deps.isOverloaded()) && !replaces) return 'busy';
   const actor = directory.claim(login.deviceId);
   const sessionId = generateSessionId();
   const taken = actor.post({
@@ -54,7 +54,7 @@ export function admitSleepSession(
 
 /** The connection is gone; a late one changes nothing. */
 function endSleepSession(
-  { clock, directory }: SleepSessionsHouse,
+  { clock, directory }: SleepSessionsDeps,
   { deviceId, epoch }: SleepSessionTicket,
   reason: SleepEndReason,
   heartbeatAt: number,
@@ -66,10 +66,10 @@ function endSleepSession(
 }
 
 /** The port of the sleep gateway. */
-export function sleepSessions(house: SleepSessionsHouse): SleepSessions {
+export function sleepSessions(deps: SleepSessionsDeps): SleepSessions {
   return {
     admit: (login, sessionKey, connection, hasRoom) =>
-      admitSleepSession(house, login, sessionKey, connection, hasRoom),
-    ended: (ticket, reason, heartbeatAt) => endSleepSession(house, ticket, reason, heartbeatAt),
+      admitSleepSession(deps, login, sessionKey, connection, hasRoom),
+    ended: (ticket, reason, heartbeatAt) => endSleepSession(deps, ticket, reason, heartbeatAt),
   };
 }

@@ -5,7 +5,7 @@ import type { SessionId } from '../../model/ids.ts';
 import type { OpenDeviceLeg } from '../ports/call-desk.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
 
-export interface ConnectedDevicesHouse {
+export interface ConnectedDevicesDeps {
   readonly directory: CallDirectory;
   /** Those that are open; each takes itself out. */
   readonly devices: Set<ConnectedDevice>;
@@ -13,34 +13,34 @@ export interface ConnectedDevicesHouse {
 
 /** The directory knows the leg by this object. */
 export class ConnectedDevice implements CallLeg, OpenDeviceLeg {
-  readonly #house: ConnectedDevicesHouse;
+  readonly #deps: ConnectedDevicesDeps;
   readonly #sessionId: SessionId;
   readonly #leg: CallLeg;
 
-  constructor(house: ConnectedDevicesHouse, sessionId: SessionId, leg: CallLeg) {
-    this.#house = house;
+  constructor(deps: ConnectedDevicesDeps, sessionId: SessionId, leg: CallLeg) {
+    this.#deps = deps;
     this.#sessionId = sessionId;
     this.#leg = leg;
-    house.devices.add(this);
+    deps.devices.add(this);
   }
 
-  tell(message: LegMessage): void {
-    this.#leg.tell(message);
+  notify(message: LegMessage): void {
+    this.#leg.notify(message);
   }
 
   close(reason: LegCloseReason): void {
-    if (this.#house.devices.delete(this)) this.#leg.close(reason);
+    if (this.#deps.devices.delete(this)) this.#leg.close(reason);
   }
 
   report(report: CallReport): void {
-    this.#house.directory.report(this.#sessionId, 'device', this, report);
+    this.#deps.directory.report(this.#sessionId, 'device', this, report);
   }
 
   alive(by: AliveSign): void {
-    this.#house.directory.alive(this.#sessionId, 'device', this, by);
+    this.#deps.directory.alive(this.#sessionId, 'device', this, by);
   }
 
   gone(): void {
-    if (this.#house.devices.delete(this)) this.#house.directory.disconnected(this.#sessionId, 'device', this);
+    if (this.#deps.devices.delete(this)) this.#deps.directory.disconnected(this.#sessionId, 'device', this);
   }
 }

@@ -17,14 +17,14 @@ import type { SignalEndReason } from '../../model/signal.ts';
 import type { SleepEndReason, WakeMode } from '../../model/sleep.ts';
 import { reduceConnection, type SessionChange } from '../../model/state/connection-session.ts';
 import { canWake } from '../../model/state/wake-decision.ts';
-import type { SeatTaken } from '../ports/seat-follower.ts';
+import type { SlotClaimed } from '../ports/seat-follower.ts';
 import type { SignalConnection } from '../ports/signal-connection.ts';
 import type { SleepConnection } from '../ports/sleep-connection.ts';
 import type { ActorMessage } from './actor-message.ts';
 import { timesOf, withTimes } from './record-times.ts';
 
 /** What the actor needs of the house; one for all actors. `change` null: there is nothing to tell. */
-export interface ActorHouse {
+export interface ActorDeps {
   /** The device's signal record. Throws when the store cannot be read. */
   readSignal(deviceId: DeviceId): ConnectionRecord;
   sleepChanged(
@@ -43,7 +43,7 @@ export interface ActorHouse {
 
 export class DeviceActor {
   readonly deviceId: DeviceId;
-  readonly #house: ActorHouse;
+  readonly #deps: ActorDeps;
   #sleep: ConnectionRecord;
   #sleepConnection: SleepConnection | null = null;
   #wakeMode: WakeMode = 'none';
@@ -58,9 +58,9 @@ export class DeviceActor {
   #mailbox: BoundedQueue<ActorMessage> | null = null;
   #allowance: TokenBucket | null = null;
 
-  constructor(deviceId: DeviceId, sleep: ConnectionRecord, house: ActorHouse) {
+  constructor(deviceId: DeviceId, sleep: ConnectionRecord, deps: ActorDeps) {
     this.deviceId = deviceId;
-    this.#house = house;
+    this.#deps = deps;
     this.#sleep = sleep;
   }
 
@@ -122,7 +122,7 @@ export class DeviceActor {
   }
 
   /** What its members share of the session, if it is still open: its epoch, and what the others have seen of the device. */
-  adopt({ connection, session, epoch, times }: SeatTaken): void {
+  adopt({ connection, session, epoch, times }: SlotClaimed): void {
     if (connection === 'sleep' && session === this.sleepSession) {
       this.#sharedSleepEpoch = epoch;
       this.#sleep = withTimes(this.#sleep, times);
@@ -146,7 +146,7 @@ export class DeviceActor {
         this.#handle(next);
     } finally {
       this.#handling = false;
-      if (this.#sleepConnection === null && this.#signalConnection === null) this.#house.release(this);
+      if (this.#sleepConnection === null && this.#signalConnection === null) this.#deps.release(this);
     }
     return true;
   }
@@ -164,7 +164,7 @@ export class DeviceActor {
 
   #handleSleep(message: Extract<ActorMessage, { to: 'sleep' }>): void {
     if ('connection' in message) {
-      if (message.secretMark !== this.#secretMark) this.#expelSignal(message.event.atMs);
+      if (message.secretMark !== this.#secretMark) this.#disconnectSignal(message.event.atMs);
       this.#secretMark = message.secretMark;
     }
     const { record, effects } = reduceConnection(this.#sleep, message.event);
@@ -178,7 +178,7 @@ export class DeviceActor {
     } else if (record.openSession === null) this.#sleepConnection = null;
     for (const effect of effects)
       if (effect.kind === 'save')
-        this.#house.sleepChanged(this.deviceId, record, asTold(effect.change, sharedEpoch));
+        this.#deps.sleepChanged(this.deviceId, record, asTold(effect.change, sharedEpoch));
       else closePrevious(previous, effect.reason);
   }
 
@@ -186,7 +186,7 @@ export class DeviceActor {
     // Nothing is open, so nothing would change: a device that only sleeps can be let go without its signal record.
     if (this.#signalConnection === null && !('connection' in message)) return;
     if ('connection' in message) {
-      if (message.secretMark !== this.#secretMark) this.#expelSleep(message.event.atMs);
+      if (message.secretMark !== this.#secretMark) this.#disconnectSleep(message.event.atMs);
       this.#secretMark = message.secretMark;
     }
     const { record, effects } = reduceConnection(this.#signalRecord(), message.event);
@@ -200,20 +200,20 @@ export class DeviceActor {
     } else if (record.openSession === null) this.#signalConnection = null;
     for (const effect of effects)
       if (effect.kind === 'save')
-        this.#house.signalChanged(this.deviceId, record, asTold(effect.change, sharedEpoch), media);
+        this.#deps.signalChanged(this.deviceId, record, asTold(effect.change, sharedEpoch), media);
       else closePrevious(previous, effect.reason);
   }
 
   /** It was proven with a secret that the device does not have any more. */
-  #expelSignal(atMs: number): void {
+  #disconnectSignal(atMs: number): void {
     this.#signalConnection?.deny();
     const { signalHeartbeatAt: heartbeatAt } = this;
-    this.#handleSignal({ to: 'signal', event: { kind: 'expel', reason: 'kicked', atMs, heartbeatAt } });
+    this.#handleSignal({ to: 'signal', event: { kind: 'disconnect', reason: 'kicked', atMs, heartbeatAt } });
   }
 
-  #expelSleep(atMs: number): void {
+  #disconnectSleep(atMs: number): void {
     const { sleepHeartbeatAt: heartbeatAt } = this;
-    this.#handleSleep({ to: 'sleep', event: { kind: 'expel', reason: 'kicked', atMs, heartbeatAt } });
+    this.#handleSleep({ to: 'sleep', event: { kind: 'disconnect', reason: 'kicked', atMs, heartbeatAt } });
   }
 
   #findWakeable(carriesCustomData: boolean): SleepConnection | 40412 | 40902 {
@@ -222,7 +222,7 @@ export class DeviceActor {
   }
 
   #signalRecord(): ConnectionRecord {
-    return (this.#signal ??= this.#house.readSignal(this.deviceId));
+    return (this.#signal ??= this.#deps.readSignal(this.deviceId));
   }
 }
 

@@ -13,7 +13,7 @@ import type { SleepEndReason } from '../../model/sleep.ts';
 import type { SessionChange } from '../../model/state/connection-session.ts';
 import { signalEvent, sleepEvent } from '../../model/state/session-event.ts';
 import type { ConnectionRecords } from '../ports/connection-records.ts';
-import { DeviceActor, type ActorHouse } from './device-actor.ts';
+import { DeviceActor, type ActorDeps } from './device-actor.ts';
 
 /** Who follows the sessions of this process. Called in the turn of the change, after its event is written. */
 export interface SessionFollower {
@@ -21,20 +21,20 @@ export interface SessionFollower {
   signalChanged(deviceId: DeviceId, change: SessionChange<SignalEndReason>): void;
 }
 
-export interface DirectoryHouse {
+export interface DirectoryDeps {
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;
   /** The name of this node, in events. */
   readonly node: string;
 }
 
-export class DeviceDirectory implements ActorHouse {
+export class DeviceDirectory implements ActorDeps {
   readonly #actors = new Map<DeviceId, DeviceActor>();
-  readonly #house: DirectoryHouse;
+  readonly #deps: DirectoryDeps;
   readonly #followers: SessionFollower[] = [];
 
-  constructor(house: DirectoryHouse) {
-    this.#house = house;
+  constructor(deps: DirectoryDeps) {
+    this.#deps = deps;
   }
 
   get size(): number {
@@ -54,7 +54,7 @@ export class DeviceDirectory implements ActorHouse {
   claim(deviceId: DeviceId): DeviceActor {
     const known = this.#actors.get(deviceId);
     if (known !== undefined) return known;
-    const sleep = this.#house.sleepRecords.read(deviceId) ?? neverConnected;
+    const sleep = this.#deps.sleepRecords.read(deviceId) ?? neverConnected;
     const actor = new DeviceActor(deviceId, sleep, this);
     this.#actors.set(deviceId, actor);
     return actor;
@@ -66,8 +66,8 @@ export class DeviceDirectory implements ActorHouse {
     if (actor === null) return;
     const { sleepHeartbeatAt, signalHeartbeatAt } = actor;
     if (connection === 'sleep')
-      actor.post({ to: 'sleep', event: { kind: 'displaced', session, heartbeatAt: sleepHeartbeatAt } });
-    else actor.post({ to: 'signal', event: { kind: 'displaced', session, heartbeatAt: signalHeartbeatAt } });
+      actor.post({ to: 'sleep', event: { kind: 'superseded', session, heartbeatAt: sleepHeartbeatAt } });
+    else actor.post({ to: 'signal', event: { kind: 'superseded', session, heartbeatAt: signalHeartbeatAt } });
   }
 
   /** In the order of their making; safe against makings and releases on the way. */
@@ -76,7 +76,7 @@ export class DeviceDirectory implements ActorHouse {
   }
 
   readSignal(deviceId: DeviceId): ConnectionRecord {
-    return this.#house.signalRecords.read(deviceId) ?? neverConnected;
+    return this.#deps.signalRecords.read(deviceId) ?? neverConnected;
   }
 
   sleepChanged(
@@ -84,7 +84,7 @@ export class DeviceDirectory implements ActorHouse {
     record: ConnectionRecord,
     change: SessionChange<SleepEndReason> | null,
   ): void {
-    const { sleepRecords, node } = this.#house;
+    const { sleepRecords, node } = this.#deps;
     sleepRecords.write(deviceId, record, change === null ? null : sleepEvent(deviceId, node, change));
     if (change !== null) for (const follower of this.#followers) follower.sleepChanged(deviceId, change);
   }
@@ -95,7 +95,7 @@ export class DeviceDirectory implements ActorHouse {
     change: SessionChange<SignalEndReason> | null,
     media: JsonObject | null,
   ): void {
-    const { signalRecords, node } = this.#house;
+    const { signalRecords, node } = this.#deps;
     const event = change === null ? null : signalEvent(deviceId, node, change, media);
     signalRecords.write(deviceId, record, event);
     if (change !== null) for (const follower of this.#followers) follower.signalChanged(deviceId, change);

@@ -9,20 +9,20 @@ import type { DeviceDirectory } from './device-directory.ts';
 import { isInService } from '../../model/registry.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import { expelUnauthorized } from './expel-device.ts';
+import { disconnectUnauthorized } from './expel-device.ts';
 import { RegistryReview } from './registry-review.ts';
 import { secretMark } from './secret-mark.ts';
 
-interface DeviceRightsHouse {
+interface DeviceRightsDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
   readonly log: Log;
 }
 
-export function deviceReview(house: DeviceRightsHouse): RegistryReview<DeviceActor> {
-  const { clock, registry, directory } = house;
-  return new RegistryReview(house, {
+export function deviceReview(deps: DeviceRightsDeps): RegistryReview<DeviceActor> {
+  const { clock, registry, directory } = deps;
+  return new RegistryReview(deps, {
     all: () => directory.actors(),
     judge(actor) {
       const device = registry.peekDevice(actor.deviceId);
@@ -30,7 +30,7 @@ export function deviceReview(house: DeviceRightsHouse): RegistryReview<DeviceAct
         device !== null &&
         isInService(device, wallSeconds(clock)) &&
         secretMark(device.secret) === actor.secretMark;
-      if (!mayStay) expelUnauthorized(clock, actor);
+      if (!mayStay) disconnectUnauthorized(clock, actor);
       return !mayStay;
     },
   });

@@ -5,16 +5,16 @@
  */
 import type { DeviceActor } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
-import type { ConnectionKind, DeviceRow, DeviceSeats, Seat } from '../../model/cluster.ts';
+import type { ConnectionKind, DeviceRow, DeviceSlots, SessionSlot } from '../../model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { Peers } from '../ports/peers.ts';
-import { SharedStateAway, type Whereabouts } from '../ports/whereabouts.ts';
+import { SharedStateUnavailable, type SessionLocator } from '../ports/whereabouts.ts';
 
 /** What a member of several has of the others. */
-export interface ClusterHouse {
+export interface ClusterDeps {
   readonly peers: Peers;
-  readonly whereabouts: Whereabouts;
+  readonly locator: SessionLocator;
   /** A wakeup that another member may have done. Rejects with SharedStateAway, within `waitMs`. */
   recallWakeup(appId: ApplicationId, requestId: RequestId, waitMs: number): Promise<WakeupRecord | null>;
   /**
@@ -26,64 +26,64 @@ export interface ClusterHouse {
 
 export interface DeviceLocation {
   /** `lost`: only members that are gone have sessions; `away`: what is shared is away, and there is none here. */
-  readonly owner: Seat | 'here' | 'nowhere' | 'lost' | 'away';
+  readonly owner: SessionSlot | 'here' | 'nowhere' | 'lost' | 'away';
   /** Seats of the connection at other members that live. */
-  readonly others: readonly Seat[];
+  readonly others: readonly SessionSlot[];
   /** There is a signal session, at whichever member. */
   readonly isOnline: boolean;
   /** All of them, as the shared row has them; none while that is away. */
-  readonly seats: DeviceSeats;
+  readonly slots: DeviceSlots;
 }
 
-interface LocatingHouse {
+interface LocatingDeps {
   readonly directory: DeviceDirectory;
 }
 
 /** Settles within `waitMs`, but for a store that is at hand. Rejects when that cannot be read. */
 export async function locateDevice(
-  { directory }: LocatingHouse,
-  { peers, whereabouts }: ClusterHouse,
+  { directory }: LocatingDeps,
+  { peers, locator }: ClusterDeps,
   connection: ConnectionKind,
   deviceId: DeviceId,
   waitMs: number,
 ): Promise<DeviceLocation> {
   try {
-    const seats = seatsIn(await whereabouts.find(deviceId, waitMs));
-    return { ...locationIn(seats, connection, directory.find(deviceId), peers), seats };
+    const slots = slotsIn(await locator.find(deviceId, waitMs));
+    return { ...locationIn(slots, connection, directory.find(deviceId), peers), slots };
   } catch (error) {
-    if (!(error instanceof SharedStateAway)) throw error;
+    if (!(error instanceof SharedStateUnavailable)) throw error;
     const actor = directory.find(deviceId);
     const owner = sessionOf(actor, connection) === null ? 'away' : 'here';
-    return { owner, others: [], isOnline: sessionOf(actor, 'signal') !== null, seats: noSeats };
+    return { owner, others: [], isOnline: sessionOf(actor, 'signal') !== null, slots: noSlots };
   }
 }
 
-const noSeats: DeviceSeats = { sleep: [], signal: [] };
+const noSlots: DeviceSlots = { sleep: [], signal: [] };
 
-function seatsIn({ sleep, signal }: DeviceRow): DeviceSeats {
-  return { sleep: sleep.seats, signal: signal.seats };
+function slotsIn({ sleep, signal }: DeviceRow): DeviceSlots {
+  return { sleep: sleep.slots, signal: signal.slots };
 }
 
 /** The same for who knows the seats. `actor`: the device's here. */
 export function locationIn(
-  known: DeviceSeats,
+  known: DeviceSlots,
   connection: ConnectionKind,
   actor: DeviceActor | null,
   peers: Peers,
-): Omit<DeviceLocation, 'seats'> {
+): Omit<DeviceLocation, 'slots'> {
   const own = sessionOf(actor, connection);
-  const seats = known[connection];
-  const others = seats.filter(({ member }) => member !== peers.self && peers.isAlive(member));
+  const slots = known[connection];
+  const others = slots.filter(({ member }) => member !== peers.self && peers.isAlive(member));
   const isOnline =
     sessionOf(actor, 'signal') !== null || known.signal.some(({ member }) => member !== peers.self);
-  const isUncommitted = own !== null && !seats.some(({ session }) => session === own);
-  const first = seats.find((seat) => seat.session === own || others.includes(seat));
+  const isUncommitted = own !== null && !slots.some(({ session }) => session === own);
+  const first = slots.find((slot) => slot.session === own || others.includes(slot));
   if (isUncommitted || first?.session === own) return { owner: 'here', others, isOnline };
-  const hasLost = seats.some(({ member }) => member !== peers.self);
+  const hasLost = slots.some(({ member }) => member !== peers.self);
   return { owner: first ?? (hasLost ? 'lost' : 'nowhere'), others, isOnline };
 }
 
-function sessionOf(actor: DeviceActor | null, connection: ConnectionKind): Seat['session'] | null {
+function sessionOf(actor: DeviceActor | null, connection: ConnectionKind): SessionSlot['session'] | null {
   if (actor === null) return null;
   return connection === 'sleep' ? actor.sleepSession : actor.signalSession;
 }

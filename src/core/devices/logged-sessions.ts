@@ -10,16 +10,16 @@ import type { WakeupWatch } from '../wakeups/wakeup-watch.ts';
 
 export function followLoggedSessions(log: EventLog, watch: WakeupWatch): Cancel {
   return log.follow((events) => {
-    if (watch.size > 0) for (const event of events) tell(watch, event);
+    if (watch.size > 0) for (const event of events) notify(watch, event);
   });
 }
 
 /** What the log has of a device, the oldest first: for wakeups that nobody watched for a while. */
 export function recallLoggedSessions(log: EventLog, watch: WakeupWatch, deviceId: DeviceId): void {
-  for (const event of log.recentOf(deviceId).toReversed()) tell(watch, event);
+  for (const event of log.recentOf(deviceId).toReversed()) notify(watch, event);
 }
 
-function tell(watch: WakeupWatch, event: LoggedEvent): void {
+function notify(watch: WakeupWatch, event: LoggedEvent): void {
   const { deviceId, atMs, epoch } = event;
   if (event.type === 'device.signal.online')
     watch.toldOf(deviceId, { kind: 'login', sessionId: event.data.session, atMs });

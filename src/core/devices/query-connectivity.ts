@@ -4,7 +4,7 @@
  * members have observed. Source: API doc, Endpoint 1; decisions.md, Connectivity.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import { refusal, type ConnectivityCode, type Refusal } from '../../model/codes.ts';
 import { neverConnected, type ConnectionTimes, type ConnectivityRecord } from '../../model/connectivity.ts';
@@ -15,10 +15,10 @@ import type { ConnectionRecords } from '../ports/connection-records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from './check-device-access.ts';
-import type { ClusterHouse } from './locate-device.ts';
+import type { ClusterDeps } from './locate-device.ts';
 import { observeDevice } from './observe-device.ts';
 
-export interface ConnectivityHouse {
+export interface ConnectivityDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
@@ -26,30 +26,30 @@ export interface ConnectivityHouse {
   readonly signalRecords: ConnectionRecords;
   readonly log: Log;
   /** Null: alone. */
-  readonly cluster: ClusterHouse | null;
+  readonly cluster: ClusterDeps | null;
 }
 
-type Answer = Outcome<ConnectivityRecord, Refusal<ConnectivityCode>>;
+type Answer = Result<ConnectivityRecord, Refusal<ConnectivityCode>>;
 
 /** A value when nothing has to be waited for; else a promise that settles within 2 s and never rejects. */
 export function queryConnectivity(
-  house: ConnectivityHouse,
+  deps: ConnectivityDeps,
   appId: ApplicationId,
   deviceId: DeviceId,
 ): Answer | Promise<Answer> {
   try {
-    const denied = checkDeviceAccess(house.registry, appId, deviceId, wallSeconds(house.clock));
+    const denied = checkDeviceAccess(deps.registry, appId, deviceId, wallSeconds(deps.clock));
     if (denied !== null) return fail(refusal(denied));
-    if (house.cluster !== null) return observeInTime(house, house.cluster, deviceId);
-    const answer = succeed(observe(house, deviceId));
-    const committed = bothCommitted(house, deviceId);
-    return committed === null ? answer : answerOnceCommitted(house.clock, committed, answer);
+    if (deps.cluster !== null) return observeInTime(deps, deps.cluster, deviceId);
+    const answer = succeed(observe(deps, deviceId));
+    const committed = bothCommitted(deps, deviceId);
+    return committed === null ? answer : answerOnceCommitted(deps.clock, committed, answer);
   } catch (error) {
-    return unreadable(house, error);
+    return unreadable(deps, error);
   }
 }
 
-function unreadable({ log }: ConnectivityHouse, error: unknown): Answer {
+function unreadable({ log }: ConnectivityDeps, error: unknown): Answer {
   log.error({ err: error }, 'connectivity cannot be read');
   return fail(unavailable);
 }
@@ -57,37 +57,37 @@ function unreadable({ log }: ConnectivityHouse, error: unknown): Answer {
 const unavailable = refusal(50301, 'connectivity service unavailable');
 
 /** With other members: what they know, within the deadline of all of it. */
-function observeInTime(house: ConnectivityHouse, cluster: ClusterHouse, deviceId: DeviceId): Promise<Answer> {
+function observeInTime(deps: ConnectivityDeps, cluster: ClusterDeps, deviceId: DeviceId): Promise<Answer> {
   return new Promise((resolve) => {
-    const giveUp = house.clock.after(connectivityQueryMsMax, () => resolve(fail(refusal(50401))));
+    const giveUp = deps.clock.after(connectivityQueryMsMax, () => resolve(fail(refusal(50401))));
     const settle = (answer: Answer): void => {
       giveUp();
       resolve(answer);
     };
-    observeTogether(house, cluster, deviceId).then(
+    observeTogether(deps, cluster, deviceId).then(
       (record) => settle(record === null ? fail(unavailable) : succeed(record)),
-      (error: unknown) => settle(unreadable(house, error)),
+      (error: unknown) => settle(unreadable(deps, error)),
     );
   });
 }
 
 async function observeTogether(
-  house: ConnectivityHouse,
-  cluster: ClusterHouse,
+  deps: ConnectivityDeps,
+  cluster: ClusterDeps,
   deviceId: DeviceId,
 ): Promise<ConnectivityRecord | null> {
-  const committed = bothCommitted(house, deviceId);
+  const committed = bothCommitted(deps, deviceId);
   if (committed !== null) await committed;
   return observeDevice(cluster, deviceId, () => {
-    const actor = house.directory.find(deviceId);
+    const actor = deps.directory.find(deviceId);
     const sessions = { sleep: actor?.sleepSession ?? null, signal: actor?.signalSession ?? null };
-    return { sessions, record: observe(house, deviceId) };
+    return { sessions, record: observe(deps, deviceId) };
   });
 }
 
-function observe(house: ConnectivityHouse, deviceId: DeviceId): ConnectivityRecord {
-  const actor = house.directory.find(deviceId);
-  const { sleepRecords, signalRecords } = house;
+function observe(deps: ConnectivityDeps, deviceId: DeviceId): ConnectivityRecord {
+  const actor = deps.directory.find(deviceId);
+  const { sleepRecords, signalRecords } = deps;
   const sleep = actor === null ? storedTimes(sleepRecords, deviceId) : actor.sleepTimes();
   const signal = actor === null ? storedTimes(signalRecords, deviceId) : actor.signalTimes();
   const isOnline = actor !== null && actor.signalConnection !== null;
@@ -99,9 +99,9 @@ function storedTimes(records: ConnectionRecords, deviceId: DeviceId): Connection
   return records.read(deviceId) ?? neverConnected;
 }
 
-function bothCommitted(house: ConnectivityHouse, deviceId: DeviceId): Promise<unknown> | null {
-  const sleep = house.sleepRecords.committed(deviceId);
-  const signal = house.signalRecords.committed(deviceId);
+function bothCommitted(deps: ConnectivityDeps, deviceId: DeviceId): Promise<unknown> | null {
+  const sleep = deps.sleepRecords.committed(deviceId);
+  const signal = deps.signalRecords.committed(deviceId);
   return sleep === null || signal === null ? (sleep ?? signal) : Promise.all([sleep, signal]);
 }
 

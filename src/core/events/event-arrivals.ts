@@ -8,30 +8,30 @@ import type { ApplicationId, ProductId } from '../../model/ids.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import type { Seat } from './waiting-readers.ts';
+import type { ReaderSlot } from './waiting-readers.ts';
 
-export interface ArrivalsHouse {
+export interface EventWaitersDeps {
   readonly events: EventLog;
   readonly registry: RegistryReader;
   readonly log: Log;
 }
 
 interface Waiter {
-  readonly seat: Seat;
+  readonly slot: ReaderSlot;
   /** Up to here there was nothing for it; null: nothing came yet. */
   arrivedBehind: number | null;
 }
 
-export class EventArrivals {
-  readonly #house: ArrivalsHouse;
+export class EventWaiters {
+  readonly #deps: EventWaitersDeps;
   readonly #waiting = new Map<ApplicationId, Set<Waiter>>();
   #toldUpTo: number;
 
   /** Follows the log for the life of it. */
-  constructor(house: ArrivalsHouse) {
-    this.#house = house;
-    this.#toldUpTo = house.events.head;
-    house.events.follow((events) => this.#told(events));
+  constructor(deps: EventWaitersDeps) {
+    this.#deps = deps;
+    this.#toldUpTo = deps.events.head;
+    deps.events.follow((events) => this.#told(events));
   }
 
   /** The sequence of the newest event whose readers were woken. */
@@ -43,12 +43,12 @@ export class EventArrivals {
    * Waits, at most `ms`, for an event of the application's behind `toldUpTo` as it is at the call; as many at once as
    * there are seats. Answers the sequence behind which to look for it; null: none came. Never rejects.
    */
-  async wait(appId: ApplicationId, seat: Seat, ms: number): Promise<number | null> {
-    const waiter: Waiter = { seat, arrivedBehind: null };
+  async wait(appId: ApplicationId, slot: ReaderSlot, ms: number): Promise<number | null> {
+    const waiter: Waiter = { slot, arrivedBehind: null };
     const others = this.#waiting.get(appId);
     if (others === undefined) this.#waiting.set(appId, new Set([waiter]));
     else others.add(waiter);
-    await seat.wait(ms);
+    await slot.wait(ms);
     this.#remove(appId, waiter);
     return waiter.arrivedBehind;
   }
@@ -73,9 +73,9 @@ export class EventArrivals {
   /** With a registry that cannot be read, everybody: they look themselves, and answer for it. */
   #concerned(productId: ProductId): Iterable<ApplicationId> {
     try {
-      return this.#house.registry.findProduct(productId)?.appIds ?? [];
+      return this.#deps.registry.findProduct(productId)?.appIds ?? [];
     } catch (error) {
-      this.#house.log.error({ err: error }, 'whose event it is cannot be read');
+      this.#deps.log.error({ err: error }, 'whose event it is cannot be read');
       return Array.from(this.#waiting.keys());
     }
   }
@@ -86,7 +86,7 @@ export class EventArrivals {
     this.#waiting.delete(appId);
     for (const waiter of waiting) {
       waiter.arrivedBehind = behind;
-      waiter.seat.wake();
+      waiter.slot.wake();
     }
   }
 }

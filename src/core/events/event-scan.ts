@@ -10,7 +10,7 @@ import { eventsScannedMax } from '../../model/limits.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 
-export interface ScanHouse {
+export interface ScanDeps {
   readonly events: EventLog;
   readonly registry: RegistryReader;
 }
@@ -26,7 +26,7 @@ export interface ScanRequest {
 const lookedAtLeast = 64;
 
 export class EventScan {
-  readonly #house: ScanHouse;
+  readonly #deps: ScanDeps;
   readonly #appId: ApplicationId;
   readonly #limit: number;
   readonly #found: LoggedEvent[] = [];
@@ -35,9 +35,9 @@ export class EventScan {
   #lookedAt = 0;
   #abandoned = false;
 
-  constructor(house: ScanHouse, { appId, start, limit }: ScanRequest) {
-    const { head, oldest } = house.events;
-    this.#house = house;
+  constructor(deps: ScanDeps, { appId, start, limit }: ScanRequest) {
+    const { head, oldest } = deps.events;
+    this.#deps = deps;
     this.#appId = appId;
     this.#limit = limit;
     this.#next = start === 'oldest' ? oldest - 1 : start === 'latest' ? head : start;
@@ -50,19 +50,19 @@ export class EventScan {
 
   /** It starts behind what this log has. */
   get isAhead(): boolean {
-    return this.#next > this.#house.events.head;
+    return this.#next > this.#deps.events.head;
   }
 
   /** What it starts behind is not to come: the log has lost its end. */
   turnBack(): void {
     if (!this.isAhead) return;
-    this.#next = this.#house.events.head;
+    this.#next = this.#deps.events.head;
     this.#truncated = true;
   }
 
   /** Nothing more to look at for now. */
   get isFinished(): boolean {
-    return this.#isOver || this.#found.length >= this.#limit || this.#next >= this.#house.events.head;
+    return this.#isOver || this.#found.length >= this.#limit || this.#next >= this.#deps.events.head;
   }
 
   /** When finished: there is something to tell, and waiting would only delay it. */
@@ -86,7 +86,7 @@ export class EventScan {
 
   /** Looks at the next events, at most `eventsMax`, and says at how many. Throws when log or registry cannot be read. */
   step(eventsMax: number): number {
-    const { events } = this.#house;
+    const { events } = this.#deps;
     const { head, oldest } = events;
     if (this.#next < oldest - 1) {
       this.#next = oldest - 1;
@@ -120,7 +120,7 @@ export class EventScan {
     if (productId === null) return false;
     const already = known.get(productId);
     if (already !== undefined) return already;
-    const mine = this.#house.registry.findProduct(productId)?.appIds.includes(this.#appId) === true;
+    const mine = this.#deps.registry.findProduct(productId)?.appIds.includes(this.#appId) === true;
     known.set(productId, mine);
     return mine;
   }

@@ -32,7 +32,7 @@ const eventsPerTurn = 500;
 /** What a job costs beside its events, in events. */
 const jobCost = 10;
 
-export class EventTurns {
+export class FairEventQueue {
   readonly #lines = new Map<ApplicationId, Line>();
   #scheduled = false;
 

@@ -3,24 +3,24 @@
  * committed is in the log, so nothing that is told here can be lost. Source: events.md, Reading.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { refusal, type EventsCode, type Refusal } from '../../model/codes.ts';
 import type { EventPage } from '../../model/event-page.ts';
 import type { Log } from '../ports/log.ts';
-import type { EventArrivals } from './event-arrivals.ts';
-import { EventScan, type ScanHouse, type ScanRequest } from './event-scan.ts';
-import type { EventTurns } from './event-turns.ts';
-import type { ClusterHouse } from '../devices/locate-device.ts';
-import type { Seat, WaitingReaders } from './waiting-readers.ts';
+import type { EventWaiters } from './event-arrivals.ts';
+import { EventScan, type ScanDeps, type ScanRequest } from './event-scan.ts';
+import type { FairEventQueue } from './event-turns.ts';
+import type { ClusterDeps } from '../devices/locate-device.ts';
+import type { ReaderSlot, WaitingReaders } from './waiting-readers.ts';
 
-export interface ReadEventsHouse extends ScanHouse {
+export interface ReadEventsDeps extends ScanDeps {
   readonly clock: Clock;
   readonly readers: WaitingReaders;
-  readonly turns: EventTurns;
-  readonly arrivals: EventArrivals;
+  readonly turns: FairEventQueue;
+  readonly waiters: EventWaiters;
   readonly log: Log;
   /** Null: nobody else writes the log. */
-  readonly cluster: Pick<ClusterHouse, 'logReaches'> | null;
+  readonly cluster: Pick<ClusterDeps, 'logReaches'> | null;
 }
 
 export interface ReadEventsRequest extends ScanRequest {
@@ -30,49 +30,49 @@ export interface ReadEventsRequest extends ScanRequest {
   onGone(listener: () => void): void;
 }
 
-export type EventsAnswer = Outcome<EventPage, Refusal<EventsCode>>;
+export type EventsAnswer = Result<EventPage, Refusal<EventsCode>>;
 
 /** Settles within `waitMs` and the time it takes to look, at once when the server is stopped; never rejects. */
-export async function readEvents(house: ReadEventsHouse, request: ReadEventsRequest): Promise<EventsAnswer> {
-  const seat = house.readers.enter(request.appId);
-  if (seat === null) return fail(refusal(42901, 'as many readers as may are here already'));
+export async function readEvents(deps: ReadEventsDeps, request: ReadEventsRequest): Promise<EventsAnswer> {
+  const slot = deps.readers.enter(request.appId);
+  if (slot === null) return fail(refusal(42901, 'as many readers as may are here already'));
   try {
-    const scan = new EventScan(house, request);
+    const scan = new EventScan(deps, request);
     request.onGone(() => {
       scan.abandon();
-      seat.wake();
+      slot.wake();
     });
-    if (scan.isAhead && !(await isToCome(house, scan.next))) scan.turnBack();
-    await look(house, request, scan, seat);
+    if (scan.isAhead && !(await isToCome(deps, scan.next))) scan.turnBack();
+    await look(deps, request, scan, slot);
     return succeed(scan.page);
   } catch (error) {
-    house.log.error({ err: error }, 'events cannot be read');
+    deps.log.error({ err: error }, 'events cannot be read');
     return fail(refusal(50301, 'events cannot be read now'));
   } finally {
-    seat.leave();
+    slot.leave();
   }
 }
 
 /** A cursor that another member gave may be ahead of this one's log for a moment. */
-async function isToCome({ cluster }: ReadEventsHouse, sequence: number): Promise<boolean> {
+async function isToCome({ cluster }: ReadEventsDeps, sequence: number): Promise<boolean> {
   return cluster !== null && cluster.logReaches(sequence);
 }
 
 /** Between looking at the head and waiting there is no other turn, so nothing can come unnoticed. */
 async function look(
-  { clock, turns, arrivals }: ReadEventsHouse,
+  { clock, turns, waiters }: ReadEventsDeps,
   { appId, waitMs }: ReadEventsRequest,
   scan: EventScan,
-  seat: Seat,
+  slot: ReaderSlot,
 ): Promise<void> {
   const deadlineMs = clock.monotonicMs() + waitMs;
   for (;;) {
     await turns.run(appId, scan);
     const leftMs = deadlineMs - clock.monotonicMs();
     if (scan.hasNews || leftMs <= 0) return;
-    if (scan.next < arrivals.toldUpTo) continue;
-    const behind = await arrivals.wait(appId, seat, leftMs);
-    scan.skipTo(behind ?? arrivals.toldUpTo);
+    if (scan.next < waiters.toldUpTo) continue;
+    const behind = await waiters.wait(appId, slot, leftMs);
+    scan.skipTo(behind ?? waiters.toldUpTo);
     if (behind === null) return;
   }
 }

@@ -13,7 +13,7 @@ export interface ReaderLimits {
 }
 
 /** One caller's. Whoever entered leaves, whatever became of the answer. */
-export interface Seat {
+export interface ReaderSlot {
   /**
    * Resolves when woken, after `ms`, when left, or at drain; at once when that is so already. A wake that nobody
    * waited for is kept for the next wait, so that none is lost between looking and waiting. One wait at a time.
@@ -27,7 +27,7 @@ export interface Seat {
 export class WaitingReaders {
   readonly #clock: Clock;
   readonly #limits: ReaderLimits;
-  readonly #seats = new Set<TakenSeat>();
+  readonly #slots = new Set<TakenReaderSlot>();
   readonly #perApplication = new Map<ApplicationId, number>();
   #drained = false;
 
@@ -38,35 +38,35 @@ export class WaitingReaders {
 
   /** How many seats are taken. */
   get size(): number {
-    return this.#seats.size;
+    return this.#slots.size;
   }
 
   /** Null: as many as may are here already. */
-  enter(appId: ApplicationId): Seat | null {
+  enter(appId: ApplicationId): ReaderSlot | null {
     const taken = this.#perApplication.get(appId) ?? 0;
     const { max, perApplicationMax } = this.#limits;
-    if (this.#seats.size >= max || taken >= perApplicationMax) return null;
+    if (this.#slots.size >= max || taken >= perApplicationMax) return null;
     this.#perApplication.set(appId, taken + 1);
-    const seat = new TakenSeat(this.#clock, this.#drained, () => this.#free(seat, appId));
-    this.#seats.add(seat);
-    return seat;
+    const slot = new TakenReaderSlot(this.#clock, this.#drained, () => this.#free(slot, appId));
+    this.#slots.add(slot);
+    return slot;
   }
 
   /** For a drain: every wait ends now, and every later one at once. */
   wakeAll(): void {
     this.#drained = true;
-    for (const seat of this.#seats) seat.endWaits();
+    for (const slot of this.#slots) slot.endWaits();
   }
 
-  #free(seat: TakenSeat, appId: ApplicationId): void {
-    if (!this.#seats.delete(seat)) return;
+  #free(slot: TakenReaderSlot, appId: ApplicationId): void {
+    if (!this.#slots.delete(slot)) return;
     const left = (this.#perApplication.get(appId) ?? 0) - 1;
     if (left > 0) this.#perApplication.set(appId, left);
     else this.#perApplication.delete(appId);
   }
 }
 
-class TakenSeat implements Seat {
+class TakenReaderSlot implements ReaderSlot {
   readonly #clock: Clock;
   readonly #free: () => void;
   /** No wait lasts: left, or drained. */

@@ -4,7 +4,7 @@
  * Bounded; full means 42901, and nothing known is forgotten. Source: tgv1-signing.md, Replay.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { Refusal } from '../../model/codes.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import { ExpiringKeys, signatureKey } from '../devices/expiring-keys.ts';
@@ -14,7 +14,7 @@ interface KnownRequest<Answer> {
   answer: Answer | Promise<Answer>;
 }
 
-export class AnswerMemory<Answer extends Outcome<unknown, Refusal>> {
+export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
   readonly #bySignature: ExpiringKeys<KnownRequest<Answer>>;
 
   constructor(clock: Clock, knownMax: number) {
@@ -50,6 +50,6 @@ export class AnswerMemory<Answer extends Outcome<unknown, Refusal>> {
   }
 }
 
-function saysComeAgain(answer: Outcome<unknown, Refusal>): boolean {
+function saysComeAgain(answer: Result<unknown, Refusal>): boolean {
   return !answer.ok && (answer.error.retryAfterS !== undefined || answer.error.code === 50000);
 }

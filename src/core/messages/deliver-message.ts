@@ -16,7 +16,7 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { SignalConnection } from '../ports/signal-connection.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { AnswerMemory } from './answer-memory.ts';
-import type { ClusterHouse } from '../devices/locate-device.ts';
+import type { ClusterDeps } from '../devices/locate-device.ts';
 import {
   messageOverload,
   messageUnavailable,
@@ -24,7 +24,7 @@ import {
   type MessageAnswer,
 } from './message-refusals.ts';
 
-export interface MessageHouse {
+export interface MessageDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
@@ -32,47 +32,47 @@ export interface MessageHouse {
   readonly telemetry: Telemetry;
   readonly log: Log;
   /** Null: alone. */
-  readonly cluster: ClusterHouse | null;
+  readonly cluster: ClusterDeps | null;
   /** True while the server is being stopped: no new message is sent. */
   isDraining(): boolean;
 }
 
 /** A promise settles within the acknowledgement's deadline (5 s), and rejects only when a connection breaks its port's promise. */
 export function deliverMessage(
-  house: MessageHouse,
+  deps: MessageDeps,
   request: MessageRequest,
 ): MessageAnswer | Promise<MessageAnswer> {
-  const known = house.memory.repeated(request);
-  if (known === null) return begin(house, request);
-  house.telemetry.message('repeated');
+  const known = deps.memory.repeated(request);
+  if (known === null) return begin(deps, request);
+  deps.telemetry.message('repeated');
   return known;
 }
 
-function begin(house: MessageHouse, request: MessageRequest): MessageAnswer | Promise<MessageAnswer> {
-  const { directory, memory } = house;
-  if (house.isDraining()) return refuseMessage(house, messageUnavailable('this server is being stopped'));
-  if (memory.isFull) return refuseMessage(house, messageOverload('too many messages are known'));
+function begin(deps: MessageDeps, request: MessageRequest): MessageAnswer | Promise<MessageAnswer> {
+  const { directory, memory } = deps;
+  if (deps.isDraining()) return refuseMessage(deps, messageUnavailable('this server is being stopped'));
+  if (memory.isFull) return refuseMessage(deps, messageOverload('too many messages are known'));
   const connection = directory.find(request.deviceId)?.signalConnection ?? null;
   if (connection === null) {
-    const answer = refuseMessage(house, refusal(40412));
+    const answer = refuseMessage(deps, refusal(40412));
     memory.keep(request, answer);
     return answer;
   }
-  const answer = deliver(house, request, connection);
+  const answer = deliver(deps, request, connection);
   memory.begin(request, answer);
   return answer;
 }
 
 async function deliver(
-  house: MessageHouse,
+  deps: MessageDeps,
   { deviceId, name, payload }: MessageRequest,
   connection: SignalConnection,
 ): Promise<MessageAnswer> {
   const id = generateMessageId();
   const result = await connection.deliver({ id, name, payload });
-  if (result !== 'acknowledged') return refuseMessage(house, refusals[result]);
-  house.telemetry.message('acknowledged');
-  return succeed({ deviceId, id, acknowledgedAtMs: house.clock.wallMs() });
+  if (result !== 'acknowledged') return refuseMessage(deps, refusals[result]);
+  deps.telemetry.message('acknowledged');
+  return succeed({ deviceId, id, acknowledgedAtMs: deps.clock.wallMs() });
 }
 
 const refusals: Record<Exclude<DeliveryResult, 'acknowledged'>, Refusal<MessageCode>> = {

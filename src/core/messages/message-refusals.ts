@@ -1,10 +1,10 @@
 /** How a message is refused, in the words of its answer and of the metrics. Source: signal-wire.md, Sending a message. */
-import { fail, type Outcome } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/outcome.ts';
 import { refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
 import type { MessageReceipt } from '../../model/message.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
-export type MessageAnswer = Outcome<MessageReceipt, Refusal<MessageCode>>;
+export type MessageAnswer = Result<MessageReceipt, Refusal<MessageCode>>;
 
 /** A message that waits makes room within seconds, and a known one with the next second of the clock window. */
 const comeAgainS = 1;

@@ -9,53 +9,52 @@ import { refusal } from '../../model/codes.ts';
 import { messageAckMsMax, ownerQueryMsMax, peerHopMsMax } from '../../model/limits.ts';
 import type { MessageRequest } from '../../model/message.ts';
 import { checkDeviceAccess } from '../devices/check-device-access.ts';
-import { deliverMessage, type MessageHouse } from './deliver-message.ts';
-import { locateDevice, type ClusterHouse } from '../devices/locate-device.ts';
+import { deliverMessage, type MessageDeps } from './deliver-message.ts';
+import { locateDevice, type ClusterDeps } from '../devices/locate-device.ts';
 import { messageUnavailable, refuseMessage, type MessageAnswer } from './message-refusals.ts';
 
 /**
  * Settles within the acknowledgement's deadline (5 s), among several members with the ways there and back. Rejects only
  * when a connection breaks its port's promise.
  */
-export async function sendMessage(house: MessageHouse, request: MessageRequest): Promise<MessageAnswer> {
-  const denied = check(house, request);
+export async function sendMessage(deps: MessageDeps, request: MessageRequest): Promise<MessageAnswer> {
+  const denied = check(deps, request);
   if (denied !== null) return denied;
-  if (house.cluster === null || house.memory.repeated(request) !== null)
-    return deliverMessage(house, request);
-  const first = await route(house, house.cluster, request);
-  const answer = first === 'absent' ? await route(house, house.cluster, request) : first;
+  if (deps.cluster === null || deps.memory.repeated(request) !== null) return deliverMessage(deps, request);
+  const first = await route(deps, deps.cluster, request);
+  const answer = first === 'absent' ? await route(deps, deps.cluster, request) : first;
   return answer === 'absent' ? fail(refusal(40412)) : answer;
 }
 
 /** What another member asks of the one that has the session: all of it, but for finding who that is. */
-export async function answerMessage(house: MessageHouse, request: MessageRequest): Promise<MessageAnswer> {
-  return check(house, request) ?? deliverMessage(house, request);
+export async function answerMessage(deps: MessageDeps, request: MessageRequest): Promise<MessageAnswer> {
+  return check(deps, request) ?? deliverMessage(deps, request);
 }
 
 /** Null: it may be sent. */
-function check(house: MessageHouse, { appId, deviceId }: MessageRequest): MessageAnswer | null {
+function check(deps: MessageDeps, { appId, deviceId }: MessageRequest): MessageAnswer | null {
   try {
-    const denied = checkDeviceAccess(house.registry, appId, deviceId, wallSeconds(house.clock));
-    return denied === null ? null : refuseMessage(house, refusal(denied));
+    const denied = checkDeviceAccess(deps.registry, appId, deviceId, wallSeconds(deps.clock));
+    return denied === null ? null : refuseMessage(deps, refusal(denied));
   } catch (error) {
-    return unreadable(house, error, 'whose device a message is for cannot be read');
+    return unreadable(deps, error, 'whose device a message is for cannot be read');
   }
 }
 
 /** `absent`: who was asked has no session of the device any more. What the owner has answered is counted there. */
 async function route(
-  house: MessageHouse,
-  cluster: ClusterHouse,
+  deps: MessageDeps,
+  cluster: ClusterDeps,
   request: MessageRequest,
 ): Promise<MessageAnswer | 'absent'> {
-  const owner = await findOwner(house, cluster, request);
-  if (owner === 'here' || owner === 'nowhere') return deliverMessage(house, request);
-  if (owner === null) return refuseMessage(house, messageUnavailable('message service unavailable'));
-  if (owner === 'away') return refuseMessage(house, messageUnavailable('where the device is cannot be told'));
-  if (owner === 'lost') return refuseMessage(house, unreachable);
+  const owner = await findOwner(deps, cluster, request);
+  if (owner === 'here' || owner === 'nowhere') return deliverMessage(deps, request);
+  if (owner === null) return refuseMessage(deps, messageUnavailable('message service unavailable'));
+  if (owner === 'away') return refuseMessage(deps, messageUnavailable('where the device is cannot be told'));
+  if (owner === 'lost') return refuseMessage(deps, unreachable);
   const waitMs = messageAckMsMax + peerHopMsMax;
   const asked = await cluster.peers.ask<'message'>(owner.member, { kind: 'message', request }, waitMs);
-  if (!asked.ok) return refuseMessage(house, asked.error === 'unanswered' ? refusal(50402) : unreachable);
+  if (!asked.ok) return refuseMessage(deps, asked.error === 'unanswered' ? refusal(50402) : unreachable);
   return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
 }
 
@@ -63,19 +62,19 @@ const unreachable = messageUnavailable('the member that has the device cannot be
 
 /** Null: the store cannot be read. */
 async function findOwner(
-  house: MessageHouse,
-  cluster: ClusterHouse,
+  deps: MessageDeps,
+  cluster: ClusterDeps,
   { deviceId }: MessageRequest,
 ): Promise<Awaited<ReturnType<typeof locateDevice>>['owner'] | null> {
   try {
-    return (await locateDevice(house, cluster, 'signal', deviceId, ownerQueryMsMax)).owner;
+    return (await locateDevice(deps, cluster, 'signal', deviceId, ownerQueryMsMax)).owner;
   } catch (error) {
-    house.log.error({ err: error }, 'where the device of a message is cannot be read');
+    deps.log.error({ err: error }, 'where the device of a message is cannot be read');
     return null;
   }
 }
 
-function unreadable(house: MessageHouse, error: unknown, what: string): MessageAnswer {
-  house.log.error({ err: error }, what);
-  return refuseMessage(house, messageUnavailable('message service unavailable'));
+function unreadable(deps: MessageDeps, error: unknown, what: string): MessageAnswer {
+  deps.log.error({ err: error }, what);
+  return refuseMessage(deps, messageUnavailable('message service unavailable'));
 }

@@ -2,7 +2,7 @@
  * What the media legs ask of those who keep the calls. Nothing but plain values goes in and out of `admit…`, and what
  * is said of an open leg needs no answer, so that the legs may stand in another process. Source: calls-and-media.md, Legs.
  */
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { AliveSign, CallMedia, CallReport, LegRefusal } from '../../model/call.ts';
 import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import type { CallLeg } from './call-leg.ts';
@@ -46,18 +46,18 @@ export interface OpenViewer {
   gone(): void;
 }
 
-export interface CallDesk {
+export interface LegService {
   /**
    * Resolves when everything that was said before is known to who keeps the calls, or never will be: a peer that is told
    * that its leg is open finds its call so, whomever it asks. Never rejects.
    */
   heard(): Promise<void>;
   /** Never rejects. Nothing is changed yet: that does `openDeviceLeg`. */
-  admitDevice(token: string): Promise<Outcome<DeviceAdmission, LegRefusal>>;
+  admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>>;
   /** `sessionId`: the one asked for, as it was written; null: none. Never rejects. */
-  admitBridge(key: string, sessionId: string | null): Promise<Outcome<BridgeAdmission, LegRefusal>>;
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>>;
   /** Takes the ticket: it is good once. Never rejects. */
-  admitViewer(ticket: string): Promise<Outcome<ViewerAdmission, LegRefusal>>;
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>>;
   /** Null: the session has ended since, and the leg is to be closed as `ended`. Replaces the leg that is there. */
   openDeviceLeg(admission: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null;
   /** Null: as above, or the bridge has been revoked since. Without a session it stands idle until it is given one. */

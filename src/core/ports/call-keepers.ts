@@ -7,7 +7,7 @@ export interface KeptCalls extends DeviceCallsKept {
   readonly revision: number;
 }
 
-export interface CallKeepers {
+export interface CallPlacements {
   /** Null: the device has no call, and nobody keeps any. Rejects with SharedStateAway, within `waitMs`. */
   find(deviceId: DeviceId, waitMs: number): Promise<KeptCalls | null>;
   /** `revision` null: there is none yet. Rejects with SharedStateAway. */

@@ -2,7 +2,7 @@
  * The other members of the cluster, however they are reached: over Unix sockets on one machine, over NATS between
  * machines. Plain values cross: what is asked and told is checked where it arrives. Source: cluster.md.
  */
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 
@@ -16,9 +16,9 @@ export interface Peers {
     member: MemberId,
     question: PeerQuestion<Kind>,
     waitMs: number,
-  ): Promise<Outcome<PeerAnswer<Kind>, PeerFailure>>;
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>>;
   /** Best effort, in order for each receiver. `everybody`: all but this one. Never throws. */
-  tell(to: MemberId | 'everybody', notice: PeerNotice): void;
+  notify(to: MemberId | 'everybody', notice: PeerNotice): void;
 }
 
 /** What a member does with what it is asked and told. */

@@ -1,9 +1,9 @@
 /** Who is told what became of this member's sessions in what all members share. Called after the commit; must not throw. */
-import type { ConnectionKind, Seat } from '../../model/cluster.ts';
+import type { ConnectionKind, SessionSlot } from '../../model/cluster.ts';
 import type { ConnectionTimes } from '../../model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 
-export interface SeatTaken {
+export interface SlotClaimed {
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
   readonly session: SessionId;
@@ -12,17 +12,17 @@ export interface SeatTaken {
   /** Over all members. */
   readonly times: ConnectionTimes;
   /** Whose sessions it has replaced: other members are to be told. */
-  readonly displaced: readonly Seat[];
+  readonly superseded: readonly SessionSlot[];
 }
 
-export interface SeatLost {
+export interface SlotLost {
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
   readonly session: SessionId;
 }
 
-export interface SeatFollower {
-  taken(seat: SeatTaken): void;
+export interface SlotFollower {
+  taken(slot: SlotClaimed): void;
   /** A later login elsewhere has it: the session here is to be closed as replaced. */
-  lost(seat: SeatLost): void;
+  lost(slot: SlotLost): void;
 }

@@ -1,7 +1,7 @@
 /** Who decodes, scales and encodes pictures, on threads of their own. Source: calls-and-media.md, The media process. */
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { Size } from '../../model/call.ts';
-import type { CarriageRefusal, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
+import type { ReservationRefusal, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
 
 /** What a call will take, as far as it can be told before its first frame. */
 export interface TranscodingNeed {
@@ -26,9 +26,9 @@ export interface Transcoders {
   /** The version of the decoders' library; null: this machine has none. */
   readonly engine: string | null;
   /** By measured load: who does not fit is refused, not starved. `engine`: this machine has no decoder. */
-  open(need: TranscodingNeed): Outcome<Transcoder, CarriageRefusal>;
+  open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal>;
   /** Whether `open` would take it, nothing reserved; null: it would. */
-  refusalOf(need: TranscodingNeed): CarriageRefusal | null;
+  refusalOf(need: TranscodingNeed): ReservationRefusal | null;
   /** Busy share of the time of each worker, 0 to 1, over the last seconds. */
   loads(): readonly number[];
   /** Ends the workers behind what they still do. */

@@ -63,7 +63,7 @@ export interface HookChanges {
   readonly parkedTrimmed: number;
 }
 
-export interface WebhookBook {
+export interface DeliveryStore {
   /** By the hook's id. */
   hooks(): ReadonlyMap<string, HookRecord>;
   /** One that no hook has or had, while anything of it is left. */

@@ -59,7 +59,7 @@ export interface ReplayResult {
 }
 
 /** Nothing was done. */
-export interface DeskRefusal {
+export interface WebhookAdminRefusal {
   readonly kind: 'unknown' | 'ambiguous' | 'busy' | 'unavailable';
   readonly message: string;
 }

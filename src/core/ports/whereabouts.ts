@@ -3,14 +3,14 @@ import type { DeviceRow } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 
 /** What is shared cannot be reached: what is known is known here. */
-export class SharedStateAway extends Error {
+export class SharedStateUnavailable extends Error {
   constructor(reason: string) {
     super(reason);
     this.name = 'SharedStateAway';
   }
 }
 
-export interface Whereabouts {
+export interface SessionLocator {
   /**
    * A value where it is at hand. Rejects (or throws) with SharedStateAway; settles within `waitMs`, which a store that
    * is at hand needs not.

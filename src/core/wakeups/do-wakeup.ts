@@ -14,14 +14,14 @@ import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { SleepConnection } from '../ports/sleep-connection.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { ClusterHouse, DeviceLocation } from '../devices/locate-device.ts';
+import type { ClusterDeps, DeviceLocation } from '../devices/locate-device.ts';
 import { wakeableConnection } from './wakeable-connection.ts';
 import type { WakeupLimits } from './wakeup-limits.ts';
 import type { WakeupAnswer, WakeupMemory } from './wakeup-memory.ts';
 import { refuseWakeup, wakeupUnavailable } from './wakeup-refusals.ts';
-import { writeEverywhere, type SeatWrite } from './write-everywhere.ts';
+import { writeEverywhere, type SlotWrite } from './write-everywhere.ts';
 
-export interface WakeupHouse {
+export interface WakeupDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
@@ -31,7 +31,7 @@ export interface WakeupHouse {
   readonly telemetry: Telemetry;
   readonly log: Log;
   /** Null: alone. */
-  readonly cluster: ClusterHouse | null;
+  readonly cluster: ClusterDeps | null;
   /** True while the server is being stopped: no new wakeup is begun. */
   isDraining(): boolean;
 }
@@ -43,35 +43,34 @@ const nothingElsewhere: Elsewhere = { others: [], isOnline: false };
 
 /** A value or a promise that settles within the write deadline (1 s; with others 1.4 s). Throws when the store cannot be read. */
 export function doWakeup(
-  house: WakeupHouse,
+  deps: WakeupDeps,
   request: WakeupRequest,
   elsewhere = nothingElsewhere,
 ): WakeupAnswer | Promise<WakeupAnswer> {
-  const known = house.memory.repeated(request);
-  if (known === null) return begin(house, request, elsewhere);
-  house.telemetry.wakeup('repeated');
+  const known = deps.memory.repeated(request);
+  if (known === null) return begin(deps, request, elsewhere);
+  deps.telemetry.wakeup('repeated');
   return known;
 }
 
 function begin(
-  house: WakeupHouse,
+  deps: WakeupDeps,
   request: WakeupRequest,
   elsewhere: Elsewhere,
 ): WakeupAnswer | Promise<WakeupAnswer> {
-  if (house.isDraining())
-    return refuseKnown(house, request, wakeupUnavailable('this server is being stopped'));
-  const actor = house.directory.find(request.deviceId);
-  if (actor === null) return refuseKnown(house, request, refusal(40412));
+  if (deps.isDraining()) return refuseKnown(deps, request, wakeupUnavailable('this server is being stopped'));
+  const actor = deps.directory.find(request.deviceId);
+  if (actor === null) return refuseKnown(deps, request, refusal(40412));
   const connection = wakeableConnection(actor, request.customData);
-  if (connection === 42901) return refuseKnown(house, request, overload(mailboxFullRetryMs));
+  if (connection === 42901) return refuseKnown(deps, request, overload(mailboxFullRetryMs));
   const isHeardElsewhere = connection === 40902 && elsewhere.others.length > 0;
   if (typeof connection === 'number' && !isHeardElsewhere)
-    return refuseKnown(house, request, refusal(connection));
-  const isFull = house.memory.isFull || house.watch.isFull;
-  const waitMs = isFull ? memoryFullRetryMs : house.limits.take(request.appId, actor);
-  if (waitMs > 0) return refuseKnown(house, request, overload(waitMs));
-  const answer = write(house, request, actor, typeof connection === 'number' ? null : connection, elsewhere);
-  house.memory.begin(request, answer);
+    return refuseKnown(deps, request, refusal(connection));
+  const isFull = deps.memory.isFull || deps.watch.isFull;
+  const waitMs = isFull ? memoryFullRetryMs : deps.limits.take(request.appId, actor);
+  if (waitMs > 0) return refuseKnown(deps, request, overload(waitMs));
+  const answer = write(deps, request, actor, typeof connection === 'number' ? null : connection, elsewhere);
+  deps.memory.begin(request, answer);
   return answer;
 }
 
@@ -82,35 +81,35 @@ const mailboxFullRetryMs = 1000;
 
 /** Whether the device is online is read before the write: what comes after it may be its doing. */
 async function write(
-  house: WakeupHouse,
+  deps: WakeupDeps,
   request: WakeupRequest,
   actor: DeviceActor,
   connection: SleepConnection | null,
   elsewhere: Elsewhere,
 ): Promise<WakeupAnswer> {
-  const { limits, watch, telemetry } = house;
+  const { limits, watch, telemetry } = deps;
   const carrierEpoch = connection === null ? (elsewhere.others[0]?.epoch ?? 0) : actor.toldSleepEpoch;
   const isOnline = actor.signalConnection !== null || elsewhere.isOnline;
   const watched = watch.begin(request, carrierEpoch, isOnline);
-  const result = await writeAll(house, request, connection, elsewhere);
+  const result = await writeAll(deps, request, connection, elsewhere);
   limits.release();
   if (result === 'written') {
     const receipt = { deviceId: request.deviceId, acceptedAtMs: watch.written(watched) };
-    tellAccepted(house, request, receipt);
+    notifyAccepted(deps, request, receipt);
     telemetry.wakeup('accepted');
     return succeed(receipt);
   }
   if (result === 'unknown') watch.unknown(watched);
   else watch.refused(watched);
-  return refuseWakeup(house, refusals[result]);
+  return refuseWakeup(deps, refusals[result]);
 }
 
 function writeAll(
-  { cluster }: WakeupHouse,
+  { cluster }: WakeupDeps,
   request: WakeupRequest,
   connection: SleepConnection | null,
   { others }: Elsewhere,
-): Promise<SeatWrite> {
+): Promise<SlotWrite> {
   if (connection !== null && (cluster === null || others.length === 0))
     return connection.wake(request.customData);
   return cluster === null
@@ -118,24 +117,24 @@ function writeAll(
     : writeEverywhere(cluster.peers, request, connection, others);
 }
 
-const refusals: Record<Exclude<SeatWrite, 'written'>, Refusal<WakeupCode>> = {
+const refusals: Record<Exclude<SlotWrite, 'written'>, Refusal<WakeupCode>> = {
   refused: refusal(50204),
   unknown: refusal(50402),
   busy: overload(1000),
-  deaf: refusal(40902),
+  unwakeable: refusal(40902),
   absent: refusal(40412),
 };
 
 /** So that a repeat is answered like it, wherever it comes. */
-function tellAccepted({ cluster }: WakeupHouse, request: WakeupRequest, receipt: WakeupReceipt): void {
+function notifyAccepted({ cluster }: WakeupDeps, request: WakeupRequest, receipt: WakeupReceipt): void {
   if (cluster === null) return;
   const { appId, requestId, isCallersId, signature, signatureExpiresMs, bodySha256 } = request;
   const known = { appId, requestId, isCallersId, signature, signatureExpiresMs, bodySha256 };
-  cluster.peers.tell('everybody', { kind: 'wakeup-accepted', ...known, receipt });
+  cluster.peers.notify('everybody', { kind: 'wakeup-accepted', ...known, receipt });
 }
 
 /** Refused before a write was begun: its X-Request-ID now belongs to this body. */
-function refuseKnown(house: WakeupHouse, request: WakeupRequest, why: Refusal<WakeupCode>): WakeupAnswer {
-  house.memory.noteRefused(request);
-  return refuseWakeup(house, why);
+function refuseKnown(deps: WakeupDeps, request: WakeupRequest, why: Refusal<WakeupCode>): WakeupAnswer {
+  deps.memory.noteRefused(request);
+  return refuseWakeup(deps, why);
 }

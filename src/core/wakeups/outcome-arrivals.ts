@@ -7,7 +7,7 @@ import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, RequestId } from '../../model/ids.ts';
 import type { EventLog } from '../ports/event-log.ts';
 
-export class OutcomeArrivals {
+export class OutcomeWaiters {
   readonly #waiting = new Map<string, Set<() => void>>();
 
   /** Follows the log for good. */

@@ -4,7 +4,7 @@
  * Source: events.md, Reading; cluster.md.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { pause } from '../../lib/pause.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
@@ -14,20 +14,20 @@ import { wakeupOutcomeCommitMsMax, wakeupRecallEveryMs, wakeupRecallMsMax } from
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { WakeupRecords } from '../ports/wakeup-records.ts';
-import { SharedStateAway } from '../ports/whereabouts.ts';
-import type { ClusterHouse } from '../devices/locate-device.ts';
-import type { OutcomeArrivals } from './outcome-arrivals.ts';
-import type { Seat, WaitingReaders } from '../events/waiting-readers.ts';
+import { SharedStateUnavailable } from '../ports/whereabouts.ts';
+import type { ClusterDeps } from '../devices/locate-device.ts';
+import type { OutcomeWaiters } from './outcome-arrivals.ts';
+import type { ReaderSlot, WaitingReaders } from '../events/waiting-readers.ts';
 
-export interface WakeupOutcomeHouse {
+export interface WakeupOutcomeDeps {
   readonly clock: Clock;
   readonly wakeupRecords: WakeupRecords;
   readonly watch: WakeupWatch;
   readonly readers: WaitingReaders;
   readonly log: Log;
   /** Both null: alone. */
-  readonly cluster: ClusterHouse | null;
-  readonly arrivals: OutcomeArrivals | null;
+  readonly cluster: ClusterDeps | null;
+  readonly waiters: OutcomeWaiters | null;
 }
 
 export interface WakeupOutcomeCall {
@@ -39,34 +39,34 @@ export interface WakeupOutcomeCall {
   onGone(listener: () => void): void;
 }
 
-type Answer = Outcome<WakeupRecord, Refusal<WakeupOutcomeCode>>;
+type Answer = Result<WakeupRecord, Refusal<WakeupOutcomeCode>>;
 
 /** A value when nothing has to be waited for; else a promise that settles within the wait and 2 s and never rejects. */
 export function queryWakeupOutcome(
-  house: WakeupOutcomeHouse,
+  deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
 ): Answer | Promise<Answer> {
   try {
-    const found = findRecord(house, call);
-    return found instanceof Promise ? answerRecalled(house, call, found) : answerFound(house, call, found);
+    const found = findRecord(deps, call);
+    return found instanceof Promise ? answerRecalled(deps, call, found) : answerFound(deps, call, found);
   } catch (error) {
-    return unreadable(house, error);
+    return unreadable(deps, error);
   }
 }
 
 /** A value when it is in this store. Rejects with SharedStateAway. */
 function findRecord(
-  house: WakeupOutcomeHouse,
+  deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
 ): WakeupRecord | null | Promise<WakeupRecord | null> {
-  const record = house.wakeupRecords.find(call.appId, call.requestId);
-  return record === null && house.cluster !== null ? recall(house.clock, house.cluster, call) : record;
+  const record = deps.wakeupRecords.find(call.appId, call.requestId);
+  return record === null && deps.cluster !== null ? recall(deps.clock, deps.cluster, call) : record;
 }
 
 /** What another member has accepted a moment ago may be on its way to what all share. Rejects with SharedStateAway. */
 async function recall(
   clock: Clock,
-  cluster: ClusterHouse,
+  cluster: ClusterDeps,
   { appId, requestId }: WakeupOutcomeCall,
 ): Promise<WakeupRecord | null> {
   const endMs = clock.monotonicMs() + wakeupRecallMsMax;
@@ -78,82 +78,82 @@ async function recall(
 }
 
 async function answerRecalled(
-  house: WakeupOutcomeHouse,
+  deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
   recalled: Promise<WakeupRecord | null>,
 ): Promise<Answer> {
   try {
-    return await answerFound(house, call, await recalled);
+    return await answerFound(deps, call, await recalled);
   } catch (error) {
-    return unreadable(house, error);
+    return unreadable(deps, error);
   }
 }
 
 function answerFound(
-  house: WakeupOutcomeHouse,
+  deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
   record: WakeupRecord | null,
 ): Answer | Promise<Answer> {
   if (record === null) return fail(refusal(40413));
-  if (!record.isAwaited || call.waitMs === 0) return answerOnceCommitted(house, call, record);
-  const seat = house.readers.enter(call.appId);
-  if (seat === null) return fail({ ...refusal(42901), retryAfterS: 1 });
-  call.onGone(() => seat.leave());
-  return answerInTime(house, call, record, seat);
+  if (!record.isAwaited || call.waitMs === 0) return answerOnceCommitted(deps, call, record);
+  const slot = deps.readers.enter(call.appId);
+  if (slot === null) return fail({ ...refusal(42901), retryAfterS: 1 });
+  call.onGone(() => slot.leave());
+  return answerInTime(deps, call, record, slot);
 }
 
 async function answerInTime(
-  house: WakeupOutcomeHouse,
+  deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
   { deviceId }: WakeupRecord,
-  seat: Seat,
+  slot: ReaderSlot,
 ): Promise<Answer> {
   try {
-    const record = await waitForOutcome(house, call, deviceId, seat);
-    return record === null ? fail(refusal(40413)) : await answerOnceCommitted(house, call, record);
+    const record = await waitForOutcome(deps, call, deviceId, slot);
+    return record === null ? fail(refusal(40413)) : await answerOnceCommitted(deps, call, record);
   } catch (error) {
-    return unreadable(house, error);
+    return unreadable(deps, error);
   } finally {
-    seat.leave();
+    slot.leave();
   }
 }
 
 /** What is so when the outcome is known, the wait is over, the caller has gone, or the server drains. */
 async function waitForOutcome(
-  house: WakeupOutcomeHouse,
+  deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
   deviceId: DeviceId,
-  seat: Seat,
+  slot: ReaderSlot,
 ): Promise<WakeupRecord | null> {
-  const { clock } = house;
+  const { clock } = deps;
   const endMs = clock.monotonicMs() + call.waitMs;
   let isTold = false;
   const told = (): void => {
     isTold = true;
-    seat.wake();
+    slot.wake();
   };
   // Told without an outcome: it was begun anew under the same id, and the new one is waited for.
   do {
     isTold = false;
     // Followed before it is looked at, so that nothing comes between.
-    const stop = whenSettled(house, call, deviceId, told);
-    const record = await findRecord(house, call);
-    if (record?.isAwaited === true) await seat.wait(endMs - clock.monotonicMs());
+    const stop = whenSettled(deps, call, deviceId, told);
+    const record = await findRecord(deps, call);
+    if (record?.isAwaited === true) await slot.wait(endMs - clock.monotonicMs());
     stop();
     if (record?.isAwaited !== true) return record;
   } while (isTold);
-  return findRecord(house, call);
+  return findRecord(deps, call);
 }
 
 /** Of this member's own the watch tells, of the others' the log. */
 function whenSettled(
-  { watch, arrivals }: WakeupOutcomeHouse,
+  { watch, waiters }: WakeupOutcomeDeps,
   { appId, requestId }: WakeupOutcomeCall,
   deviceId: DeviceId,
   told: () => void,
 ): Cancel {
   const forgetOwn = watch.whenSettled(appId, requestId, told);
-  const forgetLogged = arrivals?.follow(deviceId, requestId, told);
+  const forgetLogged = waiters?.follow(deviceId, requestId, told);
   return () => {
     forgetOwn();
     forgetLogged?.();
@@ -161,7 +161,7 @@ function whenSettled(
 }
 
 function answerOnceCommitted(
-  { clock, wakeupRecords }: WakeupOutcomeHouse,
+  { clock, wakeupRecords }: WakeupOutcomeDeps,
   { appId, requestId }: WakeupOutcomeCall,
   record: WakeupRecord,
 ): Answer | Promise<Answer> {
@@ -174,8 +174,8 @@ function answerOnceCommitted(
 
 const unavailable = { ...refusal(50301, 'wakeup outcome service unavailable'), retryAfterS: 1 } as const;
 
-function unreadable(house: WakeupOutcomeHouse, error: unknown): Answer {
-  if (!(error instanceof SharedStateAway))
-    house.log.error({ err: error }, 'the outcome of a wakeup cannot be read');
+function unreadable(deps: WakeupOutcomeDeps, error: unknown): Answer {
+  if (!(error instanceof SharedStateUnavailable))
+    deps.log.error({ err: error }, 'the outcome of a wakeup cannot be read');
   return fail(unavailable);
 }

@@ -7,16 +7,16 @@ import type { Clock } from '../../lib/clock.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { wakeReportHopMs } from '../../model/limits.ts';
 import type { WakeReport } from '../../model/signal.ts';
-import type { ClusterHouse } from '../devices/locate-device.ts';
+import type { ClusterDeps } from '../devices/locate-device.ts';
 
-interface ReportHouse {
+interface ReportDeps {
   readonly clock: Clock;
   readonly watch: Pick<WakeupWatch, 'reported'>;
-  readonly cluster: { readonly peers: Pick<ClusterHouse['peers'], 'tell'> } | null;
+  readonly cluster: { readonly peers: Pick<ClusterDeps['peers'], 'notify'> } | null;
 }
 
 export function reportWake(
-  { clock, watch, cluster }: ReportHouse,
+  { clock, watch, cluster }: ReportDeps,
   deviceId: DeviceId,
   session: SessionId,
   report: WakeReport,
@@ -24,5 +24,5 @@ export function reportWake(
   watch.reported(deviceId, session, report);
   if (cluster === null) return;
   const notice = { kind: 'wake-reported', deviceId, session, report } as const;
-  clock.after(wakeReportHopMs, () => cluster.peers.tell('everybody', notice));
+  clock.after(wakeReportHopMs, () => cluster.peers.notify('everybody', notice));
 }

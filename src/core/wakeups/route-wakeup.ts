@@ -8,8 +8,8 @@ import { refusal } from '../../model/codes.ts';
 import { ownerRetryMs, ownerWakeMsMax, wakeupAnswerMsMax } from '../../model/limits.ts';
 import type { PeerFailure } from '../../model/peer.ts';
 import type { WakeupRequest } from '../../model/wakeup.ts';
-import { doWakeup, type WakeupHouse } from './do-wakeup.ts';
-import { locateDevice, type ClusterHouse } from '../devices/locate-device.ts';
+import { doWakeup, type WakeupDeps } from './do-wakeup.ts';
+import { locateDevice, type ClusterDeps } from '../devices/locate-device.ts';
 import type { WakeupAnswer } from './wakeup-memory.ts';
 import { refuseWakeup, wakeupUnavailable } from './wakeup-refusals.ts';
 
@@ -18,66 +18,66 @@ type Attempt = WakeupAnswer | PeerFailure | 'away' | 'absent';
 
 /** Settles within `wakeupAnswerMsMax`. Rejects when the store cannot be read. */
 export async function routeWakeup(
-  house: WakeupHouse,
-  cluster: ClusterHouse,
+  deps: WakeupDeps,
+  cluster: ClusterDeps,
   request: WakeupRequest,
 ): Promise<WakeupAnswer> {
   // What is known here is answered whoever has the device, and whether they can be reached.
-  if (house.memory.repeated(request) !== null) return doWakeup(house, request);
-  const endMs = house.clock.monotonicMs() + wakeupAnswerMsMax;
-  const first = await attempt(house, cluster, request, endMs);
-  if (first !== 'nobody' && first !== 'absent') return answerOf(house, first);
-  if (first === 'nobody') await pause(house.clock, ownerRetryMs);
-  return answerOf(house, await attempt(house, cluster, request, endMs));
+  if (deps.memory.repeated(request) !== null) return doWakeup(deps, request);
+  const endMs = deps.clock.monotonicMs() + wakeupAnswerMsMax;
+  const first = await attempt(deps, cluster, request, endMs);
+  if (first !== 'nobody' && first !== 'absent') return answerOf(deps, first);
+  if (first === 'nobody') await pause(deps.clock, ownerRetryMs);
+  return answerOf(deps, await attempt(deps, cluster, request, endMs));
 }
 
 async function attempt(
-  house: WakeupHouse,
-  cluster: ClusterHouse,
+  deps: WakeupDeps,
+  cluster: ClusterDeps,
   request: WakeupRequest,
   endMs: number,
 ): Promise<Attempt> {
-  const { clock } = house;
+  const { clock } = deps;
   const findMs = Math.max(0, endMs - ownerWakeMsMax - clock.monotonicMs());
-  const location = await locateDevice(house, cluster, 'sleep', request.deviceId, findMs);
-  const { owner, seats } = location;
-  if (owner === 'here') return doWakeup(house, request, location);
-  if (owner === 'nowhere') return (await recall(house, cluster, request, endMs)) ?? doWakeup(house, request);
+  const location = await locateDevice(deps, cluster, 'sleep', request.deviceId, findMs);
+  const { owner, slots } = location;
+  if (owner === 'here') return doWakeup(deps, request, location);
+  if (owner === 'nowhere') return (await recall(deps, cluster, request, endMs)) ?? doWakeup(deps, request);
   if (owner === 'away') return 'away';
   if (owner === 'lost') return 'nobody';
   const waitMs = Math.min(ownerWakeMsMax, endMs - clock.monotonicMs());
-  const asked = await cluster.peers.ask<'wake'>(owner.member, { kind: 'wake', request, seats }, waitMs);
+  const asked = await cluster.peers.ask<'wake'>(owner.member, { kind: 'wake', request, slots }, waitMs);
   if (!asked.ok) return asked.error;
   return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
 }
 
 /** A repeat of what another member did while the device was asleep. Null: it is none. */
 async function recall(
-  house: WakeupHouse,
-  cluster: ClusterHouse,
+  deps: WakeupDeps,
+  cluster: ClusterDeps,
   { appId, requestId, isCallersId, bodySha256 }: WakeupRequest,
   endMs: number,
 ): Promise<WakeupAnswer | null> {
   if (!isCallersId) return null;
-  const record = await cluster.recallWakeup(appId, requestId, endMs - house.clock.monotonicMs());
+  const record = await cluster.recallWakeup(appId, requestId, endMs - deps.clock.monotonicMs());
   if (record?.isCallersId !== true) return null;
   if (record.bodySha256 !== bodySha256)
-    return refuseWakeup(house, refusal(40003, 'X-Request-ID was used with another body'));
+    return refuseWakeup(deps, refusal(40003, 'X-Request-ID was used with another body'));
   if (record.acceptedAtMs === null) return null;
-  house.telemetry.wakeup('repeated');
+  deps.telemetry.wakeup('repeated');
   return succeed({ deviceId: record.deviceId, acceptedAtMs: record.acceptedAtMs });
 }
 
 /** What the owner itself has answered is counted there. */
-function answerOf(house: WakeupHouse, result: Attempt): WakeupAnswer {
+function answerOf(deps: WakeupDeps, result: Attempt): WakeupAnswer {
   switch (result) {
     case 'nobody':
     case 'unsent':
-      return refuseWakeup(house, wakeupUnavailable('the member that has the device cannot be reached'));
+      return refuseWakeup(deps, wakeupUnavailable('the member that has the device cannot be reached'));
     case 'away':
-      return refuseWakeup(house, wakeupUnavailable('where the device is cannot be told'));
+      return refuseWakeup(deps, wakeupUnavailable('where the device is cannot be told'));
     case 'unanswered':
-      return refuseWakeup(house, refusal(50402));
+      return refuseWakeup(deps, refusal(50402));
     case 'absent':
       return fail(refusal(40412));
     default:

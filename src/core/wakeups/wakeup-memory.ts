@@ -11,7 +11,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import { succeed } from '../../lib/outcome.ts';
 import type { Refusal, WakeupCode } from '../../model/codes.ts';
 import { refusedWakeupsKnownMax, wakeupKnownMs } from '../../model/limits.ts';
@@ -20,7 +20,7 @@ import type { WakeupRecords } from '../ports/wakeup-records.ts';
 import { AcceptedElsewhere, type WakeupAccepted } from './accepted-elsewhere.ts';
 import { ExpiringKeys, signatureKey } from '../devices/expiring-keys.ts';
 
-export type WakeupAnswer = Outcome<WakeupReceipt, Refusal<WakeupCode>>;
+export type WakeupAnswer = Result<WakeupReceipt, Refusal<WakeupCode>>;
 
 interface KnownWakeup {
   readonly bodySha256: string;

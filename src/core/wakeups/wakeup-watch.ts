@@ -20,7 +20,7 @@ import type { WakeupRecords } from '../ports/wakeup-records.ts';
 import type { SessionFollower } from '../devices/device-directory.ts';
 import { takeUpWakeup, WatchedWakeup, WatchedWakeups, type LoggedTurn } from './watched-wakeups.ts';
 
-export interface WakeupWatchHouse {
+export interface WakeupWatchDeps {
   readonly clock: Clock;
   readonly records: WakeupRecords;
   readonly telemetry: Telemetry;
@@ -32,15 +32,15 @@ export interface WakeupWatchHouse {
 const tickMs = 250;
 
 export class WakeupWatch implements SessionFollower {
-  readonly #house: WakeupWatchHouse;
+  readonly #deps: WakeupWatchDeps;
   readonly #watchedMax: number;
   readonly #watched = new WatchedWakeups();
   readonly #wheel: DeadlineWheel<WatchedWakeup>;
 
-  constructor(house: WakeupWatchHouse, watchedMax = wakeupsWatchedMax) {
-    this.#house = house;
+  constructor(deps: WakeupWatchDeps, watchedMax = wakeupsWatchedMax) {
+    this.#deps = deps;
     this.#watchedMax = watchedMax;
-    this.#wheel = new DeadlineWheel(tickMs, house.clock.monotonicMs(), (watched) => this.#runOut(watched));
+    this.#wheel = new DeadlineWheel(tickMs, deps.clock.monotonicMs(), (watched) => this.#runOut(watched));
   }
 
   /** Wakeups held: being written, awaited, and completed ones whose cause may be reported. */
@@ -61,7 +61,7 @@ export class WakeupWatch implements SessionFollower {
     isGone: (watcher: MemberId) => boolean = () => true,
     recall: (deviceId: DeviceId) => void = () => undefined,
   ): number {
-    const { clock, records } = this.#house;
+    const { clock, records } = this.#deps;
     let resumed = 0;
     for (const known of Array.from(records.awaited())) {
       const { watcher, deviceId } = known.record;
@@ -80,19 +80,19 @@ export class WakeupWatch implements SessionFollower {
 
   /** Settles by time from now on. */
   start(): Cancel {
-    const { clock } = this.#house;
+    const { clock } = this.#deps;
     return clock.every(tickMs, () => this.#wheel.turn(clock.monotonicMs()));
   }
 
   /** Call right before the write; one of `written`, `unknown` and `refused` is owed. */
   begin(request: WakeupRequest, sleepEpoch: number, isOnline: boolean): WatchedWakeup {
-    const { clock } = this.#house;
+    const { clock } = this.#deps;
     const { appId, requestId, deviceId } = request;
     const watched = new WatchedWakeup(appId, requestId, deviceId, {
       kind: 'writing',
       request,
       sleepEpoch,
-      watcher: this.#house.self ?? null,
+      watcher: this.#deps.self ?? null,
       isOnline,
       begunMs: clock.monotonicMs(),
       begunAtMs: clock.wallMs(),
@@ -104,7 +104,7 @@ export class WakeupWatch implements SessionFollower {
 
   /** The kernel has the packet: it is accepted. Returns the wall milliseconds of that. */
   written(watched: WatchedWakeup): number {
-    const { clock } = this.#house;
+    const { clock } = this.#deps;
     const atMs = clock.wallMs();
     this.#name(watched);
     this.#advance(watched, { kind: 'written', nowMs: clock.monotonicMs(), atMs });
@@ -124,7 +124,7 @@ export class WakeupWatch implements SessionFollower {
 
   sleepChanged(deviceId: DeviceId, change: SessionChange<SleepEndReason>): void {
     if (change.kind !== 'closed' || change.reason !== 'reset') return;
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     for (const watched of this.#watched.openOf(deviceId))
       this.#advance(watched, { kind: 'reset', epoch: change.epoch, nowMs });
   }
@@ -135,7 +135,7 @@ export class WakeupWatch implements SessionFollower {
       return;
     }
     const { session: sessionId, atMs } = change;
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     for (const watched of this.#watched.openOf(deviceId))
       this.#advance(watched, { kind: 'login', sessionId, nowMs, atMs });
   }
@@ -168,7 +168,7 @@ export class WakeupWatch implements SessionFollower {
     if (state === watched.state) return;
     watched.state = state;
     for (const save of saves)
-      this.#house.records.save(watched.appId, watched.requestId, save.record, save.event);
+      this.#deps.records.save(watched.appId, watched.requestId, save.record, save.event);
     if (state.kind === 'settled') this.#settle(watched, state.record);
     else if (state.kind !== 'writing') this.#await(watched, state.deadlineMs);
   }
@@ -187,9 +187,9 @@ export class WakeupWatch implements SessionFollower {
 
   #settle(watched: WatchedWakeup, { status, cause, wokeAfterMs, alreadyOnline }: WakeupRecord): void {
     if (status !== 'completed' || cause !== null) return this.#forget(watched);
-    if (!alreadyOnline && wokeAfterMs !== null) this.#house.telemetry.wakeupToOnline(wokeAfterMs / 1000);
+    if (!alreadyOnline && wokeAfterMs !== null) this.#deps.telemetry.wakeupToOnline(wokeAfterMs / 1000);
     watched.wakeReaders();
-    this.#await(watched, this.#house.clock.monotonicMs() + wakeupReportMsMax);
+    this.#await(watched, this.#deps.clock.monotonicMs() + wakeupReportMsMax);
     const tooMany = this.#watched.complete(watched);
     if (tooMany !== null) this.#forget(tooMany);
   }
@@ -208,12 +208,12 @@ export class WakeupWatch implements SessionFollower {
 
   /** The monotonic time of what happened at a wall time that is not long ago. */
   #thenMs(atMs: number): number {
-    const { clock } = this.#house;
+    const { clock } = this.#deps;
     return clock.monotonicMs() - Math.min(Math.max(0, clock.wallMs() - atMs), wakeupToOnlineMsMax);
   }
 
   #time(): WakeupEvent {
-    const { clock } = this.#house;
+    const { clock } = this.#deps;
     return { kind: 'time', nowMs: clock.monotonicMs(), atMs: clock.wallMs() };
   }
 }

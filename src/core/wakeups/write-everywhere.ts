@@ -2,7 +2,7 @@
  * One wakeup to all sessions of a device that sleeps at several nodes: on the connection that is here, and by asking the
  * members of the others. Source: decisions.md, Wakeup.
  */
-import type { Seat } from '../../model/cluster.ts';
+import type { SessionSlot } from '../../model/cluster.ts';
 import { peerWriteMsMax } from '../../model/limits.ts';
 import type { PeerExchanges } from '../../model/peer.ts';
 import type { CustomData } from '../../model/sleep.ts';
@@ -10,36 +10,36 @@ import type { WakeupRequest } from '../../model/wakeup.ts';
 import type { Peers } from '../ports/peers.ts';
 import type { SleepConnection } from '../ports/sleep-connection.ts';
 
-export type SeatWrite = PeerExchanges['write']['answer'];
+export type SlotWrite = PeerExchanges['write']['answer'];
 
 /** What says most of all writes together, first: any good one is enough, and one that may have been none is no failure. */
-const rank: readonly SeatWrite[] = ['written', 'unknown', 'refused', 'busy', 'deaf', 'absent'];
+const rank: readonly SlotWrite[] = ['written', 'unknown', 'refused', 'busy', 'unwakeable', 'absent'];
 
 /** `own`: null: its module cannot be woken with this. Resolves with the first good write, else when all are answered. */
 export function writeEverywhere(
   peers: Peers,
   { deviceId, customData }: Pick<WakeupRequest, 'deviceId' | 'customData'>,
   own: SleepConnection | null,
-  seats: readonly Seat[],
-): Promise<SeatWrite> {
-  const here = own === null ? Promise.resolve<SeatWrite>('deaf') : own.wake(customData);
-  const elsewhere = seats.map((seat) => writeAt(peers, seat, deviceId, customData));
+  slots: readonly SessionSlot[],
+): Promise<SlotWrite> {
+  const here = own === null ? Promise.resolve<SlotWrite>('unwakeable') : own.wake(customData);
+  const elsewhere = slots.map((slot) => writeAt(peers, slot, deviceId, customData));
   return bestOf([here, ...elsewhere]);
 }
 
 async function writeAt(
   peers: Peers,
-  { member, session }: Seat,
+  { member, session }: SessionSlot,
   deviceId: WakeupRequest['deviceId'],
   customData: CustomData,
-): Promise<SeatWrite> {
+): Promise<SlotWrite> {
   const question = { kind: 'write', deviceId, session, customData } as const;
   const asked = await peers.ask<'write'>(member, question, peerWriteMsMax);
   if (asked.ok) return asked.value;
   return asked.error === 'unanswered' ? 'unknown' : 'refused';
 }
 
-function bestOf(writes: readonly Promise<SeatWrite>[]): Promise<SeatWrite> {
+function bestOf(writes: readonly Promise<SlotWrite>[]): Promise<SlotWrite> {
   return new Promise((resolve, reject) => {
     let best = rank.length;
     let pending = writes.length;

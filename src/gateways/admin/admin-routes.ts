@@ -6,17 +6,17 @@ import { wallSeconds } from '../../lib/clock.ts';
 import { z } from 'zod';
 import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
 import { permissions, type Credential, type Device } from '../../model/registry.ts';
-import { expelEverywhere, type ExpelHouse } from '../../cluster/ownership/expel-everywhere.ts';
+import { disconnectEverywhere, type DisconnectDeps } from '../../cluster/ownership/expel-everywhere.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
 import { generateSecret } from '../../storage/registry/generated-secrets.ts';
 import type { EntryRules } from '../../storage/registry/entry-reader.ts';
 import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import type { MissingEntry, RegistryWriter } from '../../storage/registry/registry-write.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import { changeRoute, missingEntry } from '../ops/checked-route.ts';
 
-export interface AdminHouse extends ExpelHouse {
+export interface AdminDeps extends DisconnectDeps {
   readonly writer: RegistryWriter;
   readonly rules: EntryRules;
   /** After every change of a credential: what was derived from it is dropped. */
@@ -39,26 +39,26 @@ const grants = z
 
 const dayS = 86_400;
 
-export function adminRoutes(house: AdminHouse): AdminRoute[] {
+export function adminRoutes(deps: AdminDeps): AdminRoute[] {
   return [
-    changeRoute('/v1/device/add', deviceBody, audited.addDevice, (body) => addDevice(house, body)),
+    changeRoute('/v1/device/add', deviceBody, audited.addDevice, (body) => addDevice(deps, body)),
     changeRoute('/v1/device/disable', disableBody, audited.disableDevice, (body) =>
-      disableDevice(house, body),
+      disableDevice(deps, body),
     ),
     changeRoute('/v1/device/kick', z.strictObject({ device_id: deviceId }), audited.kickDevice, (body) =>
-      kickDevice(house, body),
+      kickDevice(deps, body),
     ),
     changeRoute('/v1/credential/create', credentialBody, audited.createCredential, (body) =>
-      createCredential(house, body),
+      createCredential(deps, body),
     ),
     changeRoute('/v1/credential/rotate', rotateBody, audited.rotateCredential, (body) =>
-      rotateCredential(house, body),
+      rotateCredential(deps, body),
     ),
     changeRoute(
       '/v1/credential/revoke',
       z.strictObject({ access_key_id: accessKeyId }),
       audited.revokeCredential,
-      (body) => revoke(house, body),
+      (body) => revoke(deps, body),
     ),
   ];
 }
@@ -103,64 +103,61 @@ const rotateBody = z.strictObject({
   grace_s: z.number().int().nonnegative().default(dayS),
 });
 
-async function addDevice(house: AdminHouse, body: z.output<typeof deviceBody>): Promise<AdminReply> {
-  const device = parseEntry('device', { ...body, secret: body.secret ?? generateSecret() }, house.rules);
+async function addDevice(deps: AdminDeps, body: z.output<typeof deviceBody>): Promise<AdminReply> {
+  const device = parseEntry('device', { ...body, secret: body.secret ?? generateSecret() }, deps.rules);
   if (!device.ok) return { status: 400, body: { error: `${device.error.field} ${device.error.reason}` } };
-  const added = await house.writer.putDevice(device.value);
-  house.changed();
+  const added = await deps.writer.putDevice(device.value);
+  deps.changed();
   return deviceReply(added, body.secret === undefined);
 }
 
 /** A disabled device is one that does not exist, so its sessions and its calls end. */
-async function disableDevice(house: AdminHouse, body: z.output<typeof disableBody>): Promise<AdminReply> {
-  const changed = await house.writer.disableDevice(body.device_id, body.disabled);
-  house.changed();
+async function disableDevice(deps: AdminDeps, body: z.output<typeof disableBody>): Promise<AdminReply> {
+  const changed = await deps.writer.disableDevice(body.device_id, body.disabled);
+  deps.changed();
   return deviceReply(changed, false);
 }
 
-async function kickDevice(house: AdminHouse, body: { device_id: DeviceId }): Promise<AdminReply> {
-  const sessions = await expelEverywhere(house, body.device_id);
+async function kickDevice(deps: AdminDeps, body: { device_id: DeviceId }): Promise<AdminReply> {
+  const sessions = await disconnectEverywhere(deps, body.device_id);
   return { status: 200, body: { kicked: sessions.length > 0, sessions } };
 }
 
-async function createCredential(
-  house: AdminHouse,
-  body: z.output<typeof credentialBody>,
-): Promise<AdminReply> {
-  const created = await house.writer.createCredential({
+async function createCredential(deps: AdminDeps, body: z.output<typeof credentialBody>): Promise<AdminReply> {
+  const created = await deps.writer.createCredential({
     appId: body.app_id as ApplicationId,
     grants: body.permissions,
     notBefore: body.not_before,
     notAfter: body.not_after,
   });
-  return credentialReply(house, created);
+  return credentialReply(deps, created);
 }
 
-async function rotateCredential(house: AdminHouse, body: z.output<typeof rotateBody>): Promise<AdminReply> {
-  const oldNotAfter = wallSeconds(house.clock) + body.grace_s;
-  const rotated = await house.writer.rotateCredential(body.access_key_id, oldNotAfter);
-  return credentialReply(house, rotated, { replaced: body.access_key_id, replaced_not_after: oldNotAfter });
+async function rotateCredential(deps: AdminDeps, body: z.output<typeof rotateBody>): Promise<AdminReply> {
+  const oldNotAfter = wallSeconds(deps.clock) + body.grace_s;
+  const rotated = await deps.writer.rotateCredential(body.access_key_id, oldNotAfter);
+  return credentialReply(deps, rotated, { replaced: body.access_key_id, replaced_not_after: oldNotAfter });
 }
 
-async function revoke(house: AdminHouse, body: { access_key_id: AccessKeyId }): Promise<AdminReply> {
-  const revoked = await house.writer.revokeCredential(body.access_key_id);
-  house.forgetDerivedKeys();
+async function revoke(deps: AdminDeps, body: { access_key_id: AccessKeyId }): Promise<AdminReply> {
+  const revoked = await deps.writer.revokeCredential(body.access_key_id);
+  deps.forgetDerivedKeys();
   return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missingEntry(revoked.error);
 }
 
 /** `isSecretFresh`: it was made just now, and is told here only. */
-function deviceReply(outcome: Outcome<Device, MissingEntry>, isSecretFresh: boolean): AdminReply {
+function deviceReply(outcome: Result<Device, MissingEntry>, isSecretFresh: boolean): AdminReply {
   if (!outcome.ok) return missingEntry(outcome.error);
   const device = writeEntry('device', outcome.value);
   return { status: 200, body: { device: isSecretFresh ? device : maskSecrets(device) } };
 }
 
 function credentialReply(
-  house: AdminHouse,
-  outcome: Outcome<Credential, MissingEntry>,
+  deps: AdminDeps,
+  outcome: Result<Credential, MissingEntry>,
   more: object = {},
 ): AdminReply {
-  house.forgetDerivedKeys();
+  deps.forgetDerivedKeys();
   if (!outcome.ok) return missingEntry(outcome.error);
   return { status: 200, body: { credential: writeEntry('credential', outcome.value), ...more } };
 }

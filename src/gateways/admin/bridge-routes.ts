@@ -10,7 +10,7 @@ import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts
 import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
 import { changeRoute, missingEntry } from '../ops/checked-route.ts';
 
-export interface BridgeHouse {
+export interface BridgeDeps {
   readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge'>;
   /** After every change: who is connected may be no bridge any more. */
   changed(): void;
@@ -19,36 +19,36 @@ export interface BridgeHouse {
 const addBody = z.strictObject({ bridge_id: z.string(), app_ids: z.array(z.string()).min(1) });
 const revokeBody = z.strictObject({ bridge_id: z.string(), revoked: z.boolean().default(true) });
 
-export function bridgeRoutes(house: BridgeHouse): AdminRoute[] {
+export function bridgeRoutes(deps: BridgeDeps): AdminRoute[] {
   return [
     changeRoute(
       '/v1/bridge/add',
       addBody,
       { action: 'bridge.add', asked: ['bridge_id', 'app_ids'] },
-      (body) => add(house, body),
+      (body) => add(deps, body),
     ),
     changeRoute(
       '/v1/bridge/revoke',
       revokeBody,
       { action: 'bridge.revoke', asked: ['bridge_id'], answered: { revoked: 'bridge.revoked' } },
-      (body) => revoke(house, body),
+      (body) => revoke(deps, body),
     ),
   ];
 }
 
-async function add(house: BridgeHouse, body: z.output<typeof addBody>): Promise<AdminReply> {
+async function add(deps: BridgeDeps, body: z.output<typeof addBody>): Promise<AdminReply> {
   const { key, keySha256 } = generateBridgeKey();
   const parsed = parseEntry('bridge', { ...body, key_sha256: keySha256 });
   if (!parsed.ok) return { status: 400, body: { error: `${parsed.error.field} ${parsed.error.reason}` } };
-  const added = await house.writer.putBridge(parsed.value);
+  const added = await deps.writer.putBridge(parsed.value);
   if (!added.ok) return missingEntry(added.error);
-  house.changed();
+  deps.changed();
   return { status: 200, body: { bridge: writeEntry('bridge', added.value), key } };
 }
 
-async function revoke(house: BridgeHouse, body: z.output<typeof revokeBody>): Promise<AdminReply> {
-  const revoked = await house.writer.revokeBridge(body.bridge_id as BridgeId, body.revoked);
+async function revoke(deps: BridgeDeps, body: z.output<typeof revokeBody>): Promise<AdminReply> {
+  const revoked = await deps.writer.revokeBridge(body.bridge_id as BridgeId, body.revoked);
   if (!revoked.ok) return missingEntry(revoked.error);
-  house.changed();
+  deps.changed();
   return { status: 200, body: { bridge: writeEntry('bridge', revoked.value) } };
 }

@@ -17,7 +17,7 @@ import { encodeCall } from './call-json.ts';
 import { changeRoute, readRoute } from '../ops/checked-route.ts';
 import { pictureLink } from '../watch/picture-link.ts';
 
-export interface CallHouse {
+export interface CallDeps {
   readonly clock: Clock;
   readonly calls: Pick<
     CallDirectory,
@@ -48,18 +48,18 @@ const audited = {
   ticket: { action: 'call.ticket', asked: ['session'] },
 } as const satisfies Record<string, AuditTerms>;
 
-export function callRoutes(house: CallHouse): AdminRoute[] {
+export function callRoutes(deps: CallDeps): AdminRoute[] {
   return [
-    readRoute('/v1/calls', listQuery, (query) => list(house, query)),
-    changeRoute('/v1/calls/end', endBody, audited.end, (body) => end(house, body.session, body.reason)),
+    readRoute('/v1/calls', listQuery, (query) => list(deps, query)),
+    changeRoute('/v1/calls/end', endBody, audited.end, (body) => end(deps, body.session, body.reason)),
     // Issued to operators alone, and audited: a ticket shows a stranger's face.
     changeRoute('/v1/calls/ticket', ticketBody, audited.ticket, async (body) =>
-      issueTicket(house, body.session),
+      issueTicket(deps, body.session),
     ),
   ];
 }
 
-async function list({ clock, calls }: CallHouse, query: z.output<typeof listQuery>): Promise<AdminReply> {
+async function list({ clock, calls }: CallDeps, query: z.output<typeof listQuery>): Promise<AdminReply> {
   const { device_id: deviceId, limit } = query;
   const found = deviceId === undefined ? firstOf(calls.sessions(), limit + 1) : calls.sessionsOf(deviceId);
   const shown = found.slice(0, limit);
@@ -82,7 +82,7 @@ function firstOf(sessions: Iterable<CallSession>, limit: number): CallSession[] 
 }
 
 async function end(
-  { clock, calls }: CallHouse,
+  { clock, calls }: CallDeps,
   sessionId: SessionId,
   reason: CallEndReason,
 ): Promise<AdminReply> {
@@ -94,12 +94,12 @@ async function end(
   return { status: 503, body: { error: 'the call has ended, and the store has not taken that yet' } };
 }
 
-function issueTicket(house: CallHouse, sessionId: SessionId): AdminReply {
-  if (house.calls.find(sessionId) === null) return unknownSession(sessionId);
-  const issued = house.tickets.issue(sessionId);
+function issueTicket(deps: CallDeps, sessionId: SessionId): AdminReply {
+  if (deps.calls.find(sessionId) === null) return unknownSession(sessionId);
+  const issued = deps.tickets.issue(sessionId);
   if (issued === null) return noTicket;
   const { ticket, expiresAtMs } = issued;
-  const url = pictureLink(house.mediaOrigin(), ticket);
+  const url = pictureLink(deps.mediaOrigin(), ticket);
   return { status: 200, body: { ticket, url, expires_at: formatTimestamp(expiresAtMs) } };
 }
 

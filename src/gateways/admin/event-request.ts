@@ -1,5 +1,5 @@
 /** What is asked of the log by an operator: a query of the ops listener, which the command line also makes for a store at rest. */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { parseDeviceId } from '../../model/ids.ts';
 import { eventsPageDefault, eventsPageMax, longPollSecondsMax } from '../../model/limits.ts';
 import { parseTypePattern, type EventFilter } from './event-filter.ts';
@@ -28,7 +28,7 @@ const startKeys = ['after', 'since', 'last'] as const;
 class BadQuery extends Error {}
 
 /** What is wrong is said in words. Keys that nobody asked for are ignored. */
-export function parseEventsRequest(query: URLSearchParams): Outcome<EventsRequest, string> {
+export function parseEventsRequest(query: URLSearchParams): Result<EventsRequest, string> {
   try {
     return succeed({
       start: parseStart(query),

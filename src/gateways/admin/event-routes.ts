@@ -6,14 +6,14 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId } from '../../model/ids.ts';
-import { WaitingReaders, type Seat } from '../../core/events/waiting-readers.ts';
+import { WaitingReaders, type ReaderSlot } from '../../core/events/waiting-readers.ts';
 import type { AdminReply, AdminRequest, AdminRoute } from '../ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import { isWanted, type EventFilter } from './event-filter.ts';
 import { readEvents, type EventsAnswer } from './event-answer.ts';
 import { parseEventsRequest, type EventsRequest } from './event-request.ts';
 
-export interface EventRoutesHouse {
+export interface EventRoutesDeps {
   readonly clock: Clock;
   readonly events: EventLog;
 }
@@ -26,7 +26,7 @@ const operators = 'operators' as ApplicationId;
 /** What one operator waits for. */
 interface Following {
   readonly filter: EventFilter;
-  readonly seat: Seat;
+  readonly slot: ReaderSlot;
 }
 
 export class EventRoutes {
@@ -37,7 +37,7 @@ export class EventRoutes {
   #isDraining = false;
 
   /** Follows the log for good. */
-  constructor({ clock, events }: EventRoutesHouse) {
+  constructor({ clock, events }: EventRoutesDeps) {
     this.#clock = clock;
     this.#events = events;
     const limits = { max: operatorsReadingMax, perApplicationMax: operatorsReadingMax };
@@ -58,20 +58,20 @@ export class EventRoutes {
   async #handle({ query }: Pick<AdminRequest, 'query'>): Promise<AdminReply> {
     const request = parseEventsRequest(query);
     if (!request.ok) return { status: 400, body: { error: request.error } };
-    const seat = this.#readers.enter(operators);
-    if (seat === null) return { status: 503, body: { error: 'too many follow the events already' } };
-    const following = { filter: request.value.filter, seat };
+    const slot = this.#readers.enter(operators);
+    if (slot === null) return { status: 503, body: { error: 'too many follow the events already' } };
+    const following = { filter: request.value.filter, slot };
     this.#following.add(following);
     try {
-      return { status: 200, body: await this.#answer(request.value, seat) };
+      return { status: 200, body: await this.#answer(request.value, slot) };
     } finally {
       this.#following.delete(following);
-      seat.leave();
+      slot.leave();
     }
   }
 
   /** Looks again each time something came, until there is something to say. */
-  async #answer(request: EventsRequest, seat: Seat): Promise<EventsAnswer & { draining: boolean }> {
+  async #answer(request: EventsRequest, slot: ReaderSlot): Promise<EventsAnswer & { draining: boolean }> {
     const endMs = this.#clock.monotonicMs() + request.waitMs;
     let answer = await readEvents(this.#events, request);
     let truncated = false;
@@ -81,13 +81,13 @@ export class EventRoutes {
       const isOver = answer.events.length > 0 || answer.before !== null || answer.next < answer.head;
       if (isOver || leftMs <= 0 || this.#isDraining)
         return { ...answer, truncated, draining: this.#isDraining };
-      await seat.wait(leftMs);
+      await slot.wait(leftMs);
       answer = await readEvents(this.#events, { ...request, start: { kind: 'after', after: answer.next } });
     }
   }
 
   #wake(committed: readonly LoggedEvent[]): void {
-    for (const { filter, seat } of this.#following)
-      if (committed.some((event) => isWanted(filter, event))) seat.wake();
+    for (const { filter, slot } of this.#following)
+      if (committed.some((event) => isWanted(filter, event))) slot.wake();
   }
 }

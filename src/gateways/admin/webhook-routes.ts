@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { EventId } from '../../model/ids.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
-import type { DeskRefusal, WebhookName } from '../../core/ports/webhook-desk.ts';
+import type { WebhookAdminRefusal, WebhookName } from '../../core/ports/webhook-desk.ts';
 import { changeRoute, readRoute } from '../ops/checked-route.ts';
 import { encodeParked, encodeWebhook } from './webhook-json.ts';
 import type { WebhookThread } from '../../webhooks/worker/webhook-thread.ts';
@@ -86,6 +86,6 @@ function done(body: object): AdminReply {
 
 const refusalStatuses = { unknown: 404, ambiguous: 409, busy: 503, unavailable: 503 } as const;
 
-function refused({ kind, message }: DeskRefusal): AdminReply {
+function refused({ kind, message }: WebhookAdminRefusal): AdminReply {
   return { status: refusalStatuses[kind], body: { error: message } };
 }

@@ -14,7 +14,11 @@ import {
   type AuthFailure,
   type AuthFailureReason,
 } from '../../protocol/tgv1/auth-failure.ts';
-import { checkRequest, type CheckDependencies, type CheckedRequest } from '../../protocol/tgv1/check-request.ts';
+import {
+  checkRequest,
+  type CheckDependencies,
+  type CheckedRequest,
+} from '../../protocol/tgv1/check-request.ts';
 import type { SigningKeyCache } from '../../protocol/tgv1/signing-key.ts';
 import type { SignatureVerdict } from '../../protocol/tgv1/verify-signature.ts';
 import type { IncomingRequest } from './incoming-request.ts';
@@ -37,7 +41,7 @@ export type Authentication =
   /** The registry cannot be read, or no worker can take the check. */
   | { readonly kind: 'unavailable' };
 
-export interface AuthenticatorHouse {
+export interface AuthenticatorDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly signingKeys: SigningKeyCache;
@@ -54,14 +58,14 @@ export interface AuthenticatorSettings {
 const unavailable: Authentication = { kind: 'unavailable' };
 
 export class Authenticator {
-  readonly #house: AuthenticatorHouse;
+  readonly #deps: AuthenticatorDeps;
   readonly #settings: AuthenticatorSettings;
   /** One for all requests: this path is the hottest there is. */
   readonly #dependencies: CheckDependencies;
 
-  constructor(house: AuthenticatorHouse, settings: AuthenticatorSettings) {
-    const { clock, registry, signingKeys } = house;
-    this.#house = house;
+  constructor(deps: AuthenticatorDeps, settings: AuthenticatorSettings) {
+    const { clock, registry, signingKeys } = deps;
+    this.#deps = deps;
     this.#settings = settings;
     this.#dependencies = {
       findCredential: (accessKeyId) => registry.findCredential(accessKeyId),
@@ -82,7 +86,7 @@ export class Authenticator {
     const checked = this.#check(incoming, body);
     if ('kind' in checked) return checked;
     try {
-      const verdict = this.#house.verifier.verify(checked.job, (later) =>
+      const verdict = this.#deps.verifier.verify(checked.job, (later) =>
         settle(this.#conclude(checked, later)),
       );
       return verdict === 'later' ? null : this.#conclude(checked, verdict);
@@ -93,7 +97,7 @@ export class Authenticator {
 
   /** The same of a request that was authentic when it came, by the credential as it is now. Never throws. */
   again(authentic: Authentic): Authentication {
-    const { registry, clock } = this.#house;
+    const { registry, clock } = this.#deps;
     const { accessKeyId, secretKey, appId } = authentic.credential;
     try {
       const credential = registry.findCredential(accessKeyId);
@@ -137,8 +141,8 @@ export class Authenticator {
   }
 
   #refuse({ reason, message, explained }: AuthFailure): Authentication {
-    const tells = explained !== undefined && this.#settings.explainMismatch;
-    const data = tells
+    const notifies = explained !== undefined && this.#settings.explainMismatch;
+    const data = notifies
       ? JSON.stringify({
           canonical_request: explained.canonicalRequest,
           string_to_sign: explained.stringToSign,
@@ -148,7 +152,7 @@ export class Authenticator {
   }
 
   #unavailable(error: unknown): Authentication {
-    this.#house.log.error({ err: error }, 'a signature cannot be verified');
+    this.#deps.log.error({ err: error }, 'a signature cannot be verified');
     return unavailable;
   }
 }

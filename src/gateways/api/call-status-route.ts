@@ -1,11 +1,11 @@
 /** GET /v1/device/msgvoip-call-status. Source: API doc, Endpoint 3. */
 import { codeTexts, refusal } from '../../model/codes.ts';
-import { queryCallStatus, type CallStatusHouse } from '../../core/calls/query-call-status.ts';
+import { queryCallStatus, type CallStatusDeps } from '../../core/calls/query-call-status.ts';
 import { encodeCallStatus } from '../../protocol/rest/call-status.ts';
 import { decodeDeviceQuery } from '../../protocol/rest/device-id.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
-export function callStatusRoute(house: CallStatusHouse): Route {
+export function callStatusRoute(deps: CallStatusDeps): Route {
   return {
     name: 'call-status',
     method: 'GET',
@@ -19,7 +19,7 @@ export function callStatusRoute(house: CallStatusHouse): Route {
     handle(call) {
       const deviceId = decodeDeviceQuery(call.query);
       if (!deviceId.ok) return refuse(refusal(40003, deviceId.error));
-      const answer = queryCallStatus(house, call.credential.appId, deviceId.value);
+      const answer = queryCallStatus(deps, call.credential.appId, deviceId.value);
       return answer instanceof Promise ? answer.then(reply) : reply(answer);
     },
   };

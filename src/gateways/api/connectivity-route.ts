@@ -1,11 +1,11 @@
 /** GET /v1/device/connectivity. Source: API doc, Endpoint 1. */
 import { codeTexts, refusal } from '../../model/codes.ts';
-import { queryConnectivity, type ConnectivityHouse } from '../../core/devices/query-connectivity.ts';
+import { queryConnectivity, type ConnectivityDeps } from '../../core/devices/query-connectivity.ts';
 import { encodeConnectivityRecord } from '../../protocol/rest/connectivity.ts';
 import { decodeDeviceQuery } from '../../protocol/rest/device-id.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
-export function connectivityRoute(house: ConnectivityHouse): Route {
+export function connectivityRoute(deps: ConnectivityDeps): Route {
   return {
     name: 'connectivity',
     method: 'GET',
@@ -18,7 +18,7 @@ export function connectivityRoute(house: ConnectivityHouse): Route {
     handle(call) {
       const deviceId = decodeDeviceQuery(call.query);
       if (!deviceId.ok) return refuse(refusal(40003, deviceId.error));
-      const answer = queryConnectivity(house, call.credential.appId, deviceId.value);
+      const answer = queryConnectivity(deps, call.credential.appId, deviceId.value);
       return answer instanceof Promise ? answer.then(reply) : reply(answer);
     },
   };

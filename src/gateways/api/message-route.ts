@@ -1,11 +1,11 @@
 /** POST /v1/device/message. Source: signal-wire.md, Sending a message. */
 import { codeTexts, refusal } from '../../model/codes.ts';
-import type { MessageHouse } from '../../core/messages/deliver-message.ts';
+import type { MessageDeps } from '../../core/messages/deliver-message.ts';
 import { sendMessage } from '../../core/messages/send-message.ts';
 import { decodeMessageBody, encodeMessageReceipt } from '../../protocol/rest/message.ts';
 import { refuse, type Call, type Reply, type Route } from './route.ts';
 
-export function messageRoute(house: MessageHouse): Route {
+export function messageRoute(deps: MessageDeps): Route {
   return {
     name: 'message',
     method: 'POST',
@@ -15,16 +15,16 @@ export function messageRoute(house: MessageHouse): Route {
     successStatus: 200,
     statusFromCode: true,
     takesRequestId: false,
-    handle: (call) => send(house, call),
+    handle: (call) => send(deps, call),
   };
 }
 
-function send(house: MessageHouse, call: Call): Reply | Promise<Reply> {
+function send(deps: MessageDeps, call: Call): Reply | Promise<Reply> {
   const body = decodeMessageBody(call.body);
   if (!body.ok) return refuse(refusal(40003, body.error));
   const { credential, signature, signatureExpiresMs } = call;
   const { appId } = credential;
-  return sendMessage(house, { appId, ...body.value, signature, signatureExpiresMs }).then((answer) =>
+  return sendMessage(deps, { appId, ...body.value, signature, signatureExpiresMs }).then((answer) =>
     answer.ok
       ? { code: 0, message: codeTexts[0], data: encodeMessageReceipt(answer.value) }
       : refuse(answer.error),

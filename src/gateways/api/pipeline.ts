@@ -23,7 +23,7 @@ import { copyRequest, hasBody, type FramingFault, type IncomingRequest } from '.
 import type { RouteTable } from './route-table.ts';
 import { refuse, type Reply, type RequestIdentity, type Route } from './route.ts';
 
-export interface PipelineHouse {
+export interface PipelineDeps {
   readonly routes: RouteTable;
   readonly authenticator: Authenticator;
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export interface PipelineHouse {
 }
 
 /** One request on its way. */
-interface Passage {
+interface RequestContext {
   readonly exchange: Exchange;
   readonly incoming: IncomingRequest;
   readonly requestId: RequestIdentity;
@@ -51,7 +51,7 @@ const framingCodes: Readonly<Record<FramingFault, TransportCode>> = {
 const emptyBody = new Uint8Array(0);
 
 export class Pipeline {
-  readonly #house: PipelineHouse;
+  readonly #deps: PipelineDeps;
   readonly #budget = new TurnBudget(answersPerTurnMax);
   #underWay = 0;
   #idle: (() => void) | null = null;
@@ -60,8 +60,8 @@ export class Pipeline {
     if (this.#underWay === 0) this.#idle?.();
   };
 
-  constructor(house: PipelineHouse) {
-    this.#house = house;
+  constructor(deps: PipelineDeps) {
+    this.#deps = deps;
   }
 
   /** Resolves when no request is waiting for its answer. */
@@ -75,13 +75,13 @@ export class Pipeline {
   handle(response: HttpResponse, request: HttpRequest): void {
     this.#underWay += 1;
     const exchange = new Exchange(response, this.#budget, this.#requestEnded);
-    const startedMs = this.#house.clock.monotonicMs();
+    const startedMs = this.#deps.clock.monotonicMs();
     const incoming = copyRequest(request);
-    const routes = this.#house.routes.find(trimSpaces(incoming.path));
+    const routes = this.#deps.routes.find(trimSpaces(incoming.path));
     const first = routes?.[0];
     const route = routes?.find(({ method }) => method === incoming.method);
     const requestId = identify(incoming, (route ?? first)?.takesRequestId === true);
-    const passage: Passage = { exchange, incoming, requestId, startedMs };
+    const passage: RequestContext = { exchange, incoming, requestId, startedMs };
     if (incoming.framingFault !== null)
       return this.#refuseTransport(passage, first ?? null, framingCodes[incoming.framingFault]);
     if (routes === null || first === undefined) return this.#refuseTransport(passage, null, 40400);
@@ -91,24 +91,24 @@ export class Pipeline {
     if (announcesTooMuch(incoming.headers.get('content-length')))
       return this.#refuseTransport(passage, route, 41300);
     exchange.detach();
-    readBody(exchange, this.#house.clock, (body) => {
+    readBody(exchange, this.#deps.clock, (body) => {
       if (body === 'too-large') this.#refuseTransport(passage, route, 41300);
       else this.#authenticate(passage, route, body);
     });
   }
 
-  #authenticate(passage: Passage, route: Route, body: Uint8Array): void {
-    const authentication = this.#house.authenticator.authenticate(passage.incoming, body, (settled) =>
+  #authenticate(passage: RequestContext, route: Route, body: Uint8Array): void {
+    const authentication = this.#deps.authenticator.authenticate(passage.incoming, body, (settled) =>
       this.#admit(passage, route, body, settled),
     );
     if (authentication === null) passage.exchange.detach();
     else this.#admit(passage, route, body, authentication);
   }
 
-  #admit(passage: Passage, route: Route, body: Uint8Array, authentication: Authentication): void {
+  #admit(passage: RequestContext, route: Route, body: Uint8Array, authentication: Authentication): void {
     if (!passage.exchange.isOpen) return;
     if (authentication.kind !== 'authentic') return this.#turnAway(passage, route, authentication);
-    this.#house.connections.proven(passage.exchange);
+    this.#deps.connections.proven(passage.exchange);
     if (route.method === 'POST' && !isJsonContentType(passage.incoming.headers.get('content-type')))
       return this.#refuseTransport(passage, route, 41500);
     if (!holdsPermission(authentication.credential, route.permission))
@@ -118,15 +118,15 @@ export class Pipeline {
     this.#call(passage, route, authentication, body);
   }
 
-  #turnAway(passage: Passage, route: Route, authentication: Exclude<Authentication, Authentic>): void {
+  #turnAway(passage: RequestContext, route: Route, authentication: Exclude<Authentication, Authentic>): void {
     if (authentication.kind === 'unavailable') return this.#reply(passage, route, unverified(route));
-    this.#house.telemetry.authFailure(authentication.reason);
+    this.#deps.telemetry.authFailure(authentication.reason);
     const { message, data } = authentication;
     const reply = { code: 40105, message, data } as const;
     this.#send(passage, route.name, route.envelope, 401, reply, { closeConnection: true });
   }
 
-  #call(passage: Passage, route: Route, authentic: Authentic, body: Uint8Array): void {
+  #call(passage: RequestContext, route: Route, authentic: Authentic, body: Uint8Array): void {
     const { exchange, incoming, requestId } = passage;
     try {
       const reply = route.handle(new AdmittedCall(authentic, incoming.query, body, requestId, exchange));
@@ -142,27 +142,27 @@ export class Pipeline {
   }
 
   /** Who lost the right while the answer was waited for is not given it. */
-  #replyLate(passage: Passage, route: Route, authentic: Authentic, reply: Reply): void {
+  #replyLate(passage: RequestContext, route: Route, authentic: Authentic, reply: Reply): void {
     if (route.asksAgain !== true) return this.#reply(passage, route, reply);
-    const authentication = this.#house.authenticator.again(authentic);
+    const authentication = this.#deps.authenticator.again(authentic);
     if (authentication.kind !== 'authentic') return this.#turnAway(passage, route, authentication);
     const isPermitted = holdsPermission(authentication.credential, route.permission);
     this.#reply(passage, route, isPermitted ? reply : refuse(refusal(40301)));
   }
 
-  #fault(passage: Passage, route: Route, error: unknown): void {
-    this.#house.log.error({ err: error, request_id: passage.requestId.id }, 'a request failed');
+  #fault(passage: RequestContext, route: Route, error: unknown): void {
+    this.#deps.log.error({ err: error, request_id: passage.requestId.id }, 'a request failed');
     this.#reply(passage, route, refuse(refusal(50000)));
   }
 
-  #reply(passage: Passage, route: Route, reply: Reply): void {
+  #reply(passage: RequestContext, route: Route, reply: Reply): void {
     const status = statusOf(route, reply.code);
     const retryAfterS = route.statusFromCode ? reply.retryAfterS : undefined;
     this.#send(passage, route.name, route.envelope, status, reply, { retryAfterS });
   }
 
   /** An application that asks too often is told when to come again, whatever the HTTP status. */
-  #refuseOverload(passage: Passage, route: Route, waitMs: number): void {
+  #refuseOverload(passage: RequestContext, route: Route, waitMs: number): void {
     const { retryAfterS, ...reply } = refuse(overload(waitMs));
     const status = statusOf(route, reply.code);
     this.#send(passage, route.name, route.envelope, status, reply, { retryAfterS });
@@ -172,7 +172,7 @@ export class Pipeline {
    * Before an endpoint's own rules: the HTTP status says it on every path. A connection that has shown no valid signature
    * with its request ends with the answer.
    */
-  #refuseTransport(passage: Passage, route: Route | null, code: TransportCode, allow?: string): void {
+  #refuseTransport(passage: RequestContext, route: Route | null, code: TransportCode, allow?: string): void {
     const status = Math.floor(code / 100);
     const reply = refuse(refusal(code));
     const closeConnection = code !== 41500;
@@ -183,7 +183,7 @@ export class Pipeline {
   }
 
   #send(
-    passage: Passage,
+    passage: RequestContext,
     routeName: string,
     shape: EnvelopeShape,
     status: number,
@@ -198,11 +198,11 @@ export class Pipeline {
       requestId: requestId.id,
       allow: extra?.allow,
       retryAfterS: extra?.retryAfterS,
-      closeConnection: extra?.closeConnection === true || this.#house.isDraining(),
+      closeConnection: extra?.closeConnection === true || this.#deps.isDraining(),
       withoutBody: incoming.method === 'HEAD',
     });
-    const seconds = (this.#house.clock.monotonicMs() - startedMs) / 1000;
-    this.#house.telemetry.httpRequest(routeName, status, code, seconds);
+    const seconds = (this.#deps.clock.monotonicMs() - startedMs) / 1000;
+    this.#deps.telemetry.httpRequest(routeName, status, code, seconds);
   }
 }
 

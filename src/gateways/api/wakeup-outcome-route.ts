@@ -1,11 +1,11 @@
 /** GET /v1/device/wakeup-request. Source: events.md, Reading. */
 import { codeTexts, refusal } from '../../model/codes.ts';
 import type { RequestId } from '../../model/ids.ts';
-import { queryWakeupOutcome, type WakeupOutcomeHouse } from '../../core/wakeups/query-wakeup-outcome.ts';
+import { queryWakeupOutcome, type WakeupOutcomeDeps } from '../../core/wakeups/query-wakeup-outcome.ts';
 import { decodeWakeupOutcomeQuery, encodeWakeupRecord } from '../../protocol/rest/wakeup-outcome.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
-export function wakeupOutcomeRoute(house: WakeupOutcomeHouse): Route {
+export function wakeupOutcomeRoute(deps: WakeupOutcomeDeps): Route {
   return {
     name: 'wakeup-outcome',
     method: 'GET',
@@ -20,7 +20,7 @@ export function wakeupOutcomeRoute(house: WakeupOutcomeHouse): Route {
       const query = decodeWakeupOutcomeQuery(call.query);
       if (!query.ok) return refuse(refusal(40003, query.error));
       const { requestId, waitMs } = query.value;
-      const answer = queryWakeupOutcome(house, {
+      const answer = queryWakeupOutcome(deps, {
         appId: call.credential.appId,
         requestId,
         waitMs,

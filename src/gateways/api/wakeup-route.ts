@@ -1,11 +1,11 @@
 /** POST /v1/device/wakeup-request. Source: API doc, Endpoint 2. */
 import { codeTexts, refusal } from '../../model/codes.ts';
-import type { WakeupHouse } from '../../core/wakeups/do-wakeup.ts';
+import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
 import { submitWakeup } from '../../core/wakeups/submit-wakeup.ts';
 import { decodeWakeupBody, encodeWakeupReceipt } from '../../protocol/rest/wakeup.ts';
 import { refuse, type Call, type Reply, type Route } from './route.ts';
 
-export function wakeupRoute(house: WakeupHouse): Route {
+export function wakeupRoute(deps: WakeupDeps): Route {
   return {
     name: 'wakeup',
     method: 'POST',
@@ -15,18 +15,18 @@ export function wakeupRoute(house: WakeupHouse): Route {
     successStatus: 202,
     statusFromCode: true,
     takesRequestId: true,
-    handle: (call) => submit(house, call),
+    handle: (call) => submit(deps, call),
   };
 }
 
-function submit(house: WakeupHouse, call: Call): Reply | Promise<Reply> {
+function submit(deps: WakeupDeps, call: Call): Reply | Promise<Reply> {
   const { requestId, credential, signature, signatureExpiresMs, bodySha256 } = call;
   if (requestId.origin === 'invalid')
     return refuse(refusal(40003, 'X-Request-ID must be 1-128 printable ASCII characters, given once'));
   const body = decodeWakeupBody(call.body);
   if (!body.ok) return refuse(refusal(40003, body.error));
   const { deviceId, customData, customDataText } = body.value;
-  return submitWakeup(house, {
+  return submitWakeup(deps, {
     appId: credential.appId,
     deviceId,
     customData,

@@ -30,21 +30,21 @@ interface Asked extends BodyTerms {
   readonly query: URLSearchParams;
 }
 
-export interface AdminDeskDeps {
+export interface AdminServiceDeps {
   readonly routes: readonly Route[];
   readonly spoolDirectory: string;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly log: Log;
 }
 
-export class AdminDesk {
+export class AdminService {
   readonly #routes = new Map<string, Route[]>();
   readonly #spoolDirectory: string;
   readonly #audit: Pick<AuditLog, 'record'>;
   readonly #log: Log;
   #uploads = 0;
 
-  constructor({ routes, spoolDirectory, audit, log }: AdminDeskDeps) {
+  constructor({ routes, spoolDirectory, audit, log }: AdminServiceDeps) {
     for (const route of routes)
       this.#routes.set(route.path, [...(this.#routes.get(route.path) ?? []), route]);
     this.#spoolDirectory = spoolDirectory;

@@ -3,7 +3,7 @@
  * led here by another name for this address, the origin keeps out the pages of others; both hold for guests, too.
  * Source: running.md, Processes and listeners.
  */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { Operator } from '../../model/operator.ts';
 import type { Operators } from './operators.ts';
 
@@ -37,8 +37,8 @@ export class CallerCheck {
   }
 
   /** Who may go on. */
-  admit(caller: Caller): Outcome<Operator, CallerRefusal> {
-    const refusal = this.refuseGuest(caller);
+  admit(caller: Caller): Result<Operator, CallerRefusal> {
+    const refusal = this.refuseViewer(caller);
     if (refusal !== null) return fail(refusal);
     const { authorization } = caller;
     const operator = authorization.startsWith(bearerPrefix)
@@ -49,7 +49,7 @@ export class CallerCheck {
   }
 
   /** The same of somebody who brings a credential of another kind, which is not judged here. */
-  refuseGuest({ host, origin }: Caller): CallerRefusal | null {
+  refuseViewer({ host, origin }: Caller): CallerRefusal | null {
     const name = hostForm.exec(host.toLowerCase())?.[1];
     if (name === undefined || !this.#names.has(name)) return { status: 403, message: 'unknown Host' };
     if (origin !== '' && !isOwnOrigin(origin, host)) return { status: 403, message: 'foreign Origin' };

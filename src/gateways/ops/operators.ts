@@ -4,7 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { wallSeconds, type Cancel, type Clock } from '../../lib/clock.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { opsTokenUseWriteMs } from '../../model/limits.ts';
 import { localOperator, type Operator } from '../../model/operator.ts';
@@ -72,7 +72,7 @@ export class Operators {
   }
 
   /** Rejects with a StoreOpenError, and changes nothing, when the file cannot be read or written. */
-  create(operator: Operator): Promise<Outcome<FreshOpsToken, OpsTokenRefusal>> {
+  create(operator: Operator): Promise<Result<FreshOpsToken, OpsTokenRefusal>> {
     return this.#turns.run(async () => {
       const created = await this.#deps.file.create(operator, wallSeconds(this.#deps.clock));
       if (created.ok) this.#adopt(created.value.tokens);

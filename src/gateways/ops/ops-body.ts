@@ -1,6 +1,6 @@
 /** How a request body is taken in on the ops listener: a small one to memory, a large one to a file. */
 import { createWriteStream } from 'node:fs';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { isJsonContentType } from '../../protocol/rest/content-type.ts';
 import type { OpsExchange } from './ops-exchange.ts';
 
@@ -36,7 +36,7 @@ const noUploadType: BodyRefusal = {
 export async function takeJson(
   exchange: OpsExchange,
   terms: BodyTerms,
-): Promise<Outcome<unknown, BodyRefusal>> {
+): Promise<Result<unknown, BodyRefusal>> {
   if (!terms.hasBody) return succeed(undefined);
   if (!isJsonContentType(terms.contentType)) return fail(noJsonType);
   if (terms.bytes !== null && terms.bytes > adminBodyBytesMax) return fail(tooLarge);
@@ -57,14 +57,14 @@ export async function takeUpload(
   exchange: OpsExchange,
   terms: BodyTerms,
   path: string,
-): Promise<Outcome<undefined, BodyRefusal>> {
+): Promise<Result<undefined, BodyRefusal>> {
   const isKnownType = isJsonContentType(terms.contentType) || terms.contentType === 'application/x-ndjson';
   if (!isKnownType) return fail(noUploadType);
   if (terms.bytes !== null && terms.bytes > uploadBytesMax) return fail(tooLarge);
   return spoolBody(exchange, path);
 }
 
-function readBody(exchange: OpsExchange): Promise<Outcome<Buffer, BodyRefusal>> {
+function readBody(exchange: OpsExchange): Promise<Result<Buffer, BodyRefusal>> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -81,7 +81,7 @@ function readBody(exchange: OpsExchange): Promise<Outcome<Buffer, BodyRefusal>> 
 }
 
 /** Reads from the peer no faster than the disk takes it. */
-function spoolBody(exchange: OpsExchange, path: string): Promise<Outcome<undefined, BodyRefusal>> {
+function spoolBody(exchange: OpsExchange, path: string): Promise<Result<undefined, BodyRefusal>> {
   return new Promise((resolve, reject) => {
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
     let bytes = 0;

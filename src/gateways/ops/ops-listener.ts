@@ -11,21 +11,21 @@ import { plainAddress } from '../../lib/address-key.ts';
 import { answersPerTurnMax } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
-import { AdminDesk } from './admin-desk.ts';
+import { AdminService } from './admin-desk.ts';
 import type { AdminRoute, UploadRoute } from './admin-route.ts';
 import { CallerCheck, type CallerRefusal } from './caller-check.ts';
-import { GuestDesk } from '../watch/guest-desk.ts';
-import type { GuestRoute } from '../watch/guest-route.ts';
+import { ViewerService } from '../watch/guest-desk.ts';
+import type { ViewerRoute } from '../watch/guest-route.ts';
 import type { Exposition } from '../../telemetry/exposition.ts';
 import type { Operators } from './operators.ts';
 import { OpsExchange } from './ops-exchange.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
 
-export interface OpsListenerHouse {
+export interface OpsListenerDeps {
   readonly metrics: Exposition;
   readonly readiness: Readiness;
   readonly routes: readonly (AdminRoute | UploadRoute)[];
-  readonly guestRoutes: readonly GuestRoute[];
+  readonly viewerRoutes: readonly ViewerRoute[];
   readonly operators: Operators;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly log: Log;
@@ -43,22 +43,22 @@ export interface OpsListenerSettings {
 }
 
 export class OpsListener {
-  readonly #house: OpsListenerHouse;
+  readonly #deps: OpsListenerDeps;
   readonly #settings: OpsListenerSettings;
   readonly #check: CallerCheck;
-  readonly #desk: AdminDesk;
-  readonly #guests: GuestDesk;
+  readonly #service: AdminService;
+  readonly #viewers: ViewerService;
   readonly #app: TemplatedApp;
   readonly #budget = new TurnBudget(answersPerTurnMax);
   #listening: ListenSocket | null = null;
 
-  constructor(house: OpsListenerHouse, settings: OpsListenerSettings) {
-    this.#house = house;
+  constructor(deps: OpsListenerDeps, settings: OpsListenerSettings) {
+    this.#deps = deps;
     this.#settings = settings;
-    this.#check = new CallerCheck(house.operators, [settings.host, ...settings.hosts]);
-    this.#desk = new AdminDesk({ ...house, spoolDirectory: settings.spoolDirectory });
-    this.#guests = new GuestDesk(house.guestRoutes, house.log);
-    this.#app = house.connections
+    this.#check = new CallerCheck(deps.operators, [settings.host, ...settings.hosts]);
+    this.#service = new AdminService({ ...deps, spoolDirectory: settings.spoolDirectory });
+    this.#viewers = new ViewerService(deps.viewerRoutes, deps.log);
+    this.#app = deps.connections
       .watch(createApp())
       .any('/*', (response, request) => this.#handle(response, request));
   }
@@ -71,8 +71,8 @@ export class OpsListener {
 
   /** Resolves to the real port. Rejects when the address cannot be had, the tokens not be read, or the spool directory not be made. */
   async listen(): Promise<number> {
-    await this.#house.operators.open();
-    await this.#desk.open();
+    await this.#deps.operators.open();
+    await this.#service.open();
     this.#listening = await listenExclusively(this.#app, this.#settings.host, this.#settings.port);
     return this.#listening.port;
   }
@@ -88,7 +88,7 @@ export class OpsListener {
     // The front end lowers the case in place once asked for the other method.
     const method = request.getCaseSensitiveMethod();
     const exchange = new OpsExchange(response, method, this.#budget, () =>
-      this.#house.readiness.has('draining'),
+      this.#deps.readiness.has('draining'),
     );
     const path = request.getUrl();
     if (isOpenPath(path)) return this.#answerOpen(exchange, method, path);
@@ -97,17 +97,17 @@ export class OpsListener {
       origin: request.getHeader('origin'),
       authorization: request.getHeader('authorization'),
     };
-    const guestRoute = this.#guests.find(path);
-    if (guestRoute !== null) {
-      const refusal = this.#check.refuseGuest(caller);
+    const viewerRoute = this.#viewers.find(path);
+    if (viewerRoute !== null) {
+      const refusal = this.#check.refuseViewer(caller);
       if (refusal !== null) return refuseCaller(exchange, refusal);
-      return this.#guests.handle(exchange, method, guestRoute, request);
+      return this.#viewers.handle(exchange, method, viewerRoute, request);
     }
     const admitted = this.#check.admit(caller);
     if (!admitted.ok) return refuseCaller(exchange, admitted.error);
     const from = plainAddress(remoteAddress(response));
     const holds = (): boolean => this.#check.admit(caller).ok;
-    this.#desk.handle(exchange, { operator: admitted.value, from, holds }, method, path, request);
+    this.#service.handle(exchange, { operator: admitted.value, from, holds }, method, path, request);
   }
 
   #answerOpen(exchange: OpsExchange, method: string, path: OpenPath): void {
@@ -115,12 +115,12 @@ export class OpsListener {
       return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET, HEAD' } });
     if (path === '/livez') return exchange.answerJson(200, { live: true });
     if (path === '/metrics') return this.#answerMetrics(exchange);
-    const { isReady: ready, reasons } = this.#house.readiness;
+    const { isReady: ready, reasons } = this.#deps.readiness;
     exchange.answerJson(ready ? 200 : 503, { ready, reasons });
   }
 
   #answerMetrics(exchange: OpsExchange): void {
-    const { metrics, log } = this.#house;
+    const { metrics, log } = this.#deps;
     metrics.expose().then(
       (body) => exchange.answer({ status: 200, contentType: metrics.contentType, body }),
       (error: unknown) => {

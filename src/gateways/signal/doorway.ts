@@ -5,7 +5,7 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t } from '../../lib/uws.ts';
 import type { SocketTag } from './frame-socket.ts';
 
-export interface DoorwayHouse {
+export interface UpgradeHandlerDeps {
   /** The request of this address is whole; false: there is no room for another handshake of it. */
   admitsHandshake(address: string): boolean;
   /** A request that asks for no upgrade of ours is whole. */
@@ -44,21 +44,21 @@ const noRoom: Refusal = {
   headers: { 'Retry-After': String(retryAfterS) },
 };
 
-export class Doorway {
-  readonly #house: DoorwayHouse;
+export class UpgradeHandler {
+  readonly #deps: UpgradeHandlerDeps;
 
-  constructor(house: DoorwayHouse) {
-    this.#house = house;
+  constructor(deps: UpgradeHandlerDeps) {
+    this.#deps = deps;
   }
 
   /** A GET with a well-formed Sec-WebSocket-Key. Upgrades it, or answers it, before it returns. */
   upgrade(response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
-    const address = this.#house.addressOf(response);
+    const address = this.#deps.addressOf(response);
     const refusal = refuseUpgrade(request);
     if (refusal !== null) {
-      this.#house.turnedAway(address);
+      this.#deps.turnedAway(address);
       answer(response, refusal);
-    } else if (!this.#house.admitsHandshake(address)) answer(response, noRoom);
+    } else if (!this.#deps.admitsHandshake(address)) answer(response, noRoom);
     else {
       const tag: SocketTag = { owner: null, address };
       // No extensions: compression is off, whatever is offered.
@@ -68,7 +68,7 @@ export class Doorway {
 
   /** Every other request. */
   refuse(response: HttpResponse, request: HttpRequest): void {
-    this.#house.turnedAway(this.#house.addressOf(response));
+    this.#deps.turnedAway(this.#deps.addressOf(response));
     if (!isOurs(request)) answer(response, notFound);
     else answer(response, asksForWebSocket(request) ? badKey : upgradeRequired);
   }

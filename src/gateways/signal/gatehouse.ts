@@ -10,7 +10,7 @@ import type { SignalGatewaySettings } from './settings.ts';
 import type { SocketCensus } from './socket-census.ts';
 
 /** A connection before its login is accepted. */
-export interface Arrival extends WheelEntry {
+export interface PendingConnection extends WheelEntry {
   expire(): void;
   /** Refuses it because the listener goes away. */
   turnAway(): void;
@@ -19,7 +19,7 @@ export interface Arrival extends WheelEntry {
 }
 
 /** A connection with a session. */
-export interface Attendee extends WheelEntry {
+export interface OpenSignalConnection extends WheelEntry {
   expire(): void;
   /** Ends the session and tells the house. */
   end(reason: SignalEndReason): void;
@@ -27,7 +27,7 @@ export interface Attendee extends WheelEntry {
   drop(): void;
 }
 
-export interface Gatehouse {
+export interface SignalListenerContext {
   readonly settings: SignalGatewaySettings;
   readonly clock: Clock;
   readonly sessions: SignalSessions;
@@ -35,8 +35,8 @@ export interface Gatehouse {
   readonly log: Log;
   readonly census: SocketCensus;
   /** Each holds the live connections of its kind, by deadline. */
-  readonly arrivals: DeadlineWheel<Arrival>;
-  readonly attendees: DeadlineWheel<Attendee>;
+  readonly pending: DeadlineWheel<PendingConnection>;
+  readonly openConnections: DeadlineWheel<OpenSignalConnection>;
   /** Room for one more session. */
   hasRoom(): boolean;
   sleepAdvice(): SleepAdvice;

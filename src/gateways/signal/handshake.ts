@@ -19,7 +19,7 @@ import {
   type SocketOwner,
   type SocketTag,
 } from './frame-socket.ts';
-import type { Arrival, Gatehouse } from './gatehouse.ts';
+import type { PendingConnection, SignalListenerContext } from './gatehouse.ts';
 import { SignalingConnection } from './signaling-connection.ts';
 
 const refusals: Readonly<Record<SignalRefusal, SignalClose>> = {
@@ -30,28 +30,28 @@ const refusals: Readonly<Record<SignalRefusal, SignalClose>> = {
   flood: signalCloses.flood,
 };
 
-export class Handshake implements Arrival, SocketOwner {
+export class Handshake implements PendingConnection, SocketOwner {
   deadlineMs: number;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
   readonly #socket: FrameSocket;
   readonly #tag: SocketTag;
-  readonly #gatehouse: Gatehouse;
+  readonly #context: SignalListenerContext;
   readonly #sessionKey = generateSessionKey();
   #isOver = false;
   #pings = 0;
 
   /** Takes a socket that was just upgraded; `start` sets it going. */
-  constructor(socket: FrameSocket, tag: SocketTag, gatehouse: Gatehouse) {
+  constructor(socket: FrameSocket, tag: SocketTag, context: SignalListenerContext) {
     this.#socket = socket;
     this.#tag = tag;
-    this.#gatehouse = gatehouse;
-    this.deadlineMs = gatehouse.clock.monotonicMs() + gatehouse.settings.loginDeadlineMs;
+    this.#context = context;
+    this.deadlineMs = context.clock.monotonicMs() + context.settings.loginDeadlineMs;
   }
 
   start(): void {
-    const { arrivals, census } = this.#gatehouse;
-    arrivals.add(this);
+    const { pending, census } = this.#context;
+    pending.add(this);
     census.upgraded(this.#tag.address);
     this.#tag.owner = this;
     sendText(this.#socket, encodeChallenge(this.#sessionKey));
@@ -82,7 +82,7 @@ export class Handshake implements Arrival, SocketOwner {
   gone(reason: SocketEnd): void {
     if (this.#isOver) return;
     this.#leave();
-    if (reason === 'malformed') this.#gatehouse.telemetry.signalLogin('malformed');
+    if (reason === 'malformed') this.#context.telemetry.signalLogin('malformed');
   }
 
   expire(): void {
@@ -99,13 +99,13 @@ export class Handshake implements Arrival, SocketOwner {
   }
 
   #logIn(login: SignalLogin): void {
-    const connection = new SignalingConnection(this.#socket, this.#gatehouse);
+    const connection = new SignalingConnection(this.#socket, this.#context);
     const answer = this.#admit(login, connection);
     if (answer === 'busy' || answer === 'denied') {
       this.#refuse(answer);
       return;
     }
-    this.#gatehouse.telemetry.signalLogin('accepted');
+    this.#context.telemetry.signalLogin('accepted');
     this.#leave();
     this.#tag.owner = connection;
     connection.enter(answer);
@@ -113,29 +113,29 @@ export class Handshake implements Arrival, SocketOwner {
 
   #admit(login: SignalLogin, connection: SignalingConnection): SignalSessionTicket | 'denied' | 'busy' {
     try {
-      return this.#gatehouse.sessions.admit(login, this.#sessionKey, connection, this.#gatehouse.hasRoom());
+      return this.#context.sessions.admit(login, this.#sessionKey, connection, this.#context.hasRoom());
     } catch (error) {
-      this.#gatehouse.reportFailure(error);
+      this.#context.reportFailure(error);
       return 'busy';
     }
   }
 
   #refuse(reason: SignalRefusal, close: SignalClose = refusals[reason]): void {
     if (this.#isOver) return;
-    this.#gatehouse.telemetry.signalLogin(reason);
+    this.#context.telemetry.signalLogin(reason);
     this.#dismiss(close);
   }
 
   #dismiss(close: SignalClose): void {
     this.#leave();
-    this.#gatehouse.census.dismissed();
+    this.#context.census.dismissed();
     dismiss(this.#socket, close);
   }
 
   #leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#gatehouse.arrivals.remove(this);
-    this.#gatehouse.census.concluded(this.#tag.address);
+    this.#context.pending.remove(this);
+    this.#context.census.concluded(this.#tag.address);
   }
 }

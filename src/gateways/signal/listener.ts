@@ -14,19 +14,19 @@ import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limit
 import type { Log } from '../../core/ports/log.ts';
 import type { SignalSessions } from '../../core/ports/signal-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { Doorway } from './doorway.ts';
-import type { Arrival, Attendee, Gatehouse } from './gatehouse.ts';
+import { UpgradeHandler } from './doorway.ts';
+import type { PendingConnection, OpenSignalConnection, SignalListenerContext } from './gatehouse.ts';
 import { Handshake } from './handshake.ts';
 import type { SignalGatewaySettings } from './settings.ts';
 import { sleepAdvice } from './sleep-advice.ts';
 import { SocketCensus } from './socket-census.ts';
-import { furnishWebSocketApp, type WebSocketAppHouse } from './web-socket-app.ts';
+import { furnishWebSocketApp, type WebSocketAppDeps } from './web-socket-app.ts';
 
 /** Half a second: a deadline is noticed within two ticks. */
 const tickMs = 500;
 const failureReportMs = 1000;
 
-export interface SignalListenerHouse {
+export interface SignalListenerDeps {
   readonly clock: Clock;
   readonly sessions: SignalSessions;
   readonly telemetry: Telemetry;
@@ -38,8 +38,8 @@ export interface SignalListenerHouse {
 }
 
 export class SignalListener {
-  readonly #gatehouse: Gatehouse;
-  readonly #house: SignalListenerHouse;
+  readonly #context: SignalListenerContext;
+  readonly #deps: SignalListenerDeps;
   /** Descriptors that sessions, handshakes and the other listeners may hold together. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #apps: ListeningApps;
@@ -48,55 +48,57 @@ export class SignalListener {
   #failureReportedMs = -Infinity;
 
   /** Throws when TLS is asked for and its files are not in order. */
-  constructor(settings: SignalGatewaySettings, house: SignalListenerHouse) {
-    const { clock } = house;
+  constructor(settings: SignalGatewaySettings, deps: SignalListenerDeps) {
+    const { clock } = deps;
     const nowMs = clock.monotonicMs();
-    this.#house = house;
-    this.#gatehouse = {
-      ...house,
+    this.#deps = deps;
+    this.#context = {
+      ...deps,
       settings,
       census: new SocketCensus(settings, tickMs),
-      arrivals: new DeadlineWheel<Arrival>(tickMs, nowMs, (arrival) => arrival.expire()),
-      attendees: new DeadlineWheel<Attendee>(tickMs, nowMs, (attendee) => attendee.expire()),
+      pending: new DeadlineWheel<PendingConnection>(tickMs, nowMs, (arrival) => arrival.expire()),
+      openConnections: new DeadlineWheel<OpenSignalConnection>(tickMs, nowMs, (attendee) =>
+        attendee.expire(),
+      ),
       hasRoom: () => this.#hasRoom(),
-      sleepAdvice: () => sleepAdvice(house.sleepServers()),
+      sleepAdvice: () => sleepAdvice(deps.sleepServers()),
       reportFailure: (error) => this.#reportFailure(error),
     };
-    const appHouse: WebSocketAppHouse = {
-      doorway: new Doorway({
+    const appDeps: WebSocketAppDeps = {
+      upgradeHandler: new UpgradeHandler({
         addressOf: (response) => this.#addressOf(response),
         admitsHandshake: (address) => this.#admitsHandshake(address),
-        turnedAway: (address) => this.#gatehouse.census.requested(address),
+        turnedAway: (address) => this.#context.census.requested(address),
       }),
       connected: (response) => this.#mayStay(response),
-      disconnected: () => this.#gatehouse.census.disconnected(),
-      opened: (socket, tag) => new Handshake(socket, tag, this.#gatehouse).start(),
+      disconnected: () => this.#context.census.disconnected(),
+      opened: (socket, tag) => new Handshake(socket, tag, this.#context).start(),
     };
-    this.#apps = new ListeningApps(settings, (app) => furnishWebSocketApp(app, appHouse));
+    this.#apps = new ListeningApps(settings, (app) => furnishWebSocketApp(app, appDeps));
   }
 
   /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */
   async listen(): Promise<void> {
     await this.#apps.listen();
-    this.#stopTurning = this.#gatehouse.clock.every(tickMs, () => this.#turn());
+    this.#stopTurning = this.#context.clock.every(tickMs, () => this.#turn());
   }
 
   /** The real one, also when port 0 was asked for; 0 while it does not listen. */
   get address(): { readonly host: string; readonly port: number } {
-    return { host: this.#gatehouse.settings.host, port: this.#apps.port };
+    return { host: this.#context.settings.host, port: this.#apps.port };
   }
 
   get sessionCount(): number {
-    return this.#gatehouse.attendees.size;
+    return this.#context.openConnections.size;
   }
 
   get handshakeCount(): number {
-    return this.#gatehouse.arrivals.size;
+    return this.#context.pending.size;
   }
 
   /** Descriptors held, those of peers included that have not asked for anything yet or were told to go. */
   get socketCount(): number {
-    return this.sessionCount + this.#gatehouse.census.sockets;
+    return this.sessionCount + this.#context.census.sockets;
   }
 
   /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
@@ -109,19 +111,20 @@ export class SignalListener {
    * `deadlineMs` stays as it is, for the kernel to close with the process; resolves with its number.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
-    const { arrivals, attendees, clock } = this.#gatehouse;
+    const { pending, openConnections, clock } = this.#context;
     this.#isOpen = false;
     this.#apps.stopListening();
-    for (const arrival of arrivals.pick(Infinity)) arrival.turnAway();
-    return drain(attendees, clock, ratePerSecond, deadlineMs, (attendee) => attendee.end('drain'));
+    for (const arrival of pending.pick(Infinity)) arrival.turnAway();
+    return drain(openConnections, clock, ratePerSecond, deadlineMs, (attendee) => attendee.end('drain'));
   }
 
   /** Closes every socket that is left, telling nobody, and frees the port. */
   close(): void {
-    const { arrivals, attendees } = this.#gatehouse;
+    const { pending, openConnections } = this.#context;
     this.#isOpen = false;
     this.#apps.stopListening();
-    for (const connection of [...arrivals.pick(Infinity), ...attendees.pick(Infinity)]) connection.drop();
+    for (const connection of [...pending.pick(Infinity), ...openConnections.pick(Infinity)])
+      connection.drop();
     this.#apps.close();
     this.#stopTurning?.();
     this.#stopTurning = null;
@@ -129,17 +132,17 @@ export class SignalListener {
 
   /** False: a socket that just came is one too many. */
   #mayStay(response: HttpResponse): boolean {
-    const isOneOfFew = this.#gatehouse.census.connected(this.#addressOf(response));
+    const isOneOfFew = this.#context.census.connected(this.#addressOf(response));
     return isOneOfFew && !this.#isCrowded(handshakeSocketsReserved);
   }
 
   #addressOf(response: HttpResponse): string {
-    if (this.#gatehouse.settings.handshakesPerAddressMax === 0) return '';
+    if (this.#context.settings.handshakesPerAddressMax === 0) return '';
     return addressKey(remoteAddress(response));
   }
 
   #admitsHandshake(address: string): boolean {
-    const { census, telemetry } = this.#gatehouse;
+    const { census, telemetry } = this.#context;
     census.requested(address);
     if (this.#isOpen && census.hasPlace(address) && !this.#isCrowded(0)) return true;
     telemetry.signalLogin('busy');
@@ -148,28 +151,28 @@ export class SignalListener {
 
   /** More descriptors are held than may be, `spare` allowed beside them. */
   #isCrowded(spare: number): boolean {
-    return this.socketCount + this.#house.otherSockets() > this.#socketsMax + spare;
+    return this.socketCount + this.#deps.otherSockets() > this.#socketsMax + spare;
   }
 
   /** Sessions leave the descriptors that logins need, so that one that replaces a session can still be made. */
   #hasRoom(): boolean {
-    const { settings } = this.#gatehouse;
-    const held = this.sessionCount + this.#house.otherSockets();
+    const { settings } = this.#context;
+    const held = this.sessionCount + this.#deps.otherSockets();
     return this.sessionCount < settings.maxSessions && held + handshakeSocketsReserved < this.#socketsMax;
   }
 
   #turn(): void {
-    const { clock, arrivals, attendees, census } = this.#gatehouse;
+    const { clock, pending, openConnections, census } = this.#context;
     const nowMs = clock.monotonicMs();
-    arrivals.turn(nowMs);
-    attendees.turn(nowMs);
+    pending.turn(nowMs);
+    openConnections.turn(nowMs);
     census.turn();
   }
 
   #reportFailure(error: unknown): void {
-    const nowMs = this.#gatehouse.clock.monotonicMs();
+    const nowMs = this.#context.clock.monotonicMs();
     if (nowMs - this.#failureReportedMs < failureReportMs) return;
     this.#failureReportedMs = nowMs;
-    this.#gatehouse.log.error({ error: String(error) }, 'signal logins cannot be judged');
+    this.#context.log.error({ error: String(error) }, 'signal logins cannot be judged');
   }
 }

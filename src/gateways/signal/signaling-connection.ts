@@ -22,12 +22,12 @@ import { signalCloses, type SignalClose } from '../../protocol/signal/close-code
 import { decodeControllerMessage, type ControllerMessage } from '../../protocol/signal/controller-message.ts';
 import { encodeHeartbeatAck, encodeWelcome } from '../../protocol/signal/server-message.ts';
 import { dismiss, sendText, type FrameSocket, type SocketEnd, type SocketOwner } from './frame-socket.ts';
-import type { Attendee, Gatehouse } from './gatehouse.ts';
+import type { OpenSignalConnection, SignalListenerContext } from './gatehouse.ts';
 import { MessageDeliveries } from './message-deliveries.ts';
 
-export type AttendeeHouse = Pick<
-  Gatehouse,
-  'clock' | 'sessions' | 'telemetry' | 'attendees' | 'census' | 'sleepAdvice' | 'reportFailure'
+export type SignalConnectionDeps = Pick<
+  SignalListenerContext,
+  'clock' | 'sessions' | 'telemetry' | 'openConnections' | 'census' | 'sleepAdvice' | 'reportFailure'
 >;
 
 /** `entering`: the house decides. `awaiting`: it has a session, and its login is not yet committed. */
@@ -54,13 +54,13 @@ const farewells: Readonly<Record<SignalEndReason, Farewell>> = {
   node_lost: 'cut',
 };
 
-export class SignalingConnection implements SignalConnection, SocketOwner, Attendee {
+export class SignalingConnection implements SignalConnection, SocketOwner, OpenSignalConnection {
   deadlineMs = 0;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
   lastHeartbeatAt = 0;
   readonly #socket: FrameSocket;
-  readonly #gatehouse: AttendeeHouse;
+  readonly #context: SignalConnectionDeps;
   #stage: Stage = 'entering';
   #ticket: SignalSessionTicket | null = null;
   #deliveries: MessageDeliveries | null = null;
@@ -70,20 +70,20 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
   /** Made with its first wake report. */
   #wakeReports: TokenBucket | null = null;
 
-  constructor(socket: FrameSocket, gatehouse: AttendeeHouse) {
+  constructor(socket: FrameSocket, context: SignalConnectionDeps) {
     this.#socket = socket;
-    this.#gatehouse = gatehouse;
-    this.#messages = fullBucket(messageRate, gatehouse.clock.monotonicMs());
+    this.#context = context;
+    this.#messages = fullBucket(messageRate, context.clock.monotonicMs());
   }
 
   /** The login is accepted. The welcome follows once it is committed: a crash must not forget an epoch that was told. */
   enter(ticket: SignalSessionTicket): void {
-    const { clock, attendees, sessions } = this.#gatehouse;
+    const { clock, openConnections, sessions } = this.#context;
     if (this.#stage === 'closed') return;
     this.#stage = 'awaiting';
     this.#ticket = ticket;
     this.deadlineMs = clock.monotonicMs() + silenceMsMax;
-    attendees.add(this);
+    openConnections.add(this);
     const committed = sessions.committed(ticket);
     if (typeof committed === 'number') this.#welcome(committed);
     else
@@ -121,7 +121,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
   deliver(message: DeviceMessage): Promise<DeliveryResult> {
     if (this.#stage === 'closed') return unknown;
     if (this.#deliveries === null) {
-      this.#deliveries = new MessageDeliveries(this.#gatehouse.clock, (text) => this.#send(text));
+      this.#deliveries = new MessageDeliveries(this.#context.clock, (text) => this.#send(text));
       if (this.#stage === 'online') this.#deliveries.open();
     }
     return this.#deliveries.deliver(message);
@@ -167,14 +167,14 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
   }
 
   #reportWake(report: WakeReport): void {
-    this.#wakeReports ??= fullBucket(wakeReportRate, this.#gatehouse.clock.monotonicMs());
+    this.#wakeReports ??= fullBucket(wakeReportRate, this.#context.clock.monotonicMs());
     if (this.#ticket === null || !this.#spend(this.#wakeReports, wakeReportRate)) return;
-    this.#gatehouse.sessions.wakeReported(this.#ticket, report);
+    this.#context.sessions.wakeReported(this.#ticket, report);
   }
 
   /** False: it came too fast, and the connection is closed: the library hands over all it sends without a pause. */
   #spend(bucket: TokenBucket, rate: Rate): boolean {
-    if (waitForToken(bucket, rate, this.#gatehouse.clock.monotonicMs()) > 0) {
+    if (waitForToken(bucket, rate, this.#context.clock.monotonicMs()) > 0) {
       this.end('flood');
       return false;
     }
@@ -184,7 +184,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
 
   /** The hot path: two stores; the wheel finds the new deadline when it comes by. */
   #heartbeat(): void {
-    const { clock } = this.#gatehouse;
+    const { clock } = this.#context;
     this.lastHeartbeatAt = wallSeconds(clock);
     this.deadlineMs = clock.monotonicMs() + silenceMsMax;
   }
@@ -196,7 +196,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
 
   #welcome(epoch: number): void {
     if (this.#stage !== 'awaiting') return;
-    const { clock, sleepAdvice } = this.#gatehouse;
+    const { clock, sleepAdvice } = this.#context;
     const serverTime = wallSeconds(clock);
     this.#stage = 'online';
     this.#send(
@@ -209,7 +209,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
   /** It has a session that the store will not keep: it is to come again. */
   #fail(error: unknown): void {
     if (this.#stage !== 'awaiting') return;
-    this.#gatehouse.reportFailure(error);
+    this.#context.reportFailure(error);
     this.#end('drain', signalCloses.busy);
   }
 
@@ -222,7 +222,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
     const ticket = this.#ticket;
     if (this.#stage === 'closed' || ticket === null) return;
     this.#leave(reason, farewell);
-    this.#gatehouse.sessions.ended(ticket, reason, this.lastHeartbeatAt);
+    this.#context.sessions.ended(ticket, reason, this.lastHeartbeatAt);
   }
 
   #leave(reason: SignalEndReason, farewell: Farewell): void {
@@ -230,17 +230,17 @@ export class SignalingConnection implements SignalConnection, SocketOwner, Atten
     this.#depart();
     if (farewell === 'cut') this.#socket.close();
     else if (farewell !== 'gone') this.#dismiss(farewell);
-    this.#gatehouse.telemetry.signalEnd(reason);
+    this.#context.telemetry.signalEnd(reason);
   }
 
   #dismiss(close: SignalClose): void {
-    this.#gatehouse.census.dismissed();
+    this.#context.census.dismissed();
     dismiss(this.#socket, close);
   }
 
   #depart(): void {
     this.#stage = 'closed';
-    this.#gatehouse.attendees.remove(this);
+    this.#context.openConnections.remove(this);
     this.#deliveries?.abandon();
   }
 }

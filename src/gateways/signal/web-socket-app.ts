@@ -4,11 +4,11 @@
  */
 import type { HttpResponse, TemplatedApp, WebSocket, WebSocketBehavior } from '../../lib/uws.ts';
 import { signalBackpressureBytesMax, signalFrameBytesMax } from '../../model/limits.ts';
-import type { Doorway } from './doorway.ts';
+import type { UpgradeHandler } from './doorway.ts';
 import { socketEnd, type FrameSocket, type SocketTag } from './frame-socket.ts';
 
-export interface WebSocketAppHouse {
-  readonly doorway: Doorway;
+export interface WebSocketAppDeps {
+  readonly upgradeHandler: UpgradeHandler;
   /** False: it is closed at once. */
   connected(response: HttpResponse): boolean;
   /** A connection that was never upgraded is gone. */
@@ -16,18 +16,18 @@ export interface WebSocketAppHouse {
   opened(socket: FrameSocket, tag: SocketTag): void;
 }
 
-export function furnishWebSocketApp(app: TemplatedApp, house: WebSocketAppHouse): void {
-  const { doorway } = house;
+export function furnishWebSocketApp(app: TemplatedApp, deps: WebSocketAppDeps): void {
+  const { upgradeHandler } = deps;
   app
     .filter((response, change) => {
-      if (change < 0) house.disconnected();
-      else if (!house.connected(response)) response.close();
+      if (change < 0) deps.disconnected();
+      else if (!deps.connected(response)) response.close();
     })
-    .ws('/*', behavior(house))
-    .any('/*', (response, request) => doorway.refuse(response, request));
+    .ws('/*', behavior(deps))
+    .any('/*', (response, request) => upgradeHandler.refuse(response, request));
 }
 
-function behavior(house: WebSocketAppHouse): WebSocketBehavior<SocketTag> {
+function behavior(deps: WebSocketAppDeps): WebSocketBehavior<SocketTag> {
   return {
     maxPayloadLength: signalFrameBytesMax,
     maxBackpressure: signalBackpressureBytesMax,
@@ -36,8 +36,8 @@ function behavior(house: WebSocketAppHouse): WebSocketBehavior<SocketTag> {
     maxLifetime: 0,
     sendPingsAutomatically: false,
     compression: 0,
-    upgrade: (response, request, context) => house.doorway.upgrade(response, request, context),
-    open: (socket) => house.opened(socket, socket.getUserData()),
+    upgrade: (response, request, context) => deps.upgradeHandler.upgrade(response, request, context),
+    open: (socket) => deps.opened(socket, socket.getUserData()),
     message: onMessage,
     ping: onPing,
     pong: onPong,

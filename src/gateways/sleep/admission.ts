@@ -14,18 +14,18 @@ import { WaitingLine, type Waiter } from './waiting-line.ts';
 
 /** The admission owns these fields from `apply` to `leave`. */
 export interface Applicant extends Waiter<Applicant> {
-  lane: Lane | null;
+  queue: AddressQueue | null;
   /** Its turn has come. */
   admitted(): void;
 }
 
-class Lane implements Waiter<Lane> {
+class AddressQueue implements Waiter<AddressQueue> {
   readonly address: string;
   readonly waiting = new WaitingLine<Applicant>();
   inside = 0;
-  line: WaitingLine<Lane> | null = null;
-  ahead: Lane | null = null;
-  behind: Lane | null = null;
+  line: WaitingLine<AddressQueue> | null = null;
+  ahead: AddressQueue | null = null;
+  behind: AddressQueue | null = null;
 
   constructor(address: string) {
     this.address = address;
@@ -49,10 +49,10 @@ export class Admission {
   readonly #bucket: TokenBucket;
   readonly #addressMax: number;
   #insideMax: number;
-  readonly #laneWaitingMax: number;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #queueWaitingMax: number;
+  readonly #queues = new Map<string, AddressQueue>();
   /** The lanes with somebody waiting and room for one more inside. */
-  readonly #turns = new WaitingLine<Lane>();
+  readonly #turns = new WaitingLine<AddressQueue>();
   #inside = 0;
   #waiting = 0;
   #retry: Cancel | null = null;
@@ -65,7 +65,7 @@ export class Admission {
     this.#insideMax = settings.handshakesMax;
     this.#bucket = fullBucket(this.#rate(this.#startedMs), this.#startedMs);
     this.#addressMax = handshakesPerAddressMax === 0 ? Infinity : handshakesPerAddressMax;
-    this.#laneWaitingMax =
+    this.#queueWaitingMax =
       handshakesPerAddressMax === 0 ? Infinity : Math.ceil(admissionQueueMax * admissionQueueShareMax);
   }
 
@@ -80,36 +80,36 @@ export class Admission {
 
   /** `address` is an address key. True: `admitted` was or will be called. False: no room to wait; turn it away. */
   apply(applicant: Applicant, address: string): boolean {
-    assert(applicant.lane === null, 'an applicant applies once');
-    const lane = this.#lanes.get(address) ?? new Lane(address);
-    const isFirst = this.#turns.length === 0 && lane.waiting.length === 0;
-    if (isFirst && lane.inside < this.#addressMax && this.#takeTurn()) {
-      this.#enter(applicant, lane);
+    assert(applicant.queue === null, 'an applicant applies once');
+    const queue = this.#queues.get(address) ?? new AddressQueue(address);
+    const isFirst = this.#turns.length === 0 && queue.waiting.length === 0;
+    if (isFirst && queue.inside < this.#addressMax && this.#takeTurn()) {
+      this.#enter(applicant, queue);
       return true;
     }
-    if (this.#waiting >= this.#settings.admissionQueueMax || lane.waiting.length >= this.#laneWaitingMax)
+    if (this.#waiting >= this.#settings.admissionQueueMax || queue.waiting.length >= this.#queueWaitingMax)
       return false;
-    applicant.lane = lane;
-    lane.waiting.push(applicant);
+    applicant.queue = queue;
+    queue.waiting.push(applicant);
     this.#waiting += 1;
-    this.#keep(lane);
+    this.#keep(queue);
     this.#serve();
     return true;
   }
 
   /** Its handshake is over, or it no longer waits. Does nothing for one who did neither. */
   leave(applicant: Applicant): void {
-    const { lane } = applicant;
-    if (lane === null) return;
-    applicant.lane = null;
+    const { queue } = applicant;
+    if (queue === null) return;
+    applicant.queue = null;
     if (applicant.line === null) {
       this.#inside -= 1;
-      lane.inside -= 1;
+      queue.inside -= 1;
     } else {
-      lane.waiting.remove(applicant);
+      queue.waiting.remove(applicant);
       this.#waiting -= 1;
     }
-    this.#keep(lane);
+    this.#keep(queue);
     this.#serve();
   }
 
@@ -120,22 +120,22 @@ export class Admission {
     this.#retry = null;
   }
 
-  #enter(applicant: Applicant, lane: Lane): void {
-    applicant.lane = lane;
-    lane.inside += 1;
+  #enter(applicant: Applicant, queue: AddressQueue): void {
+    applicant.queue = queue;
+    queue.inside += 1;
     this.#inside += 1;
-    this.#keep(lane);
+    this.#keep(queue);
     applicant.admitted();
   }
 
   /** Gives turns to lanes for as long as the bounds allow. */
   #serve(): void {
     while (this.#turns.length > 0 && this.#takeTurn()) {
-      const lane = this.#turns.shift();
-      const applicant = lane?.waiting.shift() ?? null;
-      assert(lane !== null && applicant !== null, 'a lane that takes turns has somebody waiting');
+      const queue = this.#turns.shift();
+      const applicant = queue?.waiting.shift() ?? null;
+      assert(queue !== null && applicant !== null, 'a lane that takes turns has somebody waiting');
       this.#waiting -= 1;
-      this.#enter(applicant, lane);
+      this.#enter(applicant, queue);
     }
   }
 
@@ -164,12 +164,12 @@ export class Admission {
   }
 
   /** Puts a lane where it now belongs: among those that take turns, on the map only, or nowhere. */
-  #keep(lane: Lane): void {
-    const { waiting, inside } = lane;
+  #keep(queue: AddressQueue): void {
+    const { waiting, inside } = queue;
     const canTakeTurn = waiting.length > 0 && inside < this.#addressMax;
-    if (!canTakeTurn) this.#turns.remove(lane);
-    else if (lane.line === null) this.#turns.push(lane);
-    if (waiting.length === 0 && inside === 0) this.#lanes.delete(lane.address);
-    else this.#lanes.set(lane.address, lane);
+    if (!canTakeTurn) this.#turns.remove(queue);
+    else if (queue.line === null) this.#turns.push(queue);
+    if (waiting.length === 0 && inside === 0) this.#queues.delete(queue.address);
+    else this.#queues.set(queue.address, queue);
   }
 }

@@ -10,7 +10,7 @@ import type { Admission } from './admission.ts';
 import type { SleepGatewaySettings } from './settings.ts';
 
 /** A connection before its login is accepted. */
-export interface Arrival extends WheelEntry {
+export interface PendingConnection extends WheelEntry {
   expire(): void;
   /** Refuses it as `busy`, whatever it is doing. */
   turnAway(): void;
@@ -19,7 +19,7 @@ export interface Arrival extends WheelEntry {
 }
 
 /** A connection with a session. */
-export interface Sleeper extends WheelEntry {
+export interface OpenSleepConnection extends WheelEntry {
   expire(): void;
   /** Ends the session and tells the house. */
   end(reason: SleepEndReason): void;
@@ -27,7 +27,7 @@ export interface Sleeper extends WheelEntry {
   drop(): void;
 }
 
-export interface Gatehouse {
+export interface SleepListenerContext {
   readonly settings: SleepGatewaySettings;
   /** The setting, or what the process's limit allows. */
   readonly maxSessions: number;
@@ -39,8 +39,8 @@ export interface Gatehouse {
   readonly log: Log;
   readonly admission: Admission;
   /** Each holds the live connections of its kind, by deadline. */
-  readonly arrivals: DeadlineWheel<Arrival>;
-  readonly sleepers: DeadlineWheel<Sleeper>;
+  readonly pending: DeadlineWheel<PendingConnection>;
+  readonly openConnections: DeadlineWheel<OpenSleepConnection>;
   /** The certificate in force; null: plain TCP. Replaced by a reload. */
   secureContext: SecureContext | null;
   /** Tells the operator that logins cannot be judged, at most once a second. */

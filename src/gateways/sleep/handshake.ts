@@ -14,7 +14,7 @@ import { ProxyHeaderDecoder } from '../../protocol/sleep/proxy-v2.ts';
 import { generateSessionKey } from '../../lib/session-key.ts';
 import { addressKey } from '../../lib/address-key.ts';
 import type { Applicant } from './admission.ts';
-import type { Arrival, Gatehouse } from './gatehouse.ts';
+import type { PendingConnection, SleepListenerContext } from './gatehouse.ts';
 import { SleepingConnection } from './sleeping-connection.ts';
 import {
   adoptSocket,
@@ -31,15 +31,15 @@ import {
  */
 type Stage = 'arriving' | 'admitting' | 'securing' | 'proving' | 'refusing' | 'over';
 
-export class Handshake implements Arrival, Applicant, SocketOwner {
+export class Handshake implements PendingConnection, Applicant, SocketOwner {
   deadlineMs: number;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
-  lane: Applicant['lane'] = null;
+  queue: Applicant['queue'] = null;
   line: Applicant['line'] = null;
   ahead: Applicant | null = null;
   behind: Applicant | null = null;
-  readonly #gatehouse: Gatehouse;
+  readonly #context: SleepListenerContext;
   readonly #proxyHeader = new ProxyHeaderDecoder();
   readonly #loginLine = new LoginLineDecoder();
   #socket: Socket;
@@ -48,15 +48,15 @@ export class Handshake implements Arrival, Applicant, SocketOwner {
   #discardedBytes = 0;
 
   /** Takes a socket that was just accepted; `start` sets it going. */
-  constructor(socket: Socket, gatehouse: Gatehouse) {
-    this.#gatehouse = gatehouse;
+  constructor(socket: Socket, context: SleepListenerContext) {
+    this.#context = context;
     this.#socket = socket;
-    this.deadlineMs = gatehouse.clock.monotonicMs() + gatehouse.settings.loginDeadlineMs;
-    gatehouse.arrivals.add(this);
+    this.deadlineMs = context.clock.monotonicMs() + context.settings.loginDeadlineMs;
+    context.pending.add(this);
   }
 
   start(): void {
-    const { settings, secureContext } = this.#gatehouse;
+    const { settings, secureContext } = this.#context;
     adoptSocket(this.#socket, this);
     // In TLS the peer speaks first: until TLS takes over, its bytes stay in the socket.
     if (settings.proxyProtocol || secureContext === null) startReading(this.#socket);
@@ -64,7 +64,7 @@ export class Handshake implements Arrival, Applicant, SocketOwner {
   }
 
   admitted(): void {
-    const { clock, settings, secureContext } = this.#gatehouse;
+    const { clock, settings, secureContext } = this.#context;
     this.#waitUntil(clock.monotonicMs() + settings.loginDeadlineMs);
     if (secureContext === null) this.#giveKey();
     else this.#secure(secureContext);
@@ -124,7 +124,7 @@ export class Handshake implements Arrival, Applicant, SocketOwner {
       this.#refuse('malformed', false);
       return;
     }
-    if (this.#gatehouse.secureContext !== null) {
+    if (this.#context.secureContext !== null) {
       stopReading(this.#socket);
       if (step.rest.length > 0) this.#socket.unshift(step.rest);
     } else if (step.rest.length > 0) {
@@ -136,7 +136,7 @@ export class Handshake implements Arrival, Applicant, SocketOwner {
 
   /** `source`: from a PROXY header; null: the socket's own, which is asked for only if it counts. */
   #apply(source: string | null): void {
-    const { admission, clock, settings } = this.#gatehouse;
+    const { admission, clock, settings } = this.#context;
     this.#stage = 'admitting';
     this.#waitUntil(clock.monotonicMs() + settings.admissionWaitMs);
     // A peer that is gone already has no address; its close is on the way.
@@ -173,52 +173,52 @@ export class Handshake implements Arrival, Applicant, SocketOwner {
   }
 
   #logIn(login: SleepLogin, restBytes: number): void {
-    const connection = new SleepingConnection(this.#socket, this.#gatehouse, login.heartbeatSeconds);
+    const connection = new SleepingConnection(this.#socket, this.#context, login.heartbeatSeconds);
     const answer = this.#admit(login, connection);
     if (answer === 'busy' || answer === 'denied') {
       this.#refuse(answer, login.wantsReply);
       return;
     }
-    this.#gatehouse.telemetry.sleepLogin('accepted');
+    this.#context.telemetry.sleepLogin('accepted');
     handOverSocket(this.#socket, connection);
     connection.fallAsleep(answer, login.wantsReply, restBytes);
     this.#leave();
   }
 
   #admit(login: SleepLogin, connection: SleepingConnection): SleepSessionTicket | 'denied' | 'busy' {
-    const { sessions } = this.#gatehouse;
+    const { sessions } = this.#context;
     try {
-      return sessions.admit(login, this.#sessionKey, connection, this.#gatehouse.hasRoom());
+      return sessions.admit(login, this.#sessionKey, connection, this.#context.hasRoom());
     } catch (error) {
-      this.#gatehouse.reportAdmitFailure(error);
+      this.#context.reportAdmitFailure(error);
       return 'busy';
     }
   }
 
   #refuse(reason: SleepRefusal, wantsReply: boolean): void {
     if (this.#stage === 'over') return;
-    this.#gatehouse.telemetry.sleepLogin(reason);
+    this.#context.telemetry.sleepLogin(reason);
     if (!wantsReply) {
       this.drop();
       return;
     }
     this.#stage = 'refusing';
-    this.#gatehouse.admission.leave(this);
-    this.#waitUntil(this.#gatehouse.clock.monotonicMs() + refusalLingerMsMax);
+    this.#context.admission.leave(this);
+    this.#waitUntil(this.#context.clock.monotonicMs() + refusalLingerMsMax);
     this.#socket.end(`ERR ${reason}\n`, 'latin1');
   }
 
   #leave(): void {
     this.#stage = 'over';
-    this.#gatehouse.arrivals.remove(this);
-    this.#gatehouse.admission.leave(this);
+    this.#context.pending.remove(this);
+    this.#context.admission.leave(this);
   }
 
   #waitUntil(deadlineMs: number): void {
-    const { arrivals } = this.#gatehouse;
+    const { pending } = this.#context;
     const isNearer = deadlineMs < this.deadlineMs;
     this.deadlineMs = deadlineMs;
-    if (this.wheelNext === null) arrivals.add(this);
-    else if (isNearer) arrivals.hasten(this);
+    if (this.wheelNext === null) pending.add(this);
+    else if (isNearer) pending.hasten(this);
   }
 }

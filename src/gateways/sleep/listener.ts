@@ -12,7 +12,7 @@ import type { SleepSessions } from '../../core/ports/sleep-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { Admission } from './admission.ts';
 import { drain } from '../../lib/drain.ts';
-import type { Arrival, Gatehouse, Sleeper } from './gatehouse.ts';
+import type { PendingConnection, SleepListenerContext, OpenSleepConnection } from './gatehouse.ts';
 import { Handshake } from './handshake.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { readCertificate } from '../../lib/tls-files.ts';
@@ -27,7 +27,7 @@ interface ListenAddress {
   readonly port: number;
 }
 
-export interface SleepListenerHouse {
+export interface SleepListenerDeps {
   readonly clock: Clock;
   readonly sessions: SleepSessions;
   readonly telemetry: Telemetry;
@@ -39,7 +39,7 @@ export interface SleepListenerHouse {
 }
 
 export class SleepListener {
-  readonly #gatehouse: Gatehouse;
+  readonly #context: SleepListenerContext;
   /** Null: connections are handed over. */
   readonly #server: Server | null;
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
@@ -50,27 +50,27 @@ export class SleepListener {
   #failureReportedMs = -Infinity;
 
   /** Throws when TLS is asked for and its files are not in order. */
-  constructor(settings: SleepGatewaySettings, house: SleepListenerHouse) {
-    const { clock } = house;
+  constructor(settings: SleepGatewaySettings, deps: SleepListenerDeps) {
+    const { clock } = deps;
     const nowMs = clock.monotonicMs();
-    this.#otherSockets = () => house.otherSockets?.() ?? 0;
-    this.#gatehouse = {
-      ...house,
+    this.#otherSockets = () => deps.otherSockets?.() ?? 0;
+    this.#context = {
+      ...deps,
       settings,
       maxSessions: Math.min(settings.maxSessions, this.#socketsMax),
-      hasRoom: () => this.#gatehouse.sleepers.size < this.#sessionsMaxNow,
+      hasRoom: () => this.#context.openConnections.size < this.#sessionsMaxNow,
       admission: new Admission(settings, clock),
-      arrivals: new DeadlineWheel<Arrival>(tickMs, nowMs, (arrival) => arrival.expire()),
-      sleepers: new DeadlineWheel<Sleeper>(tickMs, nowMs, (sleeper) => sleeper.expire()),
+      pending: new DeadlineWheel<PendingConnection>(tickMs, nowMs, (arrival) => arrival.expire()),
+      openConnections: new DeadlineWheel<OpenSleepConnection>(tickMs, nowMs, (sleeper) => sleeper.expire()),
       secureContext: readCertificate(settings.tls)?.secureContext ?? null,
       reportAdmitFailure: (error) => this.#reportAdmitFailure(error),
     };
-    this.#server = house.isHanded === true ? null : this.#createServer();
+    this.#server = deps.isHanded === true ? null : this.#createServer();
   }
 
   /** Resolves when connections are accepted; rejects when the address cannot be had. */
   listen(): Promise<void> {
-    const { clock, settings, log, maxSessions } = this.#gatehouse;
+    const { clock, settings, log, maxSessions } = this.#context;
     if (maxSessions < settings.maxSessions)
       log.info(
         { maxSessions, asked: settings.maxSessions },
@@ -97,7 +97,7 @@ export class SleepListener {
 
   /** A connection that another process has accepted, and nobody has read. */
   take(socket: Socket): void {
-    const { telemetry } = this.#gatehouse;
+    const { telemetry } = this.#context;
     if (this.#isOpen && this.socketCount < this.#connectionsMax) return this.#accept(socket);
     if (this.#isOpen) telemetry.sleepLogin('busy');
     socket.destroy();
@@ -110,19 +110,19 @@ export class SleepListener {
   }
 
   get maxSessions(): number {
-    return this.#gatehouse.maxSessions;
+    return this.#context.maxSessions;
   }
 
   get sessionCount(): number {
-    return this.#gatehouse.sleepers.size;
+    return this.#context.openConnections.size;
   }
 
   get handshakeCount(): number {
-    return this.#gatehouse.admission.inside;
+    return this.#context.admission.inside;
   }
 
   get waitingCount(): number {
-    return this.#gatehouse.admission.waiting;
+    return this.#context.admission.waiting;
   }
 
   /** Descriptors held. */
@@ -132,8 +132,8 @@ export class SleepListener {
 
   /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
   reloadTls(): void {
-    const certificate = readCertificate(this.#gatehouse.settings.tls);
-    this.#gatehouse.secureContext = certificate?.secureContext ?? null;
+    const certificate = readCertificate(this.#context.settings.tls);
+    this.#context.secureContext = certificate?.secureContext ?? null;
   }
 
   /**
@@ -141,17 +141,17 @@ export class SleepListener {
    * stays as it is, for the kernel to close with the process; resolves with its number.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
-    const { admission, arrivals, sleepers, clock } = this.#gatehouse;
+    const { admission, pending, openConnections, clock } = this.#context;
     this.#isOpen = false;
     this.#server?.close();
     admission.close();
-    for (const arrival of arrivals.pick(Infinity)) arrival.turnAway();
-    return drain(sleepers, clock, ratePerSecond, deadlineMs, (sleeper) => sleeper.end('drain'));
+    for (const arrival of pending.pick(Infinity)) arrival.turnAway();
+    return drain(openConnections, clock, ratePerSecond, deadlineMs, (sleeper) => sleeper.end('drain'));
   }
 
   /** Fewer while others hold what the limit of open files allows. */
   get #sessionsMaxNow(): number {
-    return Math.min(this.#gatehouse.maxSessions, this.#socketsMax - this.#otherSockets());
+    return Math.min(this.#context.maxSessions, this.#socketsMax - this.#otherSockets());
   }
 
   get #connectionsMax(): number {
@@ -160,18 +160,19 @@ export class SleepListener {
 
   /** Closes every socket that is left, telling nobody, and resolves when the port is free. */
   close(): Promise<void> {
-    const { admission, arrivals, sleepers } = this.#gatehouse;
+    const { admission, pending, openConnections } = this.#context;
     this.#isOpen = false;
     const server = this.#server;
     const closed = server && new Promise<void>((resolve) => server.close(() => resolve()));
     admission.close();
-    for (const connection of [...arrivals.pick(Infinity), ...sleepers.pick(Infinity)]) connection.drop();
+    for (const connection of [...pending.pick(Infinity), ...openConnections.pick(Infinity)])
+      connection.drop();
     this.#stopTurning?.();
     return closed ?? Promise.resolve();
   }
 
   #createServer(): Server {
-    const { maxSessions, telemetry } = this.#gatehouse;
+    const { maxSessions, telemetry } = this.#context;
     const server = createServer({ noDelay: true, keepAlive: false }, (socket) => this.#accept(socket));
     server.maxConnections = maxSessions + handshakeSocketsReserved;
     server.on('drop', () => telemetry.sleepLogin('busy'));
@@ -179,21 +180,21 @@ export class SleepListener {
   }
 
   #accept(socket: Socket): void {
-    new Handshake(socket, this.#gatehouse).start();
+    new Handshake(socket, this.#context).start();
   }
 
   #turn(): void {
-    const nowMs = this.#gatehouse.clock.monotonicMs();
-    this.#gatehouse.arrivals.turn(nowMs);
-    this.#gatehouse.sleepers.turn(nowMs);
+    const nowMs = this.#context.clock.monotonicMs();
+    this.#context.pending.turn(nowMs);
+    this.#context.openConnections.turn(nowMs);
     if (this.#server !== null) this.#server.maxConnections = this.#connectionsMax;
   }
 
   #reportAdmitFailure(error: unknown): void {
-    const nowMs = this.#gatehouse.clock.monotonicMs();
+    const nowMs = this.#context.clock.monotonicMs();
     if (nowMs - this.#failureReportedMs < failureReportMs) return;
     this.#failureReportedMs = nowMs;
-    this.#gatehouse.log.error({ error: String(error) }, 'sleep logins cannot be judged');
+    this.#context.log.error({ error: String(error) }, 'sleep logins cannot be judged');
   }
 }
 

@@ -10,14 +10,17 @@ import type { CustomData, SleepEndReason, WakeWriteResult } from '../../model/sl
 import type { SleepConnection } from '../../core/ports/sleep-connection.ts';
 import type { SleepSessionTicket } from '../../core/ports/sleep-sessions.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
-import type { Gatehouse, Sleeper } from './gatehouse.ts';
+import type { SleepListenerContext, OpenSleepConnection } from './gatehouse.ts';
 import type { SocketOwner } from './socket-owner.ts';
 import { WakeWriter, type PacketSocket } from './wake-writer.ts';
 
-export type SleeperHouse = Pick<Gatehouse, 'clock' | 'settings' | 'sessions' | 'telemetry' | 'sleepers'>;
+export type SleepConnectionDeps = Pick<
+  SleepListenerContext,
+  'clock' | 'settings' | 'sessions' | 'telemetry' | 'openConnections'
+>;
 
 /** What it needs of a socket. */
-export interface SleeperSocket extends PacketSocket {
+export interface SleepSocket extends PacketSocket {
   readonly destroyed: boolean;
   readonly writable: boolean;
   write(packet: Buffer, done: (error?: Error | null) => void): boolean;
@@ -29,13 +32,13 @@ type Stage = 'entering' | 'asleep' | 'closed';
 
 const refused: Promise<WakeWriteResult> = Promise.resolve('refused');
 
-export class SleepingConnection implements SleepConnection, SocketOwner, Sleeper {
+export class SleepingConnection implements SleepConnection, SocketOwner, OpenSleepConnection {
   deadlineMs = 0;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
   lastHeartbeatAt = 0;
-  readonly #socket: SleeperSocket;
-  readonly #gatehouse: SleeperHouse;
+  readonly #socket: SleepSocket;
+  readonly #context: SleepConnectionDeps;
   readonly #silenceMsMax: number;
   #stage: Stage = 'entering';
   #ticket: SleepSessionTicket | null = null;
@@ -44,9 +47,9 @@ export class SleepingConnection implements SleepConnection, SocketOwner, Sleeper
   #windowEndMs = 0;
   #windowBytes = 0;
 
-  constructor(socket: SleeperSocket, gatehouse: SleeperHouse, heartbeatSeconds: number) {
+  constructor(socket: SleepSocket, context: SleepConnectionDeps, heartbeatSeconds: number) {
     this.#socket = socket;
-    this.#gatehouse = gatehouse;
+    this.#context = context;
     this.#silenceMsMax = heartbeatsMissedMax * heartbeatSeconds * 1000;
   }
 
@@ -55,8 +58,8 @@ export class SleepingConnection implements SleepConnection, SocketOwner, Sleeper
     if (this.#stage === 'closed') return;
     this.#stage = 'asleep';
     this.#ticket = ticket;
-    this.deadlineMs = this.#gatehouse.clock.monotonicMs() + this.#silenceMsMax;
-    this.#gatehouse.sleepers.add(this);
+    this.deadlineMs = this.#context.clock.monotonicMs() + this.#silenceMsMax;
+    this.#context.openConnections.add(this);
     if (wantsReply) this.#socket.write('OK\n', 'latin1', () => this.#wakes?.pump());
     this.#wakes?.pump();
     if (restBytes > 0) this.#heartbeat(restBytes);
@@ -81,7 +84,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, Sleeper
   wake(customData: CustomData): Promise<WakeWriteResult> {
     const socket = this.#socket;
     if (this.#stage === 'closed' || socket.destroyed || !socket.writable) return refused;
-    this.#wakes ??= new WakeWriter(socket, this.#gatehouse, this);
+    this.#wakes ??= new WakeWriter(socket, this.#context, this);
     return this.#wakes.write(encodeWakePacket(customData), this.#stage === 'asleep');
   }
 
@@ -89,25 +92,25 @@ export class SleepingConnection implements SleepConnection, SocketOwner, Sleeper
     const ticket = this.#ticket;
     if (this.#stage !== 'asleep' || ticket === null) return;
     this.close(reason);
-    this.#gatehouse.sessions.ended(ticket, reason, this.lastHeartbeatAt);
+    this.#context.sessions.ended(ticket, reason, this.lastHeartbeatAt);
   }
 
   close(reason: SleepEndReason): void {
     if (this.#stage === 'closed') return;
     this.drop();
-    this.#gatehouse.telemetry.sleepEnd(reason);
+    this.#context.telemetry.sleepEnd(reason);
   }
 
   drop(): void {
     this.#stage = 'closed';
-    this.#gatehouse.sleepers.remove(this);
+    this.#context.openConnections.remove(this);
     this.#socket.destroy();
     this.#wakes?.abandon();
   }
 
   /** The hot path: a few stores; the wheel finds the new deadline when it comes by. */
   #heartbeat(bytes: number): void {
-    const { clock, settings } = this.#gatehouse;
+    const { clock, settings } = this.#context;
     const nowMs = clock.monotonicMs();
     if (nowMs >= this.#windowEndMs) {
       this.#windowEndMs = nowMs + settings.floodWindowMs;

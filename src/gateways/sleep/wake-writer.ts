@@ -25,7 +25,7 @@ interface Wake {
   timer: Cancel | null;
 }
 
-export interface WakeHouse {
+export interface WakeDeps {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly settings: Pick<SleepGatewaySettings, 'writeDeadlineMs' | 'writeStuckMs'>;
@@ -43,15 +43,15 @@ export interface StuckOwner {
 
 export class WakeWriter {
   readonly #socket: PacketSocket;
-  readonly #house: WakeHouse;
+  readonly #deps: WakeDeps;
   readonly #owner: StuckOwner;
   #waiting: Wake[] = [];
   /** The one whose callback has not come. */
   #begun: Wake | null = null;
 
-  constructor(socket: PacketSocket, house: WakeHouse, owner: StuckOwner) {
+  constructor(socket: PacketSocket, deps: WakeDeps, owner: StuckOwner) {
     this.#socket = socket;
-    this.#house = house;
+    this.#deps = deps;
     this.#owner = owner;
   }
 
@@ -63,7 +63,7 @@ export class WakeWriter {
       this.#waiting.push(wake);
       if (isOpen) this.pump();
       if (wake.stage === 'waiting' || wake.stage === 'sending')
-        wake.timer = this.#house.clock.after(this.#house.settings.writeDeadlineMs, () => this.#overdue(wake));
+        wake.timer = this.#deps.clock.after(this.#deps.settings.writeDeadlineMs, () => this.#overdue(wake));
     });
   }
 
@@ -73,7 +73,7 @@ export class WakeWriter {
     const wake = this.#waiting.shift();
     if (wake === undefined) return;
     this.#begun = wake;
-    wake.begunMs = this.#house.clock.monotonicMs();
+    wake.begunMs = this.#deps.clock.monotonicMs();
     wake.stage = 'sending';
     this.#socket.write(wake.packet, (error) => this.#landed(wake, error));
     if (this.#socket.writableLength === 0) wake.stage = 'sent';
@@ -93,7 +93,7 @@ export class WakeWriter {
     wake.timer?.();
     if (wake.stage !== 'answered') {
       settle(wake, error ? 'refused' : 'written');
-      if (!error) this.#house.telemetry.wakeupWrite((this.#house.clock.monotonicMs() - wake.begunMs) / 1000);
+      if (!error) this.#deps.telemetry.wakeupWrite((this.#deps.clock.monotonicMs() - wake.begunMs) / 1000);
     }
     this.pump();
   }
@@ -105,7 +105,7 @@ export class WakeWriter {
       return;
     }
     settle(wake, 'unknown');
-    const { clock, settings } = this.#house;
+    const { clock, settings } = this.#deps;
     const unsentMs = clock.monotonicMs() - wake.begunMs;
     wake.timer = clock.after(settings.writeStuckMs - unsentMs, () => this.#owner.end('write_stuck'));
   }

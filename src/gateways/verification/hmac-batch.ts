@@ -12,7 +12,11 @@
  */
 import { assert } from '../../lib/assert.ts';
 import { verifySignature } from '../../protocol/tgv1/verify-signature.ts';
-import type { SignatureEvidence, SignatureJob, SignatureVerdict } from '../../protocol/tgv1/verify-signature.ts';
+import type {
+  SignatureEvidence,
+  SignatureJob,
+  SignatureVerdict,
+} from '../../protocol/tgv1/verify-signature.ts';
 
 const verdicts = ['valid', 'body-hash-mismatch', 'signature-mismatch'] as const;
 

@@ -49,7 +49,7 @@ const tasksPerThread = 2;
 type Settle = (verdict: SignatureVerdict) => void;
 
 /** A fault of one who waits is a fault of the process, as ever, but only after the others are told. */
-function tell(settle: Settle, verdict: SignatureVerdict): void {
+function notify(settle: Settle, verdict: SignatureVerdict): void {
   try {
     settle(verdict);
   } catch (error) {
@@ -77,7 +77,7 @@ class PendingBatch {
 
   /** Tells everybody and is empty again. */
   settle(): void {
-    for (const [job, settle] of this.#waiting.entries()) tell(settle, this.batch.verdict(job));
+    for (const [job, settle] of this.#waiting.entries()) notify(settle, this.batch.verdict(job));
     this.#waiting.length = 0;
     this.batch.clear();
   }

@@ -4,14 +4,14 @@
  */
 import type { OpsAnswer } from '../ops/ops-exchange.ts';
 
-export interface GuestRequest {
+export interface ViewerRequest {
   readonly query: URLSearchParams;
   /** What stands behind `Bearer`; null: nothing does. */
   readonly bearer: string | null;
 }
 
 /** Of GET alone: a HEAD must not use up what is good once. */
-export interface GuestRoute {
+export interface ViewerRoute {
   readonly path: string;
-  handle(request: GuestRequest): Promise<OpsAnswer>;
+  handle(request: ViewerRequest): Promise<OpsAnswer>;
 }

@@ -4,13 +4,13 @@
  * for tickets of its pictures. The address is worth nothing any more once the page is there.
  */
 import { randomBytes } from 'node:crypto';
-import type { GuestRequest, GuestRoute } from './guest-route.ts';
+import type { ViewerRequest, ViewerRoute } from './guest-route.ts';
 import type { OpsAnswer } from '../ops/ops-exchange.ts';
 import type { WatchedCall } from '../../core/calls/watch-keys.ts';
 import { noTicket } from '../admin/call-routes.ts';
 import type { Html } from './html-text.ts';
 import { pictureLink } from './picture-link.ts';
-import { describeCarriedCall, type CarriedCallJson, type WatchHouse } from './watch-house.ts';
+import { describeCarriedCall, type CarriedCallJson, type WatchDeps } from './watch-house.ts';
 import { noWatchPage, watchPage } from './watch-page.ts';
 
 /** How a call goes, to its page. */
@@ -19,51 +19,51 @@ export interface WatchedCallJson extends Partial<CarriedCallJson> {
   readonly end_reason: string | null;
 }
 
-export function watchGuestRoutes(house: WatchHouse): GuestRoute[] {
+export function watchViewerRoutes(deps: WatchDeps): ViewerRoute[] {
   return [
-    { path: '/watch', handle: ({ query }) => Promise.resolve(openPage(house, query.get('ticket') ?? '')) },
-    { path: '/watch/view', handle: (request) => withKey(house, request, (watched) => tell(house, watched)) },
+    { path: '/watch', handle: ({ query }) => Promise.resolve(openPage(deps, query.get('ticket') ?? '')) },
+    { path: '/watch/view', handle: (request) => withKey(deps, request, (watched) => notify(deps, watched)) },
     {
       path: '/watch/pictures',
-      handle: (request) => withKey(house, request, async (watched) => givePictures(house, watched)),
+      handle: (request) => withKey(deps, request, async (watched) => givePictures(deps, watched)),
     },
   ];
 }
 
-function openPage(house: WatchHouse, ticket: string): OpsAnswer {
-  const sessionId = house.pageTickets.take(ticket);
+function openPage(deps: WatchDeps, ticket: string): OpsAnswer {
+  const sessionId = deps.pageTickets.take(ticket);
   const nonce = randomBytes(16).toString('base64url');
   if (sessionId === null)
     return pageAnswer(401, noWatchPage('This address is used up, or older than a minute.', nonce), { nonce });
-  const call = house.calls.find(sessionId);
+  const call = deps.calls.find(sessionId);
   if (call === null) return pageAnswer(404, noWatchPage('This call has ended.', nonce), { nonce });
-  const pictures = new URL(house.mediaOrigin()).origin;
-  return pageAnswer(200, watchPage(call, house.keys.issue(sessionId), nonce), { nonce, pictures });
+  const pictures = new URL(deps.mediaOrigin()).origin;
+  return pageAnswer(200, watchPage(call, deps.keys.issue(sessionId), nonce), { nonce, pictures });
 }
 
 async function withKey(
-  { keys }: WatchHouse,
-  { bearer }: GuestRequest,
+  { keys }: WatchDeps,
+  { bearer }: ViewerRequest,
   answer: (watched: WatchedCall) => Promise<OpsAnswer>,
 ): Promise<OpsAnswer> {
   const watched = bearer === null ? null : keys.find(bearer);
   return watched === null ? jsonAnswer(401, { error: 'the key of an open page is needed' }) : answer(watched);
 }
 
-async function tell(house: WatchHouse, watched: WatchedCall): Promise<OpsAnswer> {
-  const described = await describeCarriedCall(house, watched.sessionId);
+async function notify(deps: WatchDeps, watched: WatchedCall): Promise<OpsAnswer> {
+  const described = await describeCarriedCall(deps, watched.sessionId);
   // It may have ended meanwhile.
   const told: WatchedCallJson = { ...described, end_reason: watched.endReason };
   return jsonAnswer(200, told);
 }
 
 /** A page has one ticket for each picture: by asking again and again it takes its own, and none from others. */
-function givePictures(house: WatchHouse, { key, sessionId }: WatchedCall): OpsAnswer {
-  if (house.calls.find(sessionId) === null) return jsonAnswer(404, { error: 'the call has ended' });
-  const source = house.tickets.issue(sessionId, `${key} source`);
-  const output = house.tickets.issue(sessionId, `${key} output`);
+function givePictures(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnswer {
+  if (deps.calls.find(sessionId) === null) return jsonAnswer(404, { error: 'the call has ended' });
+  const source = deps.tickets.issue(sessionId, `${key} source`);
+  const output = deps.tickets.issue(sessionId, `${key} output`);
   if (source === null || output === null) return jsonAnswer(noTicket.status, noTicket.body);
-  const origin = house.mediaOrigin();
+  const origin = deps.mediaOrigin();
   return jsonAnswer(200, {
     source: pictureLink(origin, source.ticket, 'source'),
     output: pictureLink(origin, output.ticket, 'output'),

@@ -8,7 +8,7 @@ import type { MediaView } from '../../model/picture.ts';
 import type { MediaAddress } from '../../protocol/media-link/media-facts.ts';
 import { encodeMediaView, type MediaViewJson } from './media-view-json.ts';
 
-export interface WatchHouse {
+export interface WatchDeps {
   readonly calls: Pick<CallDirectory, 'find' | 'hasDevice' | 'hasBridge'>;
   readonly media: MediaProcess;
   /** Of pictures. */
@@ -37,7 +37,7 @@ export interface CarriedCallJson {
 
 /** Null: no such session lives. */
 export async function describeCarriedCall(
-  { calls, media }: Pick<WatchHouse, 'calls' | 'media'>,
+  { calls, media }: Pick<WatchDeps, 'calls' | 'media'>,
   sessionId: SessionId,
 ): Promise<CarriedCallJson | null> {
   const view = await media.view(sessionId);

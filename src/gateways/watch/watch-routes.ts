@@ -8,31 +8,31 @@ import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
 import { noTicket, unknownSession } from '../admin/call-routes.ts';
 import { changeRoute, readRoute } from '../ops/checked-route.ts';
-import { describeCarriedCall, type WatchHouse } from './watch-house.ts';
+import { describeCarriedCall, type WatchDeps } from './watch-house.ts';
 
 const asked = z.strictObject({ session: z.string().min(1) as unknown as z.ZodType<SessionId> });
 
-export function watchRoutes(house: WatchHouse): AdminRoute[] {
+export function watchRoutes(deps: WatchDeps): AdminRoute[] {
   return [
-    readRoute('/v1/calls/media', asked, ({ session }) => describe(house, session)),
+    readRoute('/v1/calls/media', asked, ({ session }) => describe(deps, session)),
     changeRoute('/v1/calls/watch', asked, { action: 'call.watch', asked: ['session'] }, async ({ session }) =>
-      handOut(house, session),
+      handOut(deps, session),
     ),
   ];
 }
 
-async function describe(house: WatchHouse, sessionId: SessionId): Promise<AdminReply> {
-  const described = await describeCarriedCall(house, sessionId);
+async function describe(deps: WatchDeps, sessionId: SessionId): Promise<AdminReply> {
+  const described = await describeCarriedCall(deps, sessionId);
   if (described === null) return unknownSession(sessionId);
-  if (house.media.address !== null) return { status: 200, body: described };
+  if (deps.media.address !== null) return { status: 200, body: described };
   return { status: 503, body: { error: 'no media process is there at the moment' } };
 }
 
-function handOut(house: WatchHouse, sessionId: SessionId): AdminReply {
-  if (house.calls.find(sessionId) === null) return unknownSession(sessionId);
-  const issued = house.pageTickets.issue(sessionId);
+function handOut(deps: WatchDeps, sessionId: SessionId): AdminReply {
+  if (deps.calls.find(sessionId) === null) return unknownSession(sessionId);
+  const issued = deps.pageTickets.issue(sessionId);
   if (issued === null) return noTicket;
   const query = new URLSearchParams({ ticket: issued.ticket }).toString();
-  const url = `${house.opsOrigin()}/watch?${query}`;
+  const url = `${deps.opsOrigin()}/watch?${query}`;
   return { status: 200, body: { url, expires_at: formatTimestamp(issued.expiresAtMs) } };
 }

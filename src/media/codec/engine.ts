@@ -4,7 +4,7 @@
  */
 import type * as Constants from 'node-av/constants';
 import type * as Av from 'node-av/lib';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 
 export interface Engine {
   /** Of FFmpeg, for people. */
@@ -21,7 +21,7 @@ async function loadEngine(): Promise<Awaited<ReturnType<EngineLoader>>> {
 }
 
 /** The sentence says what to do where there is no engine. Never rejects. FFmpeg prints nothing from then on. */
-export async function openEngine(load: EngineLoader = loadEngine): Promise<Outcome<Engine, string>> {
+export async function openEngine(load: EngineLoader = loadEngine): Promise<Result<Engine, string>> {
   try {
     const { av, constants } = await load();
     av.Log.setLevel(constants.AV_LOG_QUIET);

@@ -3,7 +3,7 @@
  * FFmpeg reads; a broken packet is passed over. Playing it again is its owner's affair.
  */
 import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { Engine } from './engine.ts';
 import {
   closeInput,
@@ -32,7 +32,7 @@ export class FilmReader {
   #pictures = 0;
 
   /** The failure says what is wrong with the file. */
-  static open(engine: Engine, path: string): Outcome<FilmReader, string> {
+  static open(engine: Engine, path: string): Result<FilmReader, string> {
     const { AVMEDIA_TYPE_VIDEO } = engine.constants;
     const input = openInput(engine, path);
     if (input === null) return fail('it is not there, may not be read, or is no film that FFmpeg knows');

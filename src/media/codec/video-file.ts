@@ -4,7 +4,7 @@
  */
 import type { Frame } from 'node-av/lib';
 import { assert } from '../../lib/assert.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { Size } from '../../model/call.ts';
 import { fillCrop } from '../geometry/fill-geometry.ts';
 import { i420Bytes } from '../geometry/i420.ts';
@@ -31,7 +31,7 @@ export class VideoFile {
   #scaler: { readonly chain: FilterChain; readonly source: PictureTraits; readonly size: Size } | null = null;
 
   /** The failure names the file and what is wrong with it. `path`: of a file; an address is not one. */
-  static open(engine: Engine, path: string): Outcome<VideoFile, string> {
+  static open(engine: Engine, path: string): Result<VideoFile, string> {
     const reader = FilmReader.open(engine, path);
     if (!reader.ok) return fail(`${path} cannot be played: ${reader.error}`);
     const film = new VideoFile(engine, path, reader.value);

@@ -5,7 +5,7 @@
 import { fail } from '../../lib/outcome.ts';
 import type { LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
-import type { LegHall } from './leg-hall.ts';
+import type { MediaListenerContext } from './leg-hall.ts';
 import type { SocketLeg } from './socket-leg.ts';
 
 type Offer = LegMessage & { readonly kind: 'assign' };
@@ -15,17 +15,17 @@ const refuse = Buffer.from('{"type":"refuse"}');
 
 export class BridgeLeg implements CallLeg {
   readonly #leg: SocketLeg;
-  readonly #hall: LegHall;
+  readonly #context: MediaListenerContext;
 
-  constructor(leg: SocketLeg, hall: LegHall) {
+  constructor(leg: SocketLeg, context: MediaListenerContext) {
     this.#leg = leg;
-    this.#hall = hall;
+    this.#context = context;
   }
 
-  tell(message: LegMessage): void {
+  notify(message: LegMessage): void {
     if (message.kind === 'assign') this.#offer(message);
     else if (message.kind === 'start') this.#start(message);
-    else this.#leg.tell(message);
+    else this.#leg.notify(message);
   }
 
   close(reason: LegCloseReason): void {
@@ -34,18 +34,18 @@ export class BridgeLeg implements CallLeg {
 
   /** What cannot be carried is refused in the bridge's place, behind the turn of the house, which still is asking. */
   #offer(message: Offer): void {
-    const refusal = this.#hall.relay.refusalOf(message.sessionId, message.media, 'frames');
-    if (refusal === null) return this.#leg.tell(message);
-    this.#hall.reportDeclined(refusal);
+    const refusal = this.#context.relay.refusalOf(message.sessionId, message.media, 'frames');
+    if (refusal === null) return this.#leg.notify(message);
+    this.#context.reportDeclined(refusal);
     queueMicrotask(() => this.#leg.answer(refuse));
   }
 
   /** It hears of the start before anything that the relay has for it, and not at all where nobody can carry the call. */
   #start(message: Start): void {
     const { sessionId, media } = message;
-    const { relay } = this.#hall;
+    const { relay } = this.#context;
     const refusal = relay.refusalOf(sessionId, media, 'frames');
-    if (refusal === null) this.#leg.tell(message);
+    if (refusal === null) this.#leg.notify(message);
     this.#leg.carry((out) => (refusal === null ? relay.joinBridge(sessionId, media, out) : fail(refusal)));
   }
 }

@@ -3,29 +3,29 @@
  * the call ends; what the call does between is not told to it. Source: calls-and-media.md, Legs.
  */
 import type { Cancel } from '../../lib/clock.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import { legLingerMsMax } from '../../model/limits.ts';
-import type { CarriageRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
 import type { OpenViewer } from '../../core/ports/call-desk.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
 import type { JoinedLeg, PictureOutput } from '../relay/output.ts';
-import type { Guest, LegHall } from './leg-hall.ts';
-import type { Visit } from './visit.ts';
+import type { LegConnection, MediaListenerContext } from './leg-hall.ts';
+import type { UpgradeRequest } from './visit.ts';
 
 const boundary = 'reveille-picture';
 const contentType = `multipart/x-mixed-replace; boundary=${boundary}`;
 const closing = `--${boundary}--\r\n`;
 
 /** `open` tells the house, `join` the relay: each whether it will have the leg. */
-export interface DownlinkDoors {
+export interface DownlinkDeps {
   readonly open: (leg: CallLeg) => OpenViewer | null;
-  readonly join: (out: DownlinkLeg) => Outcome<JoinedLeg, CarriageRefusal>;
+  readonly join: (out: DownlinkLeg) => Result<JoinedLeg, ReservationRefusal>;
 }
 
-export class DownlinkLeg implements CallLeg, PictureOutput, Guest {
+export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
   readonly takes = 'pictures';
-  readonly #visit: Visit;
-  readonly #hall: LegHall;
+  readonly #request: UpgradeRequest;
+  readonly #context: MediaListenerContext;
   #opened: OpenViewer | null = null;
   #joined: JoinedLeg | null = null;
   #isClosed = false;
@@ -36,13 +36,13 @@ export class DownlinkLeg implements CallLeg, PictureOutput, Guest {
   #awaited = 0;
   #stopLingering: Cancel = () => undefined;
 
-  constructor(visit: Visit, hall: LegHall) {
-    this.#visit = visit;
-    this.#hall = hall;
+  constructor(request: UpgradeRequest, context: MediaListenerContext) {
+    this.#request = request;
+    this.#context = context;
   }
 
   /** Null: it is in. Else nothing was answered; `late`: the house will not have it any more, or has too many. */
-  enter({ open, join }: DownlinkDoors): 'late' | CarriageRefusal | null {
+  enter({ open, join }: DownlinkDeps): 'late' | ReservationRefusal | null {
     this.#opened = open(this);
     if (this.#opened === null || this.#isClosed) return 'late';
     const joined = join(this);
@@ -52,49 +52,49 @@ export class DownlinkLeg implements CallLeg, PictureOutput, Guest {
       return joined.error;
     }
     this.#joined = joined.value;
-    this.#hall.guests.add(this);
+    this.#context.legs.add(this);
     this.#begin();
     return null;
   }
 
-  tell(): void {}
+  notify(): void {}
 
   sendPicture(jpeg: Uint8Array, sent: () => void): void {
     this.#begin();
     const head = `--${boundary}\r\nContent-Type: image/jpeg\r\nContent-Length: ${jpeg.length}\r\n\r\n`;
     this.#begun += 1;
-    this.#visit.write([head, jpeg, '\r\n'], () => {
+    this.#request.write([head, jpeg, '\r\n'], () => {
       this.#taken += 1;
       sent();
     });
   }
 
   /** It has nothing to say: whether it is there shows in its reading, and where nothing is to be read TCP asks. */
-  beat(): void {
+  heartbeat(): void {
     const onItsWay = this.#begun > this.#taken ? this.#begun : 0;
-    if (onItsWay > 0 && onItsWay === this.#awaited) this.#visit.cut();
+    if (onItsWay > 0 && onItsWay === this.#awaited) this.#request.cut();
     this.#awaited = onItsWay;
   }
 
   /** Who does not read what is left is cut. */
   close(): void {
     if (!this.#leave() || this.#opened === null) return;
-    this.#hall.leaving.add(this);
-    this.#stopLingering = this.#hall.clock.after(legLingerMsMax, () => this.#visit.cut());
-    this.#visit.end(closing);
+    this.#context.leaving.add(this);
+    this.#stopLingering = this.#context.clock.after(legLingerMsMax, () => this.#request.cut());
+    this.#request.end(closing);
   }
 
   drop(): void {
-    if (this.#leave()) this.#visit.cut();
+    if (this.#leave()) this.#request.cut();
   }
 
   /** The relay may have a picture for it before `enter` has come to its end. */
   #begin(): void {
-    this.#visit.stream(contentType, () => this.#gone());
+    this.#request.stream(contentType, () => this.#gone());
   }
 
   #gone(): void {
-    this.#hall.leaving.delete(this);
+    this.#context.leaving.delete(this);
     this.#stopLingering();
     if (this.#leave()) this.#opened?.gone();
   }
@@ -104,7 +104,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, Guest {
     if (this.#isClosed) return false;
     this.#isClosed = true;
     this.#joined?.leave();
-    this.#hall.guests.delete(this);
+    this.#context.legs.delete(this);
     return true;
   }
 }

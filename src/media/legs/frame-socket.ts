@@ -27,7 +27,7 @@ export interface FrameSocket {
   /** A close frame; the connection ends when the peer answers it, or has not for a while. */
   close(code: number, reason: string): void;
   /** The same to a peer that sends too much: none of it is read any more, its answer included. */
-  closeDeaf(code: number, reason: string): void;
+  closeUnwakeable(code: number, reason: string): void;
   /** The end without a close frame. */
   terminate(): void;
 }

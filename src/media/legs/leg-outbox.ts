@@ -24,13 +24,13 @@ export class LegOutbox implements LegOutput {
   }
 
   /** It has not read what it was told. */
-  get isDeaf(): boolean {
+  get isUnwakeable(): boolean {
     return this.#socket.bufferedAmount - this.#frameBytes > legBacklogBytesMax;
   }
 
   /** Or cuts the leg, whose end comes as any other. */
   say(text: string): void {
-    if (this.isDeaf) this.#socket.terminate();
+    if (this.isUnwakeable) this.#socket.terminate();
     else this.#socket.send(text);
   }
 

@@ -3,7 +3,7 @@
  * calls-and-media.md, Legs.
  */
 import type { IncomingMessage } from 'node:http';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { callTokenBytesMax } from '../../model/limits.ts';
 import {
@@ -30,7 +30,7 @@ export type LegRequest =
 /** What the bridge sends, or what the device is sent. */
 export type WatchedPicture = 'source' | 'output';
 
-type RequestOutcome = Outcome<LegRequest, HttpRefusal | LegRefusal>;
+type RequestOutcome = Result<LegRequest, HttpRefusal | LegRefusal>;
 
 const devicePath = '/media/v1/device';
 const bridgePath = '/media/v1/bridge';
@@ -89,7 +89,7 @@ function readViewer(ticket: string, parameters: URLSearchParams): RequestOutcome
 }
 
 /** Null: it is not there. */
-function readOnce(parameters: URLSearchParams, name: string): Outcome<string | null, HttpRefusal> {
+function readOnce(parameters: URLSearchParams, name: string): Result<string | null, HttpRefusal> {
   const [value = null, ...more] = parameters.getAll(name);
   return more.length === 0 ? succeed(value) : fail({ status: 400, sentence: `${name} stands once at most` });
 }

@@ -9,23 +9,23 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { readCertificate } from '../../lib/tls-files.ts';
 import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../../model/limits.ts';
-import type { CarriageRefusal } from '../../model/picture.ts';
-import type { CallDesk } from '../../core/ports/call-desk.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
+import type { LegService } from '../../core/ports/call-desk.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import { Doorway } from './doorway.ts';
-import type { LegHall, LegRelay } from './leg-hall.ts';
+import { UpgradeHandler } from './doorway.ts';
+import type { MediaListenerContext, LegRelay } from './leg-hall.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
 import type { MediaLegsSettings } from './settings.ts';
 
 /** A leg is asked at one beat, and has to have answered at the next. */
-const beatMs = legSilenceMsMax / 2;
+const heartbeatMs = legSilenceMsMax / 2;
 /** What the log is told of again and again, it is told no oftener. */
 const reportMsMin = 1000;
 
-export interface MediaListenerHouse {
+export interface MediaListenerDeps {
   readonly clock: Clock;
-  readonly desk: CallDesk;
+  readonly service: LegService;
   readonly relay: LegRelay;
   readonly telemetry: MediaTelemetry;
   readonly log: Log;
@@ -35,9 +35,9 @@ export interface MediaListenerHouse {
 
 export class MediaListener {
   readonly #settings: MediaLegsSettings;
-  readonly #house: MediaListenerHouse;
+  readonly #deps: MediaListenerDeps;
   readonly #server: MediaServer;
-  readonly #hall: LegHall;
+  readonly #context: MediaListenerContext;
   /** Descriptors that legs, those who want to be ones, and the other listeners may hold together. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #connections = new Set<Socket>();
@@ -45,33 +45,33 @@ export class MediaListener {
   #isOpen = true;
   #drained: () => void = () => undefined;
   #stopBeating: Cancel = () => undefined;
-  #isBeatDue = false;
+  #isHeartbeatDue = false;
   readonly #reportedMs = { silence: -Infinity, declined: -Infinity, flood: -Infinity };
 
   /** Throws when TLS is asked for and its files are not in order. */
-  constructor(settings: MediaLegsSettings, house: MediaListenerHouse) {
+  constructor(settings: MediaLegsSettings, deps: MediaListenerDeps) {
     this.#settings = settings;
-    this.#house = house;
-    this.#hall = {
-      clock: house.clock,
-      relay: house.relay,
-      guests: new Set(),
+    this.#deps = deps;
+    this.#context = {
+      clock: deps.clock,
+      relay: deps.relay,
+      legs: new Set(),
       leaving: new Set(),
       reportDeclined: (refusal) => this.#reportDeclined(refusal),
       reportFlood: (fault) => this.#reportFlood(fault),
     };
-    const doorway = new Doorway({
-      ...house,
-      hall: this.#hall,
+    const upgradeHandler = new UpgradeHandler({
+      ...deps,
+      context: this.#context,
       checksMax: settings.handshakesMax,
       hasRoom: () => this.#hasRoom(),
       reportSilence: () => this.#reportSilence(),
     });
     this.#server = createMediaServer(readCertificate(settings.tls), {
-      clock: house.clock,
+      clock: deps.clock,
       handshakesPerAddressMax: settings.handshakesPerAddressMax,
       connected: (socket) => this.#connected(socket),
-      visited: (visit) => doorway.handle(visit),
+      visited: (request) => upgradeHandler.handle(request),
     });
   }
 
@@ -79,9 +79,9 @@ export class MediaListener {
   async listen(): Promise<void> {
     const { host, port, handshakesMax } = this.#settings;
     this.#port = await listenOn(this.#server, host, port, handshakesMax);
-    const { clock, log } = this.#house;
+    const { clock, log } = this.#deps;
     this.#server.on('error', (error) => log.error({ error: error.message }, 'the media listener failed'));
-    this.#stopBeating = clock.every(beatMs, () => this.#beat());
+    this.#stopBeating = clock.every(heartbeatMs, () => this.#heartbeat());
   }
 
   /** The real one, also when port 0 was asked for; 0 while it does not listen. */
@@ -91,7 +91,7 @@ export class MediaListener {
 
   /** Legs, idle bridges and viewers. */
   get legCount(): number {
-    return this.#hall.guests.size;
+    return this.#context.legs.size;
   }
 
   /** Descriptors held, those of peers included that have not asked for anything yet or were told to go. */
@@ -120,7 +120,7 @@ export class MediaListener {
   close(): void {
     void this.drain();
     this.#stopBeating();
-    for (const guest of this.#hall.guests) guest.drop();
+    for (const leg of this.#context.legs) leg.drop();
     for (const socket of this.#connections) socket.destroy();
   }
 
@@ -137,15 +137,15 @@ export class MediaListener {
   #lookForLegs(): void {
     if (this.#isOpen) return;
     setImmediate(() => {
-      const { guests, leaving } = this.#hall;
-      if (guests.size + leaving.size === 0) this.#drained();
+      const { legs, leaving } = this.#context;
+      if (legs.size + leaving.size === 0) this.#drained();
     });
   }
 
   /** False: a connection that just came is one too many. */
   #mayStay(): boolean {
-    const { guests, leaving } = this.#hall;
-    const arrivals = this.socketCount - guests.size - leaving.size;
+    const { legs, leaving } = this.#context;
+    const arrivals = this.socketCount - legs.size - leaving.size;
     return arrivals <= this.#settings.handshakesMax && !this.#isCrowded(handshakeSocketsReserved);
   }
 
@@ -155,34 +155,34 @@ export class MediaListener {
 
   /** More descriptors are held than may be, `spare` allowed beside them. */
   #isCrowded(spare: number): boolean {
-    return this.socketCount + this.#house.otherSockets() > this.#socketsMax + spare;
+    return this.socketCount + this.#deps.otherSockets() > this.#socketsMax + spare;
   }
 
   /** Behind the sockets' turn: what came while the process stood still is read before anybody is taken for dead. */
-  #beat(): void {
-    if (this.#isBeatDue) return;
-    this.#isBeatDue = true;
+  #heartbeat(): void {
+    if (this.#isHeartbeatDue) return;
+    this.#isHeartbeatDue = true;
     setImmediate(() => {
-      this.#isBeatDue = false;
-      for (const guest of this.#hall.guests) guest.beat();
+      this.#isHeartbeatDue = false;
+      for (const leg of this.#context.legs) leg.heartbeat();
     });
   }
 
   #reportSilence(): void {
-    if (this.#mayReport('silence')) this.#house.log.error({}, 'legs of calls cannot be judged in time');
+    if (this.#mayReport('silence')) this.#deps.log.error({}, 'legs of calls cannot be judged in time');
   }
 
-  #reportDeclined(refusal: CarriageRefusal): void {
+  #reportDeclined(refusal: ReservationRefusal): void {
     if (!this.#mayReport('declined')) return;
-    this.#house.log.warn({ refusal }, 'bridges are not offered calls whose pictures cannot be made');
+    this.#deps.log.warn({ refusal }, 'bridges are not offered calls whose pictures cannot be made');
   }
 
   #reportFlood(fault: string): void {
-    if (this.#mayReport('flood')) this.#house.log.warn({ fault }, 'a leg sent too much and was closed');
+    if (this.#mayReport('flood')) this.#deps.log.warn({ fault }, 'a leg sent too much and was closed');
   }
 
   #mayReport(what: 'silence' | 'declined' | 'flood'): boolean {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#reportedMs[what] < reportMsMin) return false;
     this.#reportedMs[what] = nowMs;
     return true;

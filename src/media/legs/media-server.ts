@@ -14,7 +14,7 @@ import { PendingConnections } from '../../lib/pending-connections.ts';
 import type { Certificate } from '../../lib/tls-files.ts';
 import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../../model/limits.ts';
 import { answerOf, methodNotAllowed, noRequest, requestTooLarge, type HttpRefusal } from './refusal.ts';
-import { Visit } from './visit.ts';
+import { UpgradeRequest } from './visit.ts';
 
 export type MediaServer = Server | TlsServer;
 
@@ -32,41 +32,43 @@ const limits: ServerOptions = {
   keepAliveInitialDelay: legSilenceMsMax,
 };
 
-export interface MediaServerHouse {
+export interface MediaServerDeps {
   readonly clock: Clock;
   /** Connections of one address whose request is not whole; 0: no such bound. */
   readonly handshakesPerAddressMax: number;
   /** A connection is there, and may be destroyed at once. */
   connected(socket: Socket): void;
-  visited(visit: Visit): void;
+  visited(request: UpgradeRequest): void;
 }
 
 /** `certificate`: null for plain connections. */
-export function createMediaServer(certificate: Certificate | null, house: MediaServerHouse): MediaServer {
+export function createMediaServer(certificate: Certificate | null, deps: MediaServerDeps): MediaServer {
   const server: Server =
     certificate === null ? createServer(limits) : createTlsServer({ ...limits, ...certificate });
-  const { clock, handshakesPerAddressMax: perAddressMax } = house;
+  const { clock, handshakesPerAddressMax: perAddressMax } = deps;
   const pending = new PendingConnections(clock, { waitMs: legRequestMsMax, perAddressMax });
   const visitors = new WeakSet<Duplex>();
-  const receive = (socket: Socket, visit: () => Visit): void => {
+  const receive = (socket: Socket, request: () => UpgradeRequest): void => {
     pending.met(socket);
     if (visitors.has(socket)) socket.destroy();
-    else house.visited(visit());
+    else deps.visited(request());
     visitors.add(socket);
   };
   const receivePlain = (request: IncomingMessage, response: ServerResponse): void =>
-    receive(request.socket, () => Visit.plain(request, response));
+    receive(request.socket, () => UpgradeRequest.plain(request, response));
   return server
     .on('connection', (socket) => {
       socket.on('error', ignore);
       pending.begin(socket);
-      house.connected(socket);
+      deps.connected(socket);
     })
     .on('secureConnection', (socket: Socket) => socket.on('error', ignore))
     .on('request', receivePlain)
     .on('checkContinue', receivePlain)
     .on('checkExpectation', receivePlain)
-    .on('upgrade', (request, _socket, head) => receive(request.socket, () => Visit.upgrading(request, head)))
+    .on('upgrade', (request, _socket, head) =>
+      receive(request.socket, () => UpgradeRequest.upgrading(request, head)),
+    )
     .on('clientError', (error: NodeJS.ErrnoException, socket) => {
       const refusal = visitors.has(socket) ? null : refusalOfBroken(error.code);
       if (refusal === null || !socket.writable) socket.destroy();

@@ -3,10 +3,10 @@
  * them the house's, and where its frames go the relay's. Lifecycle: opening -> open -> closed. Source:
  * calls-and-media.md, Legs.
  */
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
 import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../../model/limits.ts';
-import type { CarriageRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
 import { faultCloses, fullClose, legCloses, type LegClose } from '../../protocol/media/close-code.ts';
 import { decodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { encodeLegError, encodeLegMessage } from '../../protocol/media/leg-text.ts';
@@ -15,17 +15,17 @@ import type { JoinedLeg } from '../relay/output.ts';
 import { payloadOf } from './frame-payload.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 import { LegAllowance } from './leg-allowance.ts';
-import type { Guest, LegHall } from './leg-hall.ts';
+import type { LegConnection, MediaListenerContext } from './leg-hall.ts';
 import { LegOutbox } from './leg-outbox.ts';
 import type { LegSide } from './leg-side.ts';
 import { refusalOf } from './refusal.ts';
 
 type Stage = 'opening' | 'open' | 'closed';
 
-export class SocketLeg implements CallLeg, SocketOwner, Guest {
+export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
   readonly #socket: FrameSocket;
   readonly #outbox: LegOutbox;
-  readonly #hall: LegHall;
+  readonly #context: MediaListenerContext;
   readonly #allowance: LegAllowance;
   #stage: Stage = 'opening';
   /** While it is open. */
@@ -33,16 +33,16 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
   /** Null: its frames go nowhere, as those of a bridge without a call. */
   #joined: JoinedLeg | null = null;
   /** Why nobody carries its frames; null: somebody does, or they are not to be carried yet. */
-  #refusal: CarriageRefusal | null = null;
+  #refusal: ReservationRefusal | null = null;
   #faults = 0;
   /** How much had come in and gone out at the last beat. */
   #progress = -1;
 
-  constructor(socket: FrameSocket, hall: LegHall) {
+  constructor(socket: FrameSocket, context: MediaListenerContext) {
     this.#socket = socket;
     this.#outbox = new LegOutbox(socket);
-    this.#hall = hall;
-    this.#allowance = new LegAllowance(hall.clock.monotonicMs());
+    this.#context = context;
+    this.#allowance = new LegAllowance(context.clock.monotonicMs());
   }
 
   /**
@@ -50,7 +50,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
    * the leg is closed as `ended`. Else nobody can carry its frames, and it is closed for that.
    */
   enter(open: (leg: SocketLeg) => LegSide | null): LegRefusal | null {
-    this.#hall.guests.add(this);
+    this.#context.legs.add(this);
     const side = open(this);
     if (side === null) {
       this.close('ended');
@@ -64,7 +64,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
   }
 
   /** Its frames go to and fro from now on. False: nobody can carry them, and it is closed for that; or it is closed. */
-  carry(join: (out: LegOutbox) => Outcome<JoinedLeg, CarriageRefusal>): boolean {
+  carry(join: (out: LegOutbox) => Result<JoinedLeg, ReservationRefusal>): boolean {
     if (this.#stage === 'closed') return false;
     this.#joined?.leave();
     const joined = join(this.#outbox);
@@ -78,7 +78,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     const side = this.#sideThatHears(!isBinary);
     if (side === null) return;
     if (!isBinary && bytes.length > mediaTextBytesMax) {
-      this.#expel(side, faultCloses.tooLarge);
+      this.#disconnect(side, faultCloses.tooLarge);
       return;
     }
     const fault = isBinary ? this.#takeFrame(side, bytes) : side.hear(bytes);
@@ -93,7 +93,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
   pinged(): void {
     const side = this.#sideThatHears(false);
     if (side === null) return;
-    if (this.#outbox.isDeaf) this.#socket.terminate();
+    if (this.#outbox.isUnwakeable) this.#socket.terminate();
     else side.leg.alive('ping');
   }
 
@@ -103,14 +103,14 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
 
   failed(): void {
     const side = this.#side;
-    if (this.#leave()) this.#hall.leaving.add(this);
+    if (this.#leave()) this.#context.leaving.add(this);
     side?.leg.gone();
   }
 
   gone(): void {
     const side = this.#side;
     this.#leave();
-    this.#hall.leaving.delete(this);
+    this.#context.leaving.delete(this);
     side?.leg.gone();
   }
 
@@ -118,7 +118,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
    * Any byte is a sign of life: behind a large frame the answer to a ping comes late. So is a frame that has gone out:
    * who reads slowly has all those to read before it comes to the ping.
    */
-  beat(): void {
+  heartbeat(): void {
     const progress = this.#socket.bytesRead + this.#outbox.framesSent;
     if (progress === this.#progress) {
       this.#socket.terminate();
@@ -128,7 +128,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     this.#socket.ping();
   }
 
-  tell(message: LegMessage): void {
+  notify(message: LegMessage): void {
     if (this.#stage !== 'closed') this.#outbox.say(encodeLegMessage(message));
   }
 
@@ -142,7 +142,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
 
   /** One more message has come. Null: nobody hears it, since the leg is closed, or is so now for having sent too much. */
   #sideThatHears(isText: boolean): LegSide | null {
-    const { clock } = this.#hall;
+    const { clock } = this.#context;
     const fault = this.#allowance.take(isText, this.#socket.bytesRead, clock.monotonicMs());
     if (fault !== null) this.#cutOff(fault);
     return this.#side;
@@ -153,11 +153,11 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     const side = this.#side;
     const { code, reason } = faultCloses.tooMuch;
     if (this.#leave()) {
-      this.#hall.reportFlood(fault);
-      this.#hall.leaving.add(this);
+      this.#context.reportFlood(fault);
+      this.#context.leaving.add(this);
       this.#outbox.say(encodeLegError(fault));
     }
-    this.#socket.closeDeaf(code, reason);
+    this.#socket.closeUnwakeable(code, reason);
     side?.leg.gone();
   }
 
@@ -175,22 +175,22 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
   #complain(side: LegSide, fault: string): void {
     this.#faults += 1;
     this.#outbox.say(encodeLegError(fault));
-    if (this.#faults >= legFaultsMax) this.#expel(side, faultCloses.malformed);
+    if (this.#faults >= legFaultsMax) this.#disconnect(side, faultCloses.malformed);
   }
 
-  #turnOut(side: LegSide, refusal: CarriageRefusal): void {
+  #turnOut(side: LegSide, refusal: ReservationRefusal): void {
     this.#outbox.say(encodeLegError(refusalOf(refusal).sentence));
-    this.#expel(side, fullClose);
+    this.#disconnect(side, fullClose);
   }
 
   /** Closes it from here; the house does not know yet. */
-  #expel(side: LegSide, close: LegClose): void {
+  #disconnect(side: LegSide, close: LegClose): void {
     if (this.#dismiss(close)) side.leg.gone();
   }
 
   #dismiss({ code, reason }: LegClose): boolean {
     if (!this.#leave()) return false;
-    this.#hall.leaving.add(this);
+    this.#context.leaving.add(this);
     this.#socket.close(code, reason);
     return true;
   }
@@ -202,7 +202,7 @@ export class SocketLeg implements CallLeg, SocketOwner, Guest {
     this.#side = null;
     this.#joined?.leave();
     this.#joined = null;
-    this.#hall.guests.delete(this);
+    this.#context.legs.delete(this);
     return true;
   }
 }

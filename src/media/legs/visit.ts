@@ -10,7 +10,7 @@ import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 import { answerOf, type HttpRefusal } from './refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
-export class Visit {
+export class UpgradeRequest {
   readonly request: IncomingMessage;
   readonly #response: ServerResponse;
   /** What came behind a request for an upgrade; null: it is no such request. */
@@ -32,26 +32,26 @@ export class Visit {
    * Of somebody who asks for no upgrade. A body is thrown away, so that the end behind it is heard, and cut before it is
    * a flood.
    */
-  static plain(request: IncomingMessage, response: ServerResponse): Visit {
+  static plain(request: IncomingMessage, response: ServerResponse): UpgradeRequest {
     let bodyBytes = 0;
     request.on('data', (chunk: Buffer) => {
       bodyBytes += chunk.length;
       if (bodyBytes > legRequestBodyBytesMax) request.socket.destroy();
     });
-    return new Visit(request, response, null);
+    return new UpgradeRequest(request, response, null);
   }
 
   /**
    * Of somebody who asks for an upgrade, whose connection Node leaves to us: it needs an answer on it, and somebody who
    * reads. Who hangs up, or goes on talking before the answer, is cut.
    */
-  static upgrading(request: IncomingMessage, head: Buffer): Visit {
+  static upgrading(request: IncomingMessage, head: Buffer): UpgradeRequest {
     const { socket } = request;
     const response = new ServerResponse(request);
     response.assignSocket(socket);
     response.once('finish', () => socket.destroySoon());
     socket.on('data', cut).on('end', cut);
-    return new Visit(request, response, head);
+    return new UpgradeRequest(request, response, head);
   }
 
   get asksForUpgrade(): boolean {

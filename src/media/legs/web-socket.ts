@@ -6,7 +6,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { legLingerMsMax, mediaFragmentsMax, mediaMessageBytesMax, mediaPiecesMax } from '../../model/limits.ts';
+import {
+  legLingerMsMax,
+  mediaFragmentsMax,
+  mediaMessageBytesMax,
+  mediaPiecesMax,
+} from '../../model/limits.ts';
 import { faultCloses } from '../../protocol/media/close-code.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 
@@ -30,7 +35,7 @@ class LegSocket extends WebSocket implements FrameSocket {
   }
 
   /** The end behind the close frame lets a peer go that reads it; another is cut when the library's time is up. */
-  closeDeaf(code: number, reason: string): void {
+  closeUnwakeable(code: number, reason: string): void {
     this.close(code, reason);
     this.pause();
     this.stream?.end();

@@ -1,9 +1,9 @@
 /** The questions of a media process who is let in, answered by the desk: so many at once, each in its own time. */
 import type { LegRefusal } from '../../model/call.ts';
-import { succeed, type Outcome } from '../../lib/outcome.ts';
+import { succeed, type Result } from '../../lib/outcome.ts';
 import { linkQuestionsMax } from '../../model/limits.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
-import type { CallDesk } from '../../core/ports/call-desk.ts';
+import type { LegService } from '../../core/ports/call-desk.ts';
 import type { GrantedLegs } from './granted-legs.ts';
 
 export type AdmissionQuestion = Extract<
@@ -11,19 +11,19 @@ export type AdmissionQuestion = Extract<
   { readonly kind: 'admit-device' | 'admit-bridge' | 'admit-viewer' }
 >;
 
-export interface AdmissionsHouse {
-  readonly desk: CallDesk;
+export interface AdmissionsDeps {
+  readonly service: LegService;
   readonly legs: GrantedLegs;
   send(message: ServerMessage): void;
 }
 
 export class Admissions {
-  readonly #house: AdmissionsHouse;
+  readonly #deps: AdmissionsDeps;
   #open = 0;
   #isOver = false;
 
-  constructor(house: AdmissionsHouse) {
-    this.#house = house;
+  constructor(deps: AdmissionsDeps) {
+    this.#deps = deps;
   }
 
   /** Nobody is let in any more. */
@@ -38,7 +38,7 @@ export class Admissions {
 
   async #answer(question: AdmissionQuestion): Promise<void> {
     this.#open += 1;
-    const outcome = await judge(this.#house.desk, question);
+    const outcome = await judge(this.#deps.service, question);
     this.#open -= 1;
     if (this.#isOver) return;
     if (!outcome.ok) this.#refuse(question, outcome.error);
@@ -46,27 +46,30 @@ export class Admissions {
   }
 
   #admit({ question }: AdmissionQuestion, admitted: AdmittedLeg): void {
-    const leg = this.#house.legs.grant(admitted);
-    this.#house.send({ kind: 'admitted', question, leg, admitted });
+    const leg = this.#deps.legs.grant(admitted);
+    this.#deps.send({ kind: 'admitted', question, leg, admitted });
   }
 
   #refuse({ question }: AdmissionQuestion, refusal: LegRefusal): void {
-    this.#house.send({ kind: 'refused', question, refusal });
+    this.#deps.send({ kind: 'refused', question, refusal });
   }
 }
 
-async function judge(desk: CallDesk, question: AdmissionQuestion): Promise<Outcome<AdmittedLeg, LegRefusal>> {
+async function judge(
+  service: LegService,
+  question: AdmissionQuestion,
+): Promise<Result<AdmittedLeg, LegRefusal>> {
   switch (question.kind) {
     case 'admit-device': {
-      const outcome = await desk.admitDevice(question.token);
+      const outcome = await service.admitDevice(question.token);
       return outcome.ok ? succeed({ kind: 'device', admission: outcome.value }) : outcome;
     }
     case 'admit-bridge': {
-      const outcome = await desk.admitBridge(question.key, question.sessionId);
+      const outcome = await service.admitBridge(question.key, question.sessionId);
       return outcome.ok ? succeed({ kind: 'bridge', admission: outcome.value }) : outcome;
     }
     case 'admit-viewer': {
-      const outcome = await desk.admitViewer(question.ticket);
+      const outcome = await service.admitViewer(question.ticket);
       return outcome.ok ? succeed({ kind: 'viewer', admission: outcome.value }) : outcome;
     }
   }

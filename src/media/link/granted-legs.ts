@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../../model/call.ts';
 import { linkGrantMsMax, linkGrantsMax, linkLegsMax } from '../../model/limits.ts';
 import type { AdmittedLeg, ServerMessage } from '../../protocol/media-link/link-message.ts';
-import type { CallDesk, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../core/ports/call-desk.ts';
+import type { LegService, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../core/ports/call-desk.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
 
 type OpenLeg =
@@ -15,9 +15,9 @@ type OpenLeg =
   | { readonly kind: 'bridge'; readonly open: OpenBridgeLeg }
   | { readonly kind: 'viewer'; readonly open: OpenViewer };
 
-export interface GrantedLegsHouse {
+export interface GrantedLegsDeps {
   readonly clock: Clock;
-  readonly desk: CallDesk;
+  readonly service: LegService;
   send(message: ServerMessage): void;
 }
 
@@ -29,44 +29,44 @@ export type LegWord =
 
 /** As the desk has it. */
 class LinkedLeg implements CallLeg {
-  readonly #house: GrantedLegsHouse;
+  readonly #deps: GrantedLegsDeps;
   readonly #number: number;
   readonly #legs: Map<number, OpenLeg>;
   /** By the desk, which may do it before it is told that the leg is open. */
   isClosed = false;
 
-  constructor(house: GrantedLegsHouse, number: number, legs: Map<number, OpenLeg>) {
-    this.#house = house;
+  constructor(deps: GrantedLegsDeps, number: number, legs: Map<number, OpenLeg>) {
+    this.#deps = deps;
     this.#number = number;
     this.#legs = legs;
   }
 
-  tell(message: LegMessage): void {
-    this.#house.send({ kind: 'tell', leg: this.#number, message });
+  notify(message: LegMessage): void {
+    this.#deps.send({ kind: 'tell', leg: this.#number, message });
   }
 
   close(reason: LegCloseReason): void {
     this.isClosed = true;
     this.#legs.delete(this.#number);
-    this.#house.send({ kind: 'close', leg: this.#number, reason });
+    this.#deps.send({ kind: 'close', leg: this.#number, reason });
   }
 }
 
 export class GrantedLegs {
-  readonly #house: GrantedLegsHouse;
+  readonly #deps: GrantedLegsDeps;
   /** In the order of their numbers, which is that of their deadlines, monotonic. */
   readonly #grants = new Map<number, { readonly granted: AdmittedLeg; readonly deadlineMs: number }>();
   readonly #legs = new Map<number, OpenLeg>();
   #numbers = 0;
 
-  constructor(house: GrantedLegsHouse) {
-    this.#house = house;
+  constructor(deps: GrantedLegsDeps) {
+    this.#deps = deps;
   }
 
   /** The number by which it can be opened, once. */
   grant(granted: AdmittedLeg): number {
     this.#numbers += 1;
-    const deadlineMs = this.#house.clock.monotonicMs() + linkGrantMsMax;
+    const deadlineMs = this.#deps.clock.monotonicMs() + linkGrantMsMax;
     this.#grants.set(this.#numbers, { granted, deadlineMs });
     this.#sweep();
     return this.#numbers;
@@ -78,9 +78,9 @@ export class GrantedLegs {
     this.#sweep();
     const granted = this.#grants.get(number)?.granted ?? null;
     this.#grants.delete(number);
-    const leg = new LinkedLeg(this.#house, number, this.#legs);
+    const leg = new LinkedLeg(this.#deps, number, this.#legs);
     const hasRoom = this.#legs.size < linkLegsMax;
-    const opened = granted === null || !hasRoom ? null : openAt(this.#house.desk, granted, leg);
+    const opened = granted === null || !hasRoom ? null : openAt(this.#deps.service, granted, leg);
     if (leg.isClosed) return null;
     if (opened === null) leg.close('ended');
     else this.#legs.set(number, opened);
@@ -112,7 +112,7 @@ export class GrantedLegs {
   }
 
   #sweep(): void {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     for (const [number, { deadlineMs }] of this.#grants) {
       if (nowMs < deadlineMs && this.#grants.size <= linkGrantsMax) return;
       this.#grants.delete(number);
@@ -120,18 +120,18 @@ export class GrantedLegs {
   }
 }
 
-function openAt(desk: CallDesk, granted: AdmittedLeg, leg: CallLeg): OpenLeg | null {
+function openAt(service: LegService, granted: AdmittedLeg, leg: CallLeg): OpenLeg | null {
   switch (granted.kind) {
     case 'device': {
-      const open = desk.openDeviceLeg(granted.admission, leg);
+      const open = service.openDeviceLeg(granted.admission, leg);
       return open === null ? null : { kind: 'device', open };
     }
     case 'bridge': {
-      const open = desk.openBridgeLeg(granted.admission, leg);
+      const open = service.openBridgeLeg(granted.admission, leg);
       return open === null ? null : { kind: 'bridge', open };
     }
     case 'viewer': {
-      const open = desk.openViewer(granted.admission, leg);
+      const open = service.openViewer(granted.admission, leg);
       return open === null ? null : { kind: 'viewer', open };
     }
   }

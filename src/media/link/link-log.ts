@@ -39,7 +39,7 @@ export class LinkLog implements Log {
   }
 
   /** From now on as many lines again may cross. */
-  beat(): void {
+  heartbeat(): void {
     const lost = this.#lost;
     this.#lines = 0;
     this.#lost = 0;

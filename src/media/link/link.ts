@@ -5,10 +5,10 @@
  */
 import { finished, type Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import {
   linkBacklogBytesMax,
-  linkBeatMs,
+  linkHeartbeatMs,
   linkCongestedBytes,
   linkSilenceMsMax,
   mediaStartMsMax,
@@ -22,11 +22,11 @@ export interface LinkOwner<Received> {
   readonly peer: 'the server' | 'the media process';
   /** It says hello, and then waits for that of the peer as long as it takes, without a beat. */
   readonly isSpare?: boolean | undefined;
-  read(value: unknown): Outcome<Received, string>;
+  read(value: unknown): Result<Received, string>;
   /** What is wrong with it at this moment, as the end of a sentence about the peer, which cuts the link; null: nothing. */
   received(message: Received): string | null;
   /** Each `linkBeatMs` while it is open. */
-  beat(): void;
+  heartbeat(): void;
   /** What waited to be sent has gone. */
   drained?(): void;
   /** Once. `fault`: a sentence; null: one of the two hung up in order. */
@@ -39,20 +39,20 @@ export class Link<Sent extends object, Received> {
   readonly #stream: Duplex;
   readonly #owner: LinkOwner<Received>;
   readonly #reader: LinkReader<Received>;
-  readonly #stopBeats: Cancel;
+  readonly #stopHeartbeats: Cancel;
   readonly #whenEnded: Promise<void>;
   #stage: Stage = 'open';
   #fault: string | null = null;
   /** Beats since the last message came: by our own time, which stands still when this process does. */
-  #silentBeats = 0;
-  #isBeatDue = false;
+  #silentHeartbeats = 0;
+  #isHeartbeatDue = false;
   #isCorked = false;
 
   constructor(stream: Duplex, owner: LinkOwner<Received>) {
     this.#stream = stream;
     this.#owner = owner;
     this.#reader = new LinkReader((value) => owner.read(value));
-    this.#stopBeats = owner.clock.every(linkBeatMs, () => this.#beatSoon());
+    this.#stopHeartbeats = owner.clock.every(linkHeartbeatMs, () => this.#heartbeatSoon());
     this.#whenEnded = new Promise((resolve) => {
       finished(stream, (error) => {
         this.#close(error ?? null);
@@ -103,7 +103,7 @@ export class Link<Sent extends object, Received> {
   #receive(chunk: Buffer): void {
     if (this.#stage !== 'open') return;
     for (const message of this.#reader.feed(chunk)) {
-      this.#silentBeats = 0;
+      this.#silentHeartbeats = 0;
       const fault = message.ok ? this.#owner.received(message.value) : message.error;
       if (fault !== null) this.#cut(fault);
       if (this.#stage !== 'open') return;
@@ -111,26 +111,26 @@ export class Link<Sent extends object, Received> {
   }
 
   /** Behind the stream's turn: what came while this process stood still is read before the peer is taken for dead. */
-  #beatSoon(): void {
-    if (this.#isBeatDue) return;
-    this.#isBeatDue = true;
+  #heartbeatSoon(): void {
+    if (this.#isHeartbeatDue) return;
+    this.#isHeartbeatDue = true;
     setImmediate(() => {
-      this.#isBeatDue = false;
-      this.#beat();
+      this.#isHeartbeatDue = false;
+      this.#heartbeat();
     });
   }
 
-  #beat(): void {
+  #heartbeat(): void {
     if (this.#stage !== 'open') return;
     if (this.#owner.isSpare === true && !this.#reader.isGreeted) return;
-    this.#silentBeats += 1;
-    const silentMs = this.#silentBeats * linkBeatMs;
+    this.#silentHeartbeats += 1;
+    const silentMs = this.#silentHeartbeats * linkHeartbeatMs;
     if (silentMs >= (this.#reader.isGreeted ? linkSilenceMsMax : mediaStartMsMax)) {
       this.#cut(`was silent for ${silentMs} ms`);
       return;
     }
     this.send({ kind: 'beat' });
-    this.#owner.beat();
+    this.#owner.heartbeat();
   }
 
   #hungUp(): void {
@@ -152,7 +152,7 @@ export class Link<Sent extends object, Received> {
   #close(error: Error | null): void {
     const isBroken = this.#stage === 'open' && error !== null;
     this.#stage = 'ended';
-    this.#stopBeats();
+    this.#stopHeartbeats();
     if (isBroken) this.#fault = `the link to ${this.#owner.peer} broke: ${error.message}`;
     this.#stream.destroy();
     this.#owner.ended(this.#fault);

@@ -14,13 +14,17 @@ import {
   type MediaMessage,
   type ServerMessage,
 } from '../../protocol/media-link/link-message.ts';
-import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
-import type { CallDesk } from '../../core/ports/call-desk.ts';
+import type {
+  MediaAddress,
+  MediaProcessCounts,
+  MediaProcessSettings,
+} from '../../protocol/media-link/media-facts.ts';
+import type { LegService } from '../../core/ports/call-desk.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { Link } from './link.ts';
 import { LinkLog } from './link-log.ts';
-import { RemoteDesk } from './remote-desk.ts';
+import { RemoteLegService } from './remote-desk.ts';
 import { TelemetryBatch } from './telemetry-batch.ts';
 
 /** What the media process does when its server asks. Nothing of it throws. */
@@ -33,7 +37,7 @@ export interface MediaProcess {
   counts(): MediaProcessCounts;
 }
 
-export interface MediaEndHouse {
+export interface MediaEndDeps {
   readonly clock: Clock;
   /** The server may let it wait for its settings, as long as the link is there. */
   readonly isSpare?: boolean;
@@ -42,13 +46,13 @@ export interface MediaEndHouse {
 }
 
 export class MediaEnd {
-  readonly desk: CallDesk;
+  readonly service: LegService;
   readonly telemetry: MediaTelemetry;
   /** Written by the server, which says of its lines that they are of the media process. */
   readonly log: Log;
-  readonly #house: MediaEndHouse;
+  readonly #deps: MediaEndDeps;
   readonly #link: Link<MediaMessage, ServerMessage>;
-  readonly #desk: RemoteDesk;
+  readonly #service: RemoteLegService;
   readonly #batch: TelemetryBatch;
   readonly #log: LinkLog;
   readonly #stopTallies: Cancel;
@@ -59,9 +63,9 @@ export class MediaEnd {
   /** Null: it does not listen yet. */
   #process: MediaProcess | null = null;
 
-  constructor(stream: Duplex, house: MediaEndHouse) {
-    this.#house = house;
-    const { clock } = house;
+  constructor(stream: Duplex, deps: MediaEndDeps) {
+    this.#deps = deps;
+    const { clock } = deps;
     this.#started = new Promise((resolve, reject) => {
       this.#start = resolve;
       this.#failStart = reject;
@@ -69,17 +73,17 @@ export class MediaEnd {
     this.#started.catch(() => undefined);
     const send = (message: MediaMessage): void => this.#link.send(message);
     const isCongested = (): boolean => this.#link.isCongested;
-    this.desk = this.#desk = new RemoteDesk({ clock, send, isCongested, keys: () => this.#keys });
+    this.service = this.#service = new RemoteLegService({ clock, send, isCongested, keys: () => this.#keys });
     this.telemetry = this.#batch = new TelemetryBatch((tally) => send({ kind: 'tally', tally }));
     this.log = this.#log = new LinkLog(send, isCongested);
     this.#link = new Link(stream, {
       clock,
       peer: 'the server',
-      isSpare: house.isSpare,
+      isSpare: deps.isSpare,
       read: readServerMessage,
       received: (message) => this.#hear(message),
-      beat: () => this.#beat(),
-      drained: () => this.#desk.linkDrained(),
+      heartbeat: () => this.#heartbeat(),
+      drained: () => this.#service.linkDrained(),
       ended: (fault) => this.#ended(fault),
     });
     this.#stopTallies = clock.every(linkTallyMs, () => this.#batch.flush());
@@ -133,21 +137,21 @@ export class MediaEnd {
         break;
       }
       default:
-        this.#desk.hear(message);
+        this.#service.hear(message);
     }
     return null;
   }
 
-  #beat(): void {
-    this.#log.beat();
+  #heartbeat(): void {
+    this.#log.heartbeat();
     if (this.#process !== null) this.#link.send({ kind: 'counts', counts: this.#process.counts() });
   }
 
   #ended(fault: string | null): void {
     this.#stopTallies();
     this.#failStart(new Error(fault ?? 'the server hung up'));
-    this.#desk.linkEnded();
-    this.#house.onEnd(fault);
+    this.#service.linkEnded();
+    this.#deps.onEnd(fault);
   }
 }
 

@@ -4,7 +4,7 @@
  * number that the server gave, so that nothing is opened but what was granted. Source: calls-and-media.md, Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { LegRefusal } from '../../model/call.ts';
@@ -12,7 +12,7 @@ import { legAdmissionMsMax, legRequestBytesMax, linkQuestionsMax } from '../../m
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type {
   BridgeAdmission,
-  CallDesk,
+  LegService,
   DeviceAdmission,
   OpenBridgeLeg,
   OpenDeviceLeg,
@@ -21,9 +21,9 @@ import type {
 } from '../../core/ports/call-desk.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
 import { OpenQuestions } from './open-questions.ts';
-import { RemoteLeg, type RemoteLegHouse } from './remote-leg.ts';
+import { RemoteLeg, type RemoteLegDeps } from './remote-leg.ts';
 
-export interface RemoteDeskHouse {
+export interface RemoteLegServiceDeps {
   readonly clock: Clock;
   send(message: MediaMessage): void;
   /** The server does not read as fast as it is told. */
@@ -33,34 +33,34 @@ export interface RemoteDeskHouse {
 }
 
 /** What the server says to it. */
-export type DeskMessage = Extract<
+export type WebhookAdminMessage = Extract<
   ServerMessage,
   { readonly kind: 'admitted' | 'refused' | 'heard' | 'tell' | 'close' }
 >;
-type DeskAnswer = Exclude<DeskMessage, { readonly kind: 'tell' | 'close' }>;
+type WebhookAdminAnswer = Exclude<WebhookAdminMessage, { readonly kind: 'tell' | 'close' }>;
 
-export class RemoteDesk implements CallDesk {
-  readonly #house: RemoteDeskHouse;
-  readonly #questions: OpenQuestions<DeskAnswer>;
+export class RemoteLegService implements LegService {
+  readonly #deps: RemoteLegServiceDeps;
+  readonly #questions: OpenQuestions<WebhookAdminAnswer>;
   /** By the very object that was handed out, until it is used. */
   readonly #grants = new WeakMap<object, number>();
-  readonly #legs: RemoteLegHouse;
+  readonly #legs: RemoteLegDeps;
   #isOver = false;
 
-  constructor(house: RemoteDeskHouse) {
-    const { clock } = house;
-    this.#house = house;
+  constructor(deps: RemoteLegServiceDeps) {
+    const { clock } = deps;
+    this.#deps = deps;
     this.#questions = new OpenQuestions(clock, { max: linkQuestionsMax, waitMs: legAdmissionMsMax });
-    this.#legs = { ...house, legs: new Map(), waiting: new Set() };
+    this.#legs = { ...deps, legs: new Map(), waiting: new Set() };
   }
 
   async heard(): Promise<void> {
     if (!this.#isOver)
-      await this.#questions.ask((question) => this.#house.send({ kind: 'ask-heard', question }));
+      await this.#questions.ask((question) => this.#deps.send({ kind: 'ask-heard', question }));
   }
 
-  async admitDevice(token: string): Promise<Outcome<DeviceAdmission, LegRefusal>> {
-    const keys = this.#house.keys();
+  async admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
+    const keys = this.#deps.keys();
     if (keys === null) return fail('unavailable');
     const checked = await checkCallToken(keys, token);
     if (!checked.ok) return checked;
@@ -68,12 +68,12 @@ export class RemoteDesk implements CallDesk {
   }
 
   /** Of what is longer than a request can be the rest is left out: it is nobody's key, and no session. */
-  admitBridge(key: string, sessionId: string | null): Promise<Outcome<BridgeAdmission, LegRefusal>> {
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
     const shown = { key: cut(key), sessionId: sessionId === null ? null : cut(sessionId) };
     return this.#ask((question) => ({ kind: 'admit-bridge', question, ...shown }), bridgeAdmissionOf);
   }
 
-  admitViewer(ticket: string): Promise<Outcome<ViewerAdmission, LegRefusal>> {
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
     return this.#ask(
       (question) => ({ kind: 'admit-viewer', question, ticket: cut(ticket) }),
       viewerAdmissionOf,
@@ -93,10 +93,10 @@ export class RemoteDesk implements CallDesk {
     return this.#open(admission, leg);
   }
 
-  hear(message: DeskMessage): void {
+  hear(message: WebhookAdminMessage): void {
     switch (message.kind) {
       case 'tell':
-        this.#legs.legs.get(message.leg)?.leg.tell(message.message);
+        this.#legs.legs.get(message.leg)?.leg.notify(message.message);
         return;
       case 'close': {
         const closed = this.#legs.legs.get(message.leg);
@@ -131,10 +131,10 @@ export class RemoteDesk implements CallDesk {
   async #ask<Admission extends object>(
     say: (question: number) => MediaMessage,
     admissionOf: (admitted: AdmittedLeg) => Admission | null,
-  ): Promise<Outcome<Admission, LegRefusal>> {
-    if (this.#questions.isFull || this.#house.isCongested()) return fail('busy');
+  ): Promise<Result<Admission, LegRefusal>> {
+    if (this.#questions.isFull || this.#deps.isCongested()) return fail('busy');
     if (this.#isOver) return fail('unavailable');
-    const answer = await this.#questions.ask((question) => this.#house.send(say(question)));
+    const answer = await this.#questions.ask((question) => this.#deps.send(say(question)));
     if (answer?.kind === 'refused') return fail(answer.refusal);
     if (answer?.kind !== 'admitted') return fail('unavailable');
     const admission = admissionOf(answer.admitted);

@@ -9,7 +9,7 @@ import type { MediaMessage } from '../../protocol/media-link/link-message.ts';
 import type { OpenBridgeLeg } from '../../core/ports/call-desk.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
 
-export interface RemoteLegHouse {
+export interface RemoteLegDeps {
   readonly clock: Clock;
   /** Those that are open. */
   readonly legs: Map<number, RemoteLeg>;
@@ -24,7 +24,7 @@ type LegReport = Extract<MediaMessage, { readonly kind: 'report' | 'answer' }>;
 /** Of a bridge, and so of a device and of a viewer, who say less. */
 export class RemoteLeg implements OpenBridgeLeg {
   readonly leg: CallLeg;
-  readonly #house: RemoteLegHouse;
+  readonly #deps: RemoteLegDeps;
   readonly #number: number;
   /** Monotonic: before it such a sign does not cross again. */
   #mediaDueMs = -Infinity;
@@ -33,12 +33,12 @@ export class RemoteLeg implements OpenBridgeLeg {
   #unsaid: LegReport[] = [];
   #isGoneUnsaid = false;
 
-  constructor(house: RemoteLegHouse, number: number, leg: CallLeg) {
-    this.#house = house;
+  constructor(deps: RemoteLegDeps, number: number, leg: CallLeg) {
+    this.#deps = deps;
     this.#number = number;
     this.leg = leg;
-    house.legs.set(number, this);
-    house.send({ kind: 'open', leg: number });
+    deps.legs.set(number, this);
+    deps.send({ kind: 'open', leg: number });
   }
 
   report(report: CallReport, about: string | null = null): void {
@@ -53,48 +53,48 @@ export class RemoteLeg implements OpenBridgeLeg {
 
   /** One that does not cross is followed by others. */
   alive(by: AliveSign): void {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs < (by === 'media' ? this.#mediaDueMs : this.#pingDueMs) || !this.#isOpen) return;
     if (this.#mustWait) return;
     if (by === 'media') this.#mediaDueMs = nowMs + legAliveMsMin;
     else this.#pingDueMs = nowMs + legAliveMsMin;
-    this.#house.send({ kind: 'alive', leg: this.#number, by });
+    this.#deps.send({ kind: 'alive', leg: this.#number, by });
   }
 
   gone(): void {
-    if (!this.#house.legs.delete(this.#number)) return;
+    if (!this.#deps.legs.delete(this.#number)) return;
     this.#isGoneUnsaid = true;
-    if (this.#mustWait) this.#house.waiting.add(this);
+    if (this.#mustWait) this.#deps.waiting.add(this);
     else this.catchUp();
   }
 
   /** Says what it kept. False: the link is congested again. */
   catchUp(): boolean {
     for (const report of this.#unsaid.splice(0)) {
-      if (this.#house.isCongested()) this.#unsaid.push(report);
-      else this.#house.send(report);
+      if (this.#deps.isCongested()) this.#unsaid.push(report);
+      else this.#deps.send(report);
     }
     if (this.#mustWait) return false;
-    if (this.#isGoneUnsaid) this.#house.send({ kind: 'gone', leg: this.#number });
+    if (this.#isGoneUnsaid) this.#deps.send({ kind: 'gone', leg: this.#number });
     this.#isGoneUnsaid = false;
     return true;
   }
 
   #say(report: LegReport): void {
     if (!this.#isOpen) return;
-    if (!this.#mustWait) return this.#house.send(report);
+    if (!this.#mustWait) return this.#deps.send(report);
     if (this.#unsaid.length >= legReportsWaitingMax) this.#unsaid.shift();
     this.#unsaid.push(report);
-    this.#house.waiting.add(this);
+    this.#deps.waiting.add(this);
   }
 
   /** Nothing of it overtakes what waits already. */
   get #mustWait(): boolean {
-    return this.#unsaid.length > 0 || this.#house.isCongested();
+    return this.#unsaid.length > 0 || this.#deps.isCongested();
   }
 
   get #isOpen(): boolean {
-    return this.#house.legs.has(this.#number);
+    return this.#deps.legs.has(this.#number);
   }
 }
 

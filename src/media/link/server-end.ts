@@ -15,8 +15,12 @@ import {
   type MediaMessage,
   type ServerMessage,
 } from '../../protocol/media-link/link-message.ts';
-import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
-import type { CallDesk } from '../../core/ports/call-desk.ts';
+import type {
+  MediaAddress,
+  MediaProcessCounts,
+  MediaProcessSettings,
+} from '../../protocol/media-link/media-facts.ts';
+import type { LegService } from '../../core/ports/call-desk.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { Admissions } from './admissions.ts';
@@ -26,9 +30,9 @@ import { writeLine } from './link-log.ts';
 import { OpenQuestions } from './open-questions.ts';
 import { applyTally } from './telemetry-batch.ts';
 
-export interface ServerEndHouse {
+export interface ServerEndDeps {
   readonly clock: Clock;
-  readonly desk: CallDesk;
+  readonly service: LegService;
   readonly telemetry: MediaTelemetry;
   readonly log: Log;
   /** The media process checks tokens by those that are live. */
@@ -42,7 +46,7 @@ export interface ServerEndHouse {
 export class ServerEnd {
   /** Where it listens. Rejects with what the media process says of why it cannot, or with how the link ended. */
   readonly listening: Promise<MediaAddress>;
-  readonly #house: ServerEndHouse;
+  readonly #deps: ServerEndDeps;
   readonly #link: Link<ServerMessage, MediaMessage>;
   readonly #legs: GrantedLegs;
   readonly #admissions: Admissions;
@@ -54,9 +58,9 @@ export class ServerEnd {
   #drained: () => void = () => undefined;
   #counts: MediaProcessCounts | null = null;
 
-  constructor(stream: Duplex, house: ServerEndHouse) {
-    const { clock, desk, settings } = house;
-    this.#house = house;
+  constructor(stream: Duplex, deps: ServerEndDeps) {
+    const { clock, service, settings } = deps;
+    this.#deps = deps;
     this.listening = new Promise((resolve, reject) => {
       this.#listen = resolve;
       this.#fail = reject;
@@ -64,23 +68,23 @@ export class ServerEnd {
     this.listening.catch(() => undefined);
     this.#whenDrained = new Promise((resolve) => (this.#drained = resolve));
     const send = (message: ServerMessage): void => this.#link.send(message);
-    this.#legs = new GrantedLegs({ clock, desk, send });
-    this.#admissions = new Admissions({ desk, legs: this.#legs, send });
+    this.#legs = new GrantedLegs({ clock, service, send });
+    this.#admissions = new Admissions({ service, legs: this.#legs, send });
     this.#views = new OpenQuestions(clock, { max: linkViewsMax, waitMs: linkViewMsMax });
     this.#link = new Link(stream, {
       clock,
       peer: 'the media process',
       read: readMediaMessage,
       received: (message) => this.#hear(message),
-      beat: () => undefined,
+      heartbeat: () => undefined,
       ended: (fault) => this.#ended(fault),
     });
-    send({ kind: 'hello', version: linkVersion, settings, tokenKeys: house.keys.export() });
+    send({ kind: 'hello', version: linkVersion, settings, tokenKeys: deps.keys.export() });
   }
 
   /** After every change of the keys, and before a token of a new one is handed out. */
   updateKeys(): void {
-    this.#link.send({ kind: 'keys', tokenKeys: this.#house.keys.export() });
+    this.#link.send({ kind: 'keys', tokenKeys: this.#deps.keys.export() });
   }
 
   reloadTls(): void {
@@ -129,10 +133,10 @@ export class ServerEnd {
         this.#counts = message.counts;
         break;
       case 'tally':
-        applyTally(this.#house.telemetry, message.tally);
+        applyTally(this.#deps.telemetry, message.tally);
         break;
       case 'log':
-        writeLine(this.#house.log, message);
+        writeLine(this.#deps.log, message);
         break;
       case 'viewed':
         this.#views.answer(message.question, message.view);
@@ -164,6 +168,6 @@ export class ServerEnd {
     this.#views.giveUp();
     this.#legs.end();
     this.#drained();
-    this.#house.onEnd(fault);
+    this.#deps.onEnd(fault);
   }
 }

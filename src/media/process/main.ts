@@ -7,7 +7,7 @@ import { Socket } from 'node:net';
 import { messageOf } from '../../lib/error-message.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { MediaEnd } from '../link/media-end.ts';
-import { TranscoderLanes } from '../transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../transcoding/transcoder-lanes.ts';
 import { closeInherited } from './inherited-descriptors.ts';
 import { startMediaServer, type RunningMediaServer } from './media-server.ts';
 
@@ -55,7 +55,7 @@ try {
     clock,
     log,
     end,
-    openTranscoders: (workers) => TranscoderLanes.open({ ...workers, clock, log, onWedged: die }),
+    openTranscoders: (workers) => TranscoderPool.open({ ...workers, clock, log, onWedged: die }),
   });
 } catch (error) {
   const sentence = messageOf(error);

@@ -13,7 +13,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
 import { Relay } from '../relay/relay.ts';
 
-export interface MediaServerHouse {
+export interface MediaServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly end: MediaEnd;
@@ -42,16 +42,16 @@ export interface RunningMediaServer {
 /** Rejects, with everything closed again, when it cannot listen; the error is a sentence for the operator. */
 export async function startMediaServer(
   settings: MediaProcessSettings,
-  { clock, log, end, openTranscoders }: MediaServerHouse,
+  { clock, log, end, openTranscoders }: MediaServerDeps,
 ): Promise<RunningMediaServer> {
-  const { desk, telemetry } = end;
+  const { service, telemetry } = end;
   const { workers, loadMax, quality, sourceMax } = settings;
   const threads = workers > 0 ? workers : Math.max(1, availableParallelism() - 1);
   const transcoders = await openTranscoders({ threads, loadMax, quality, sourceMax });
   const relay = new Relay({ clock, transcoders, telemetry, maxFps: settings.maxFps });
   try {
-    const house = { clock, desk, telemetry, log, relay, otherSockets: () => 0 };
-    const listener = new MediaListener(settings.legs, house);
+    const deps = { clock, service, telemetry, log, relay, otherSockets: () => 0 };
+    const listener = new MediaListener(settings.legs, deps);
     await listener.listen();
     const server = serving(listener, transcoders, { clock, log });
     end.ready(server.address, {
@@ -75,7 +75,7 @@ export async function startMediaServer(
 function serving(
   listener: MediaListener,
   transcoders: Transcoders,
-  { clock, log }: Pick<MediaServerHouse, 'clock' | 'log'>,
+  { clock, log }: Pick<MediaServerDeps, 'clock' | 'log'>,
 ): RunningMediaServer {
   return {
     address: listener.address,

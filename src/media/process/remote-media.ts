@@ -10,9 +10,9 @@ import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-li
 import { MediaEnd } from '../link/media-end.ts';
 import { connectPsk } from '../link/psk-transport.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { startMediaServer, type MediaServerHouse, type RunningMediaServer } from './media-server.ts';
+import { startMediaServer, type MediaServerDeps, type RunningMediaServer } from './media-server.ts';
 
-export interface RemoteMediaHouse extends Pick<MediaServerHouse, 'openTranscoders'> {
+export interface RemoteMediaDeps extends Pick<MediaServerDeps, 'openTranscoders'> {
   readonly clock: Clock;
   readonly log: Log;
   readonly server: { readonly host: string; readonly port: number };
@@ -24,7 +24,7 @@ export interface RemoteMediaHouse extends Pick<MediaServerHouse, 'openTranscoder
 
 export class RemoteMedia {
   readonly #settings: MediaProcessSettings;
-  readonly #house: RemoteMediaHouse;
+  readonly #deps: RemoteMediaDeps;
   readonly #whenStopped: Promise<null>;
   #isStopping = false;
   #stopped: (nothing: null) => void = () => undefined;
@@ -32,15 +32,15 @@ export class RemoteMedia {
   #server: RunningMediaServer | null = null;
   #waitMs = mediaRestartMsMin;
 
-  constructor(settings: MediaProcessSettings, house: RemoteMediaHouse) {
+  constructor(settings: MediaProcessSettings, deps: RemoteMediaDeps) {
     this.#settings = settings;
-    this.#house = house;
+    this.#deps = deps;
     this.#whenStopped = new Promise((resolve) => (this.#stopped = resolve));
   }
 
   /** Resolves when it was stopped. Rejects when it cannot listen, which trying again would not change. */
   async run(): Promise<void> {
-    const { log } = this.#house;
+    const { log } = this.#deps;
     while (!this.#isStopping) {
       try {
         const link = await this.#connect();
@@ -68,7 +68,7 @@ export class RemoteMedia {
 
   /** Null: it was stopped meanwhile. */
   async #connect(): Promise<Duplex | null> {
-    const { clock, server, key } = this.#house;
+    const { clock, server, key } = this.#deps;
     const connecting = connectPsk({ ...server, key }, clock);
     const link = await Promise.race([connecting, this.#whenStopped]);
     if (link === null)
@@ -81,7 +81,7 @@ export class RemoteMedia {
 
   /** Until the link ends. */
   async #serve(link: Duplex): Promise<void> {
-    const { clock, log, onListening } = this.#house;
+    const { clock, log, onListening } = this.#deps;
     let ended: (fault: string | null) => void = () => undefined;
     const whenEnded = new Promise<string | null>((resolve) => (ended = resolve));
     const end = new MediaEnd(link, { clock, onEnd: ended });
@@ -100,7 +100,7 @@ export class RemoteMedia {
   }
 
   async #listen(end: MediaEnd): Promise<RunningMediaServer> {
-    const { clock, log, openTranscoders } = this.#house;
+    const { clock, log, openTranscoders } = this.#deps;
     try {
       return await startMediaServer(this.#settings, { clock, log, end, openTranscoders });
     } catch (cause) {
@@ -113,7 +113,7 @@ export class RemoteMedia {
   async #pause(): Promise<void> {
     let cancel: Cancel = () => undefined;
     const due = new Promise<void>((resolve) => {
-      cancel = this.#house.clock.after(this.#waitMs, resolve);
+      cancel = this.#deps.clock.after(this.#waitMs, resolve);
     });
     await Promise.race([due, this.#whenStopped]);
     cancel();

@@ -3,7 +3,7 @@
  * calls-and-media.md, The media process and Resolution.
  */
 import type { CallMedia } from '../../model/call.ts';
-import type { CarriageRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
 import type { TranscodingNeed, Transcoders } from '../../core/ports/transcoders.ts';
 import { requestedSize } from '../../core/calls/auto-resolution.ts';
 import type { Downlink } from './downlink.ts';
@@ -14,7 +14,7 @@ export function isPictureCall(media: CallMedia): boolean {
   return media.downVideo === 'mjpeg';
 }
 
-export class Carriage {
+export class TranscoderReservation {
   readonly #transcoders: Transcoders;
   readonly #maxFps: number;
   readonly #downlink: Downlink;
@@ -26,14 +26,14 @@ export class Carriage {
   }
 
   /** Whether `reserve` would refuse. */
-  refusalOf(media: CallMedia): CarriageRefusal | null {
+  refusalOf(media: CallMedia): ReservationRefusal | null {
     const need = this.#needOf(media);
     const refusal = need === null ? null : this.#transcoders.refusalOf(need);
     return refusal === null || goesWithout(media, refusal) ? null : refusal;
   }
 
   /** Null: the downlink has its pipeline, or does without. */
-  reserve(media: CallMedia): CarriageRefusal | null {
+  reserve(media: CallMedia): ReservationRefusal | null {
     const need = this.#needOf(media);
     if (need === null) return null;
     const opened = this.#transcoders.open(need);
@@ -56,6 +56,6 @@ export class Carriage {
 }
 
 /** Under `auto` a bridge that sends MJPEG needs no decoder; one that sends something else is not carried. */
-function goesWithout(media: CallMedia, refusal: CarriageRefusal): boolean {
+function goesWithout(media: CallMedia, refusal: ReservationRefusal): boolean {
   return refusal === 'engine' && isPictureCall(media) && media.resolution === 'auto';
 }

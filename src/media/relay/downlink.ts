@@ -56,7 +56,7 @@ export class Downlink implements PictureAudience {
   shapesWanted(format: VideoFrameFormat): readonly PictureShape[] {
     const shapes = new Set<PictureShape>();
     for (const receiver of this.receivers) {
-      const shape = receiver.outlet.hasPicturesEnough ? null : receiver.shapeOf(format);
+      const shape = receiver.sendQueue.hasPicturesEnough ? null : receiver.shapeOf(format);
       if (shape !== null) shapes.add(shape);
     }
     return Array.from(shapes);
@@ -89,7 +89,7 @@ export class Downlink implements PictureAudience {
 
   #takeAudio(timestampMs: number, payload: Uint8Array, headerBytes: Uint8Array): void {
     const device = this.#device;
-    if (device?.kind === 'frames') device.outlet.offerAudio(timestampMs, payload, headerBytes);
+    if (device?.kind === 'frames') device.sendQueue.offerAudio(timestampMs, payload, headerBytes);
     else this.#tally.frame(device === null ? 'no_receiver' : 'unsupported');
   }
 
@@ -100,7 +100,7 @@ export class Downlink implements PictureAudience {
     const isCounted = !this.#countUnlessPictured(format);
     for (const receiver of passing) {
       receiver.pass(source);
-      if (receiver.outlet.lacksKey) this.wantKeyFrame();
+      if (receiver.sendQueue.lacksKey) this.wantKeyFrame();
     }
     if (!isPictured) this.pipeline?.requireKey();
     else if (this.pipeline !== null) this.pipeline.take(source, passing.length > 0, isCounted);

@@ -1,12 +1,12 @@
 /** The outlet of a leg that takes frames, or of who takes JPEGs alone. */
 import type { LegOutput, PictureOutput } from './output.ts';
-import { Outlet, type OutletOwner } from './outlet.ts';
+import { SendQueue, type SendQueueOwner } from './outlet.ts';
 
-type Settled = OutletOwner['settled'];
+type Settled = SendQueueOwner['settled'];
 
 /** `settled`: as of every outlet. */
-export function outletOf(out: LegOutput | PictureOutput, settled: Settled): Outlet {
-  return new Outlet(
+export function sendQueueOf(out: LegOutput | PictureOutput, settled: Settled): SendQueue {
+  return new SendQueue(
     'sendPicture' in out
       ? { transmit: ({ payload }, sent) => out.sendPicture(payload, sent), settled }
       : { transmit: ({ header, payload }, sent) => out.send(header, payload, sent), settled },

@@ -30,21 +30,21 @@ export interface OutgoingVideo extends WaitingVideo, Outgoing {
 
 export type OutgoingMessage = OutgoingAudio | OutgoingVideo;
 
-export interface OutletOwner {
+export interface SendQueueOwner {
   /** Hands it to the leg, which calls `sent` when it takes the next. */
   transmit(message: OutgoingMessage, sent: () => void): void;
   /** Of every message, once. */
   settled(message: OutgoingMessage, result: MediaFrameResult): void;
 }
 
-export class Outlet {
-  readonly #owner: OutletOwner;
+export class SendQueue {
+  readonly #owner: SendQueueOwner;
   readonly #audio: AudioQueue<OutgoingAudio>;
   readonly #video: VideoQueue<OutgoingVideo>;
   #stage: 'free' | 'sending' | 'closed' = 'free';
   #lastPlace = -1;
 
-  constructor(owner: OutletOwner) {
+  constructor(owner: SendQueueOwner) {
     this.#owner = owner;
     this.#audio = new AudioQueue((audio) => owner.settled(audio, 'slow_leg'));
     this.#video = new VideoQueue((video, why) => owner.settled(video, why));

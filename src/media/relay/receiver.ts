@@ -1,21 +1,21 @@
 /** Who is sent a call's downlink: its device, or somebody who watches. */
 import type { Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
-import type { Outlet } from './outlet.ts';
+import type { SendQueue } from './outlet.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
 import type { ReceiverKind, VideoTaking } from './video-taking.ts';
 
 export class Receiver {
   readonly kind: ReceiverKind;
   readonly isDevice: boolean;
-  readonly outlet: Outlet;
+  readonly sendQueue: SendQueue;
   /** By the media of the call; who watches may be there before it is known. */
   taking: VideoTaking;
 
-  constructor(kind: ReceiverKind, isDevice: boolean, outlet: Outlet, taking: VideoTaking) {
+  constructor(kind: ReceiverKind, isDevice: boolean, sendQueue: SendQueue, taking: VideoTaking) {
     this.kind = kind;
     this.isDevice = isDevice;
-    this.outlet = outlet;
+    this.sendQueue = sendQueue;
     this.taking = taking;
   }
 
@@ -29,12 +29,12 @@ export class Receiver {
   }
 
   pass(source: SourceVideo): void {
-    this.outlet.offerVideo(passedOn(source, this.isDevice));
+    this.sendQueue.offerVideo(passedOn(source, this.isDevice));
   }
 
   show({ jpeg, size }: Picture, { header, place }: SourceVideo, isCounted: boolean): void {
     const { timestampMs } = header;
-    this.outlet.offerVideo({
+    this.sendQueue.offerVideo({
       kind: 'video',
       format: 'mjpeg',
       isKey: true,

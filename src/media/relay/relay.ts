@@ -2,21 +2,21 @@
  * Who carries the frames of calls between their legs: a room for each session, there while a leg or a viewer is in it.
  * Whether somebody may come in is settled before. Source: calls-and-media.md, Legs and Resolution.
  */
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
-import type { CarriageRefusal, MediaView } from '../../model/picture.ts';
+import type { ReservationRefusal, MediaView } from '../../model/picture.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from './output.ts';
-import { Room, type RelayHouse } from './room.ts';
+import { Room, type RelayDeps } from './room.ts';
 
-type Joining = Outcome<JoinedLeg, CarriageRefusal>;
+type Joining = Result<JoinedLeg, ReservationRefusal>;
 
 export class Relay {
-  readonly #house: RelayHouse;
+  readonly #deps: RelayDeps;
   readonly #rooms = new Map<SessionId, Room>();
 
-  constructor(house: RelayHouse) {
-    this.#house = house;
+  constructor(deps: RelayDeps) {
+    this.#deps = deps;
   }
 
   /** Those that somebody is in. */
@@ -25,7 +25,7 @@ export class Relay {
   }
 
   /** Why nobody could carry this call for a leg that takes these; null: somebody can. Nothing is reserved. */
-  refusalOf(sessionId: SessionId, media: CallMedia, takes: DeviceOutput['takes']): CarriageRefusal | null {
+  refusalOf(sessionId: SessionId, media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
     return (this.#rooms.get(sessionId) ?? this.#newRoom(sessionId)).refusalOf(media, takes);
   }
 
@@ -56,6 +56,6 @@ export class Relay {
   }
 
   #newRoom(sessionId: SessionId): Room {
-    return new Room(this.#house, () => this.#rooms.delete(sessionId));
+    return new Room(this.#deps, () => this.#rooms.delete(sessionId));
   }
 }

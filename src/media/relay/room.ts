@@ -4,16 +4,16 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { CallMedia } from '../../model/call.ts';
-import type { CarriageRefusal, MediaFrameResult, MediaView } from '../../model/picture.ts';
+import type { ReservationRefusal, MediaFrameResult, MediaView } from '../../model/picture.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
-import { Carriage, isPictureCall } from './carriage.ts';
+import { TranscoderReservation, isPictureCall } from './carriage.ts';
 import { Downlink } from './downlink.ts';
 import { FrameTally } from './frame-tally.ts';
 import { KeyFrameRequest } from './key-frame-request.ts';
-import { outletOf } from './leg-outlet.ts';
+import { sendQueueOf } from './leg-outlet.ts';
 import type { OutgoingMessage } from './outlet.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from './output.ts';
 import { Receiver } from './receiver.ts';
@@ -21,7 +21,7 @@ import { StreamMeter } from './stream-meter.ts';
 import { Uplink } from './uplink.ts';
 import { nothingTaken, takingsOf } from './video-taking.ts';
 
-export interface RelayHouse {
+export interface RelayDeps {
   readonly clock: Clock;
   readonly transcoders: Transcoders;
   readonly telemetry: MediaTelemetry;
@@ -39,7 +39,7 @@ export class Room {
   readonly #tally: FrameTally;
   readonly #downlink: Downlink;
   readonly #uplink: Uplink;
-  readonly #carriage: Carriage;
+  readonly #reservation: TranscoderReservation;
   readonly #output: StreamMeter;
   readonly #emptied: () => void;
   /** Null: no leg has been there yet. */
@@ -51,14 +51,14 @@ export class Room {
   readonly #viewers = new Set<Receiver>();
 
   /** `emptied`: the last who was there has left, or the first was not let in. */
-  constructor({ clock, telemetry, transcoders, maxFps }: RelayHouse, emptied: () => void) {
+  constructor({ clock, telemetry, transcoders, maxFps }: RelayDeps, emptied: () => void) {
     this.#clock = clock;
     this.#emptied = emptied;
     this.#tally = new FrameTally(telemetry);
     this.#output = new StreamMeter(clock);
     this.#downlink = new Downlink(clock, this.#tally, () => this.#bridge?.want());
     this.#uplink = new Uplink(clock, this.#tally);
-    this.#carriage = new Carriage(transcoders, maxFps, this.#downlink);
+    this.#reservation = new TranscoderReservation(transcoders, maxFps, this.#downlink);
   }
 
   /** Null: no leg has said yet what the call is about. */
@@ -75,18 +75,18 @@ export class Room {
     };
   }
 
-  refusalOf(media: CallMedia, takes: DeviceOutput['takes']): CarriageRefusal | null {
-    return needsPictures(media, takes) ? this.#carriage.refusalOf(media) : null;
+  refusalOf(media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
+    return needsPictures(media, takes) ? this.#reservation.refusalOf(media) : null;
   }
 
-  joinDevice(media: CallMedia, out: DeviceOutput): Outcome<JoinedLeg, CarriageRefusal> {
+  joinDevice(media: CallMedia, out: DeviceOutput): Result<JoinedLeg, ReservationRefusal> {
     const refusal = this.#admit(media, out.takes);
     if (refusal !== null) return fail(refusal);
-    const outlet = outletOf(out, this.#settledForDevice);
-    const receiver = new Receiver(out.takes, true, outlet, this.#takings[out.takes]);
+    const sendQueue = sendQueueOf(out, this.#settledForDevice);
+    const receiver = new Receiver(out.takes, true, sendQueue, this.#takings[out.takes]);
     const ask = out.takes === 'frames' ? () => out.askKeyFrame() : () => undefined;
     const device = { receiver, keyFrames: this.#keyFramesBy(ask) };
-    this.#device?.receiver.outlet.close();
+    this.#device?.receiver.sendQueue.close();
     this.#device = device;
     this.#changed();
     this.#bridge?.want();
@@ -97,19 +97,19 @@ export class Room {
       leave: () => {
         if (this.#device !== device) return;
         this.#device = null;
-        outlet.close();
+        sendQueue.close();
         this.#changed();
       },
     });
   }
 
-  joinBridge(media: CallMedia, out: LegOutput): Outcome<JoinedLeg, CarriageRefusal> {
+  joinBridge(media: CallMedia, out: LegOutput): Result<JoinedLeg, ReservationRefusal> {
     const refusal = this.#admit(media, 'frames');
     if (refusal !== null) return fail(refusal);
-    const outlet = outletOf(out, this.#settled);
+    const sendQueue = sendQueueOf(out, this.#settled);
     const bridge = this.#keyFramesBy(() => out.askKeyFrame());
-    this.#uplink.outlet?.close();
-    this.#uplink.outlet = outlet;
+    this.#uplink.sendQueue?.close();
+    this.#uplink.sendQueue = sendQueue;
     this.#bridge = bridge;
     this.#changed();
     this.#downlink.pipeline?.requireKey();
@@ -122,18 +122,18 @@ export class Room {
       leave: () => {
         if (this.#bridge !== bridge) return;
         this.#bridge = null;
-        this.#uplink.outlet = null;
-        outlet.close();
+        this.#uplink.sendQueue = null;
+        sendQueue.close();
         this.#changed();
       },
     });
   }
 
-  watch(what: 'output' | 'source', out: PictureOutput): Outcome<JoinedLeg, CarriageRefusal> {
-    const refusal = this.#media === null ? null : this.#carriage.reserve(this.#media);
+  watch(what: 'output' | 'source', out: PictureOutput): Result<JoinedLeg, ReservationRefusal> {
+    const refusal = this.#media === null ? null : this.#reservation.reserve(this.#media);
     if (refusal !== null) return fail(refusal);
     const kind = what === 'output' ? 'pictures' : 'source';
-    const viewer = new Receiver(kind, false, outletOf(out, this.#settled), this.#takings[kind]);
+    const viewer = new Receiver(kind, false, sendQueueOf(out, this.#settled), this.#takings[kind]);
     this.#viewers.add(viewer);
     this.#changed();
     this.#bridge?.want();
@@ -141,16 +141,16 @@ export class Room {
       frame: () => undefined,
       leave: () => {
         if (!this.#viewers.delete(viewer)) return;
-        viewer.outlet.close();
+        viewer.sendQueue.close();
         this.#changed();
       },
     });
   }
 
   /** Makes room for a leg of a call of this media, as all in the session know it from then on. */
-  #admit(media: CallMedia, takes: DeviceOutput['takes']): CarriageRefusal | null {
+  #admit(media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
     const isNeeded = needsPictures(media, takes);
-    const refusal = isNeeded || this.#viewers.size > 0 ? this.#carriage.reserve(media) : null;
+    const refusal = isNeeded || this.#viewers.size > 0 ? this.#reservation.reserve(media) : null;
     if (isNeeded && refusal !== null) {
       this.#changed();
       return refusal;
@@ -168,7 +168,7 @@ export class Room {
   #changed(): void {
     const device = this.#device?.receiver;
     this.#downlink.receivers = device === undefined ? [...this.#viewers] : [device, ...this.#viewers];
-    if (!this.#needsPictures()) this.#carriage.release();
+    if (!this.#needsPictures()) this.#reservation.release();
     if (this.#downlink.receivers.length === 0 && this.#bridge === null) this.#emptied();
   }
 

@@ -3,12 +3,12 @@ import type { Clock } from '../../lib/clock.ts';
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { FrameTally } from './frame-tally.ts';
 import type { KeyFrameRequest } from './key-frame-request.ts';
-import type { Outlet } from './outlet.ts';
+import type { SendQueue } from './outlet.ts';
 import { passedOn, SourceReader, type SourceVideo } from './source-video.ts';
 
 export class Uplink {
   /** The bridge's; null: it is not there. */
-  outlet: Outlet | null = null;
+  sendQueue: SendQueue | null = null;
   readonly #tally: FrameTally;
   readonly #reader: SourceReader;
 
@@ -25,15 +25,15 @@ export class Uplink {
     headerBytes: Uint8Array,
   ): void {
     if (header.kind === 'video') this.#takeVideo(keyFrames, this.#reader.read(header, payload, headerBytes));
-    else if (this.outlet === null) this.#tally.frame('no_receiver');
-    else this.outlet.offerAudio(header.timestampMs, payload, headerBytes);
+    else if (this.sendQueue === null) this.#tally.frame('no_receiver');
+    else this.sendQueue.offerAudio(header.timestampMs, payload, headerBytes);
   }
 
   #takeVideo(keyFrames: KeyFrameRequest, source: SourceVideo): void {
-    const { outlet } = this;
+    const { sendQueue } = this;
     keyFrames.cameBy(source);
-    if (outlet === null) return this.#tally.frame('no_receiver');
-    outlet.offerVideo(passedOn(source, true));
-    if (outlet.lacksKey) keyFrames.want();
+    if (sendQueue === null) return this.#tally.frame('no_receiver');
+    sendQueue.offerVideo(passedOn(source, true));
+    if (sendQueue.lacksKey) keyFrames.want();
   }
 }

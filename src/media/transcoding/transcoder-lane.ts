@@ -7,7 +7,7 @@ import { SessionLoad } from './session-load.ts';
 import { TranscoderSession } from './transcoder-session.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';
 
-export class TranscoderLane {
+export class TranscoderPoolThread {
   readonly thread: TranscoderThread;
   readonly #clock: Clock;
   readonly #cost: FrameCost;

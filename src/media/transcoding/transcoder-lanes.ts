@@ -4,17 +4,17 @@
  * Source: calls-and-media.md, The media process.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
-import type { CarriageRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Transcoder, Transcoders, TranscodingNeed } from '../../core/ports/transcoders.ts';
 import { FrameCost } from './frame-cost.ts';
-import { TranscoderLane } from './transcoder-lane.ts';
+import { TranscoderPoolThread } from './transcoder-lane.ts';
 import { threadLookMs, TranscoderThread } from './transcoder-thread.ts';
 
-export interface TranscoderLanesOptions extends TranscoderSettings {
+export interface TranscoderPoolOptions extends TranscoderSettings {
   readonly threads: number;
   /** Share of each thread's time that sessions may take, up to 1. */
   readonly loadMax: number;
@@ -32,34 +32,34 @@ const workerFile = new URL(
   import.meta.url,
 );
 
-export class TranscoderLanes implements Transcoders {
-  readonly #options: TranscoderLanesOptions;
+export class TranscoderPool implements Transcoders {
+  readonly #options: TranscoderPoolOptions;
   readonly #cost = new FrameCost();
-  #lanes: readonly TranscoderLane[];
+  #threads: readonly TranscoderPoolThread[];
   #cancelLooks: Cancel | null = null;
   #sessions = 0;
   #engine: string | null = null;
 
-  private constructor(options: TranscoderLanesOptions) {
+  private constructor(options: TranscoderPoolOptions) {
     this.#options = options;
     const { clock, log, quality, sourceMax } = options;
-    const house = {
+    const deps = {
       clock,
       log,
       settings: { quality, sourceMax },
       workerFile: options.workerFile ?? workerFile,
     };
-    this.#lanes = Array.from(
+    this.#threads = Array.from(
       { length: options.threads },
-      () => new TranscoderLane(new TranscoderThread(house), clock, this.#cost),
+      () => new TranscoderPoolThread(new TranscoderThread(deps), clock, this.#cost),
     );
   }
 
   /** Resolves when every thread has its engine or none. Never rejects: without engine it refuses, and has logged why. */
-  static async open(options: TranscoderLanesOptions): Promise<TranscoderLanes> {
-    const lanes = new TranscoderLanes(options);
-    await lanes.#start();
-    return lanes;
+  static async open(options: TranscoderPoolOptions): Promise<TranscoderPool> {
+    const threads = new TranscoderPool(options);
+    await threads.#start();
+    return threads;
   }
 
   /** The engine's version; null: there is none. */
@@ -67,37 +67,37 @@ export class TranscoderLanes implements Transcoders {
     return this.#engine;
   }
 
-  open(need: TranscodingNeed): Outcome<Transcoder, CarriageRefusal> {
+  open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal> {
     const share = this.#cost.share(need);
-    const lane = this.#findLane(share);
-    if (lane === null) return fail(this.#refusal());
+    const thread = this.#findThread(share);
+    if (thread === null) return fail(this.#refusal());
     this.#sessions += 1;
-    return succeed(lane.open(this.#sessions, share));
+    return succeed(thread.open(this.#sessions, share));
   }
 
-  refusalOf(need: TranscodingNeed): CarriageRefusal | null {
-    return this.#findLane(this.#cost.share(need)) === null ? this.#refusal() : null;
+  refusalOf(need: TranscodingNeed): ReservationRefusal | null {
+    return this.#findThread(this.#cost.share(need)) === null ? this.#refusal() : null;
   }
 
   loads(): readonly number[] {
-    return this.#lanes.map(({ thread }) => thread.busyShare);
+    return this.#threads.map(({ thread }) => thread.busyShare);
   }
 
   /** Native objects that are alive, by thread; null: the thread is gone. Behind what each still does. */
   countNatives(): Promise<readonly (NativeCensus | null)[]> {
-    return Promise.all(this.#lanes.map(({ thread }) => thread.countNatives()));
+    return Promise.all(this.#threads.map(({ thread }) => thread.countNatives()));
   }
 
   async close(): Promise<void> {
     this.#cancelLooks?.();
-    const lanes = this.#lanes;
-    this.#lanes = [];
-    await Promise.all(lanes.map(({ thread }) => thread.close()));
+    const threads = this.#threads;
+    this.#threads = [];
+    await Promise.all(threads.map(({ thread }) => thread.close()));
   }
 
   async #start(): Promise<void> {
     const { log, clock } = this.#options;
-    const engines = await Promise.all(this.#lanes.map(({ thread }) => thread.start()));
+    const engines = await Promise.all(this.#threads.map(({ thread }) => thread.start()));
     const failed = engines.find((engine) => !engine.ok);
     if (failed !== undefined && !failed.ok) {
       await this.close();
@@ -110,26 +110,26 @@ export class TranscoderLanes implements Transcoders {
   }
 
   /** Where the load is least of those with room. */
-  #findLane(share: number): TranscoderLane | null {
-    let found: TranscoderLane | null = null;
-    for (const lane of this.#lanes) {
-      if (!lane.hasRoomFor(share, this.#options.loadMax)) continue;
-      if (found === null || lane.load < found.load) found = lane;
+  #findThread(share: number): TranscoderPoolThread | null {
+    let found: TranscoderPoolThread | null = null;
+    for (const thread of this.#threads) {
+      if (!thread.hasRoomFor(share, this.#options.loadMax)) continue;
+      if (found === null || thread.load < found.load) found = thread;
     }
     return found;
   }
 
-  #refusal(): CarriageRefusal {
-    return this.#lanes.some(({ thread }) => thread.isOpen) ? 'load' : 'engine';
+  #refusal(): ReservationRefusal {
+    return this.#threads.some(({ thread }) => thread.isOpen) ? 'load' : 'engine';
   }
 
   #look(): void {
-    for (const { thread } of this.#lanes) thread.look();
-    const gone = this.#lanes.filter(({ thread }) => !thread.isOpen);
+    for (const { thread } of this.#threads) thread.look();
+    const gone = this.#threads.filter(({ thread }) => !thread.isOpen);
     if (gone.length === 0) return;
     this.#cancelLooks?.();
     this.#options.onWedged(
-      `${gone.length} of ${this.#lanes.length} transcoding threads hang or cannot be replaced`,
+      `${gone.length} of ${this.#threads.length} transcoding threads hang or cannot be replaced`,
     );
   }
 }

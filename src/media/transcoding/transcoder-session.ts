@@ -6,7 +6,7 @@ import type { FrameCost } from './frame-cost.ts';
 import type { SessionLoad } from './session-load.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';
 
-export interface SessionHouse {
+export interface SessionDeps {
   readonly thread: TranscoderThread;
   readonly load: SessionLoad;
   readonly cost: FrameCost;
@@ -15,18 +15,18 @@ export interface SessionHouse {
 
 export class TranscoderSession implements Transcoder {
   readonly #number: number;
-  readonly #house: SessionHouse;
+  readonly #deps: SessionDeps;
   #state: 'idle' | 'working' | 'closed' = 'idle';
 
-  constructor(number: number, house: SessionHouse) {
+  constructor(number: number, deps: SessionDeps) {
     this.#number = number;
-    this.#house = house;
+    this.#deps = deps;
   }
 
   async take(frame: SourceFrame, shapes: readonly PictureShape[]): Promise<FrameResult> {
     assert(this.#state === 'idle', 'a session has one frame under way, and none after its end');
     this.#state = 'working';
-    const result = await this.#house.thread.take({ session: this.#number, frame, shapes });
+    const result = await this.#deps.thread.take({ session: this.#number, frame, shapes });
     this.#count(result);
     return result;
   }
@@ -34,13 +34,13 @@ export class TranscoderSession implements Transcoder {
   close(): void {
     assert(this.#state !== 'closed', 'a session is closed once');
     this.#state = 'closed';
-    this.#house.onClose();
+    this.#deps.onClose();
   }
 
   #count({ source, pictures, workMs }: FrameResult): void {
     if (this.#state === 'working') this.#state = 'idle';
-    this.#house.load.add(workMs);
+    this.#deps.load.add(workMs);
     if (source !== null && pictures.some((picture) => typeof picture !== 'string'))
-      this.#house.cost.add(source, workMs);
+      this.#deps.cost.add(source, workMs);
   }
 }

@@ -4,7 +4,7 @@
  * A worker is started with the settings of its transcoders.
  */
 import type { NativeCensus } from '../codec/native-census.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
 
 export interface FrameTask {
@@ -16,7 +16,7 @@ export interface FrameTask {
 
 export interface TranscoderTasks {
   /** The engine's version, or why there is none. */
-  startEngine(): Promise<Outcome<string, string>>;
+  startEngine(): Promise<Result<string, string>>;
   takeFrame(task: FrameTask): Promise<FrameResult>;
   /** Frees what the session has; one that has nothing is no mistake. */
   closeSession(session: number): Promise<void>;

@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Clock } from '../../lib/clock.ts';
-import { fail, type Outcome } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/outcome.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
@@ -16,7 +16,7 @@ import type { Log } from '../../core/ports/log.ts';
 import { BusyWindow } from './busy-window.ts';
 import { lostFrame, type FrameTask, type TranscoderTasks } from './transcoder-task.ts';
 
-export interface ThreadHouse {
+export interface ThreadDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: TranscoderSettings;
@@ -31,7 +31,7 @@ const tasksMax = transcodersPerWorkerMax * 2 + 8;
 const faultLogMs = 1000;
 
 export class TranscoderThread {
-  readonly #house: ThreadHouse;
+  readonly #deps: ThreadDeps;
   readonly #pool: Piscina;
   readonly #busy: BusyWindow;
   #state: 'open' | 'gone' | 'closed' = 'open';
@@ -39,13 +39,13 @@ export class TranscoderThread {
   #silentLooks = 0;
   #faultLoggedMs = -faultLogMs;
 
-  constructor(house: ThreadHouse) {
-    this.#house = house;
-    this.#busy = new BusyWindow(house.clock);
+  constructor(deps: ThreadDeps) {
+    this.#deps = deps;
+    this.#busy = new BusyWindow(deps.clock);
     this.#pool = new Piscina({
-      filename: fileURLToPath(house.workerFile),
+      filename: fileURLToPath(deps.workerFile),
       name: 'takeFrame',
-      workerData: house.settings,
+      workerData: deps.settings,
       minThreads: 1,
       maxThreads: 1,
       // All tasks go to the thread's own port: in order, and the next is there when one ends.
@@ -61,9 +61,9 @@ export class TranscoderThread {
   }
 
   /** The engine's version, or why there is none. */
-  async start(): Promise<Outcome<string, string>> {
-    const notStarted = fail(`a transcoding thread did not start from ${this.#house.workerFile.href}`);
-    return this.#run<Outcome<string, string>>('startEngine', undefined, notStarted);
+  async start(): Promise<Result<string, string>> {
+    const notStarted = fail(`a transcoding thread did not start from ${this.#deps.workerFile.href}`);
+    return this.#run<Result<string, string>>('startEngine', undefined, notStarted);
   }
 
   /** Never rejects; the payload's buffer is detached. */
@@ -104,9 +104,9 @@ export class TranscoderThread {
     const freed = this.#run('closeAll', undefined, undefined);
     const hangs = this.#state === 'gone' && this.#tasks > 0;
     this.#state = 'closed';
-    if (!hangs && (await settlesWithin(this.#house.clock, workersStopMsMax, freed)))
+    if (!hangs && (await settlesWithin(this.#deps.clock, workersStopMsMax, freed)))
       await this.#pool.destroy();
-    else this.#house.log.error({}, 'a transcoding thread does not end; it goes with its process');
+    else this.#deps.log.error({}, 'a transcoding thread does not end; it goes with its process');
   }
 
   async #run<Answer>(
@@ -121,7 +121,7 @@ export class TranscoderThread {
       const answer: Answer = await this.#pool.run(task, { name, transferList });
       return answer;
     } catch (error) {
-      this.#tellFault(error);
+      this.#notifyFault(error);
       return otherwise;
     } finally {
       this.#tasks -= 1;
@@ -131,16 +131,16 @@ export class TranscoderThread {
 
   /** Without a thread, and with none that starts, what waits for one would wait forever: `destroy` answers it. */
   readonly #onPoolError = (error: unknown): void => {
-    this.#tellFault(error);
+    this.#notifyFault(error);
     if (this.#pool.threads.length > 0) return;
     if (this.#state === 'open') this.#state = 'gone';
     void this.#pool.destroy();
   };
 
-  #tellFault(error: unknown): void {
-    const nowMs = this.#house.clock.monotonicMs();
+  #notifyFault(error: unknown): void {
+    const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#faultLoggedMs < faultLogMs) return;
     this.#faultLoggedMs = nowMs;
-    this.#house.log.error({ err: error }, 'a transcoding thread failed; what it had is lost');
+    this.#deps.log.error({ err: error }, 'a transcoding thread failed; what it had is lost');
   }
 }

@@ -5,7 +5,7 @@
 import { workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { assert } from '../../lib/assert.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { openEngine, type Engine } from '../codec/engine.ts';
 import { FrameTranscoder, type TranscoderSettings } from '../codec/frame-transcoder.ts';
 import { liveNatives, type NativeCensus } from '../codec/native-census.ts';
@@ -17,7 +17,7 @@ const settings: TranscoderSettings = workerData;
 const opening = openEngine();
 const transcoders = new Map<number, FrameTranscoder>();
 
-export async function startEngine(): Promise<Outcome<string, string>> {
+export async function startEngine(): Promise<Result<string, string>> {
   const engine = await opening;
   return engine.ok ? succeed(engine.value.version) : fail(engine.error);
 }

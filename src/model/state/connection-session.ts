@@ -32,13 +32,13 @@ export type ConnectionEvent<Reason extends string> =
       readonly heartbeatAt: number;
     }
   | {
-      readonly kind: 'expel';
+      readonly kind: 'disconnect';
       readonly reason: Reason;
       readonly atMs: number;
       readonly heartbeatAt: number;
     }
   /** A later login at another member has the seat of this session. */
-  | { readonly kind: 'displaced'; readonly session: SessionId; readonly heartbeatAt: number }
+  | { readonly kind: 'superseded'; readonly session: SessionId; readonly heartbeatAt: number }
   | { readonly kind: 'note-heartbeat'; readonly heartbeatAt: number };
 
 /** What backends and the house are told of. */
@@ -85,8 +85,8 @@ function reduceClosed<Reason extends string>(
     case 'login':
       return { record: loggedIn(record, event), effects: [opened(record, event, false)] };
     case 'ended':
-    case 'expel':
-    case 'displaced':
+    case 'disconnect':
+    case 'superseded':
     case 'note-heartbeat':
       return { record, effects: nothing };
   }
@@ -106,14 +106,14 @@ function reduceOpen<Reason extends string>(
     case 'ended':
       if (event.epoch !== record.epoch) return { record, effects: nothing };
       return { record: ended(record, event), effects: [closed(record, session, event)] };
-    case 'expel':
+    case 'disconnect':
       return {
         record: ended(record, event),
         effects: [closed(record, session, event), { kind: 'close-previous', reason: event.reason }],
       };
-    case 'displaced':
+    case 'superseded':
       if (event.session !== session) return { record, effects: nothing };
-      return { record: { ...heard(record, event.heartbeatAt), openSession: null }, effects: displaced };
+      return { record: { ...heard(record, event.heartbeatAt), openSession: null }, effects: superseded };
     case 'note-heartbeat':
       if (event.heartbeatAt === 0 || event.heartbeatAt === record.lastHeartbeatAt)
         return { record, effects: nothing };
@@ -124,7 +124,7 @@ function reduceOpen<Reason extends string>(
 const nothing: readonly never[] = [];
 const noted: readonly ConnectionEffect<never>[] = [{ kind: 'save', change: null }];
 /** Its end was told as the login that displaced it. */
-const displaced: readonly ConnectionEffect<never>[] = [
+const superseded: readonly ConnectionEffect<never>[] = [
   { kind: 'save', change: null },
   { kind: 'close-previous', reason: 'replaced' },
 ];

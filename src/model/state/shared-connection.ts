@@ -11,9 +11,9 @@
  *
  * Source: cluster.md, Ownership and Without NATS; decisions.md, Connectivity.
  */
-import type { ConnectionKind, MemberId, Seat, SharedConnection } from '../cluster.ts';
+import type { ConnectionKind, MemberId, SessionSlot, SharedConnection } from '../cluster.ts';
 import type { SessionId } from '../ids.ts';
-import { sleepSeatsMax } from '../limits.ts';
+import { sleepSlotsMax } from '../limits.ts';
 
 export type SharedEvent =
   | {
@@ -41,14 +41,14 @@ export type SharedEvent =
 export type SharedOutcome =
   /** `isNew` false: it sits there already. `replaced`: it took over what others had; their members are to be told. */
   | {
-      readonly kind: 'seated';
-      readonly seat: Seat;
+      readonly kind: 'claimed';
+      readonly slot: SessionSlot;
       readonly isNew: boolean;
-      readonly displaced: readonly Seat[];
+      readonly superseded: readonly SessionSlot[];
     }
   /** A later login has the seat: the session is to be closed as replaced. */
   | { readonly kind: 'lost' }
-  | { readonly kind: 'left'; readonly seat: Seat }
+  | { readonly kind: 'left'; readonly slot: SessionSlot }
   /** Nothing to tell; the row may have another heartbeat. */
   | { readonly kind: 'unmoved' };
 
@@ -60,7 +60,7 @@ export interface SharedStep {
 
 export const neverShared: SharedConnection = {
   epoch: 0,
-  seats: [],
+  slots: [],
   lastLoginAt: null,
   lastHeartbeatAt: null,
   lastOfflineAt: null,
@@ -71,7 +71,7 @@ export function reduceShared(
   row: SharedConnection,
   event: SharedEvent,
 ): SharedStep {
-  const own = row.seats.find(({ session }) => session === event.session);
+  const own = row.slots.find(({ session }) => session === event.session);
   switch (event.kind) {
     case 'login':
       return own === undefined ? login(connection, row, event) : { row, outcome: seated(own, false, []) };
@@ -90,29 +90,33 @@ function login(connection: ConnectionKind, row: SharedConnection, event: Login):
     return { row, outcome: { kind: 'lost' } };
   const { member, node, session, atMs: loginAtMs } = event;
   const epoch = row.epoch + 1;
-  const seat: Seat = { member, node, session, epoch, loginAtMs };
-  const staying = row.seats.filter((other) => !rivals.includes(other));
-  const seats = [...staying, seat];
+  const slot: SessionSlot = { member, node, session, epoch, loginAtMs };
+  const staying = row.slots.filter((other) => !rivals.includes(other));
+  const slots = [...staying, slot];
   const lastLoginAt = latest(row.lastLoginAt, Math.floor(loginAtMs / 1000));
-  return { row: { ...row, epoch, seats, lastLoginAt }, outcome: seated(seat, true, rivals) };
+  return { row: { ...row, epoch, slots, lastLoginAt }, outcome: seated(slot, true, rivals) };
 }
 
 /** Whose seat it takes: on signal everybody's, on sleep that of its own node, or of the oldest where there is no other. */
-function rivalsOf(connection: ConnectionKind, { seats }: SharedConnection, node: string): readonly Seat[] {
-  if (connection === 'signal') return seats;
-  const sameNode = seats.filter((seat) => seat.node === node);
-  if (sameNode.length > 0 || seats.length < sleepSeatsMax) return sameNode;
-  return seats.slice(0, 1);
+function rivalsOf(
+  connection: ConnectionKind,
+  { slots }: SharedConnection,
+  node: string,
+): readonly SessionSlot[] {
+  if (connection === 'signal') return slots;
+  const sameNode = slots.filter((slot) => slot.node === node);
+  if (sameNode.length > 0 || slots.length < sleepSlotsMax) return sameNode;
+  return slots.slice(0, 1);
 }
 
 function leave(
   row: SharedConnection,
-  seat: Seat,
+  slot: SessionSlot,
   { atMs, heartbeatAt }: Extract<SharedEvent, { kind: 'ended' }>,
 ): SharedStep {
-  const seats = row.seats.filter((other) => other !== seat);
+  const slots = row.slots.filter((other) => other !== slot);
   const lastOfflineAt = latest(row.lastOfflineAt, Math.floor(atMs / 1000));
-  return { row: { ...heard(row, heartbeatAt), seats, lastOfflineAt }, outcome: { kind: 'left', seat } };
+  return { row: { ...heard(row, heartbeatAt), slots, lastOfflineAt }, outcome: { kind: 'left', slot } };
 }
 
 function heard(row: SharedConnection, heartbeatAt: number): SharedConnection {
@@ -120,8 +124,8 @@ function heard(row: SharedConnection, heartbeatAt: number): SharedConnection {
   return { ...row, lastHeartbeatAt: heartbeatAt };
 }
 
-function seated(seat: Seat, isNew: boolean, displaced: readonly Seat[]): SharedOutcome {
-  return { kind: 'seated', seat, isNew, displaced };
+function seated(slot: SessionSlot, isNew: boolean, superseded: readonly SessionSlot[]): SharedOutcome {
+  return { kind: 'claimed', slot, isNew, superseded };
 }
 
 function unmoved(row: SharedConnection): SharedStep {

@@ -5,7 +5,7 @@
  */
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
 import { assert } from '../../lib/assert.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { TokenRefusal } from '../../model/call.ts';
 import { parseDeviceId, type DeviceId, type SessionId, type TokenId } from '../../model/ids.ts';
 import { callTokenBytesMax } from '../../model/limits.ts';
@@ -62,7 +62,7 @@ export function hasTokenRoom(deviceId: DeviceId): boolean {
 export async function checkCallToken(
   keys: TokenKeys,
   token: string,
-): Promise<Outcome<CallTokenClaims, TokenRefusal>> {
+): Promise<Result<CallTokenClaims, TokenRefusal>> {
   if (token.length > callTokenBytesMax || !tokenForm.test(token)) return fail('malformed');
   const header = readHeader(token);
   if (typeof header?.alg !== 'string') return fail('malformed');
@@ -101,7 +101,7 @@ function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> | n
   }
 }
 
-function readClaims({ sub, sid, jti, iat, exp }: JWTPayload): Outcome<CallTokenClaims, TokenRefusal> {
+function readClaims({ sub, sid, jti, iat, exp }: JWTPayload): Result<CallTokenClaims, TokenRefusal> {
   const deviceId = typeof sub === 'string' ? parseDeviceId(sub) : null;
   if (deviceId === null || !isName(sid) || !isName(jti) || !isSeconds(iat) || !isSeconds(exp))
     return fail('malformed');

@@ -3,7 +3,7 @@
  * release only go on. Behind the word that refuses, the connection ends.
  */
 import { z } from 'zod';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { line, memberId } from './name-values.ts';
 import { decodeVersioned, encodeVersioned } from './versioned.ts';
@@ -22,6 +22,6 @@ export function encodePeerHello(hello: PeerHello): Uint8Array {
 }
 
 /** What was said, or what is wrong with the bytes, as a sentence. Never throws. */
-export function decodePeerHello(bytes: Uint8Array): Outcome<PeerHello, string> {
+export function decodePeerHello(bytes: Uint8Array): Result<PeerHello, string> {
   return decodeVersioned(bytes, hello);
 }

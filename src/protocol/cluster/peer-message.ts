@@ -3,7 +3,7 @@
  * be checked by itself; whether that is what was asked is for who asked to see. Source: cluster.md, Route.
  */
 import { z } from 'zod';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import { encodeJsonObject, memberId } from './name-values.ts';
@@ -40,13 +40,13 @@ function answerTo<Kind extends PeerKind>(to: Kind) {
 const message = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('question'), id, from: memberId, question }),
   z.discriminatedUnion('to', [
-    answerTo('beats'),
+    answerTo('heartbeats'),
     answerTo('wake'),
     answerTo('write'),
     answerTo('message'),
     answerTo('issue-call'),
     answerTo('take-calls'),
-    answerTo('expel'),
+    answerTo('disconnect'),
     answerTo('metrics'),
     answerTo('status'),
   ]),
@@ -62,6 +62,6 @@ export function encodePeerMessage(message: PeerMessage): Uint8Array {
 }
 
 /** The message, or what is wrong with the bytes, as a sentence. Never throws. */
-export function decodePeerMessage(bytes: Uint8Array): Outcome<PeerMessage, string> {
+export function decodePeerMessage(bytes: Uint8Array): Result<PeerMessage, string> {
   return decodeVersioned<PeerMessage>(bytes, message);
 }

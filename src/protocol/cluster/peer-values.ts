@@ -1,6 +1,6 @@
 /** What members ask, answer and tell each other, checked as it is read. */
 import { z } from 'zod';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import { wakeCauses } from '../../model/signal.ts';
@@ -8,9 +8,9 @@ import { applicationId, customData, deviceId, digest, requestId, stamp } from '.
 import {
   callOrder,
   callSessions,
-  deviceSeats,
+  deviceSlots,
   memberStatus,
-  sessionBeat,
+  sessionHeartbeat,
   sessionId,
 } from './session-values.ts';
 import {
@@ -24,13 +24,13 @@ import {
 } from './wakeup-values.ts';
 
 export const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('beats'), deviceId }),
-  z.strictObject({ kind: z.literal('wake'), request: wakeupRequest, seats: deviceSeats }),
+  z.strictObject({ kind: z.literal('heartbeats'), deviceId }),
+  z.strictObject({ kind: z.literal('wake'), request: wakeupRequest, slots: deviceSlots }),
   z.strictObject({ kind: z.literal('write'), deviceId, session: sessionId, customData }),
   z.strictObject({ kind: z.literal('message'), request: messageRequest }),
   z.strictObject({ kind: z.literal('issue-call'), order: callOrder }),
   z.strictObject({ kind: z.literal('take-calls'), sessionId }),
-  z.strictObject({ kind: z.literal('expel'), deviceId }),
+  z.strictObject({ kind: z.literal('disconnect'), deviceId }),
   z.strictObject({ kind: z.literal('metrics') }),
   z.strictObject({ kind: z.literal('status') }),
 ]);
@@ -38,16 +38,16 @@ export const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
 const text = z.string().max(peerMessageBytesMax);
 
 export const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
-  beats: z.strictObject({ sleep: sessionBeat.nullable(), signal: sessionBeat.nullable() }),
+  heartbeats: z.strictObject({ sleep: sessionHeartbeat.nullable(), signal: sessionHeartbeat.nullable() }),
   wake: outcome(wakeupReceipt, wakeupRefusal),
-  write: z.enum(['written', 'refused', 'unknown', 'busy', 'absent', 'deaf']),
+  write: z.enum(['written', 'refused', 'unknown', 'busy', 'absent', 'unwakeable']),
   message: outcome(messageReceipt, messageRefusal),
   'issue-call': outcome(z.strictObject({ peerId: text, token: text }), callRefusal),
   'take-calls': z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('given'), deviceId, sessions: callSessions }),
     z.strictObject({ kind: z.enum(['in-use', 'absent']) }),
   ]),
-  expel: z.boolean(),
+  disconnect: z.boolean(),
   metrics: text,
   status: memberStatus,
 };
@@ -55,7 +55,7 @@ export const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>>
 function outcome<Value, Failure>(
   value: z.ZodType<Value>,
   error: z.ZodType<Failure>,
-): z.ZodType<Outcome<Value, Failure>> {
+): z.ZodType<Result<Value, Failure>> {
   return z.discriminatedUnion('ok', [
     z.strictObject({ ok: z.literal(true), value }),
     z.strictObject({ ok: z.literal(false), error }),
@@ -64,7 +64,7 @@ function outcome<Value, Failure>(
 
 export const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
   z.strictObject({
-    kind: z.literal('displaced'),
+    kind: z.literal('superseded'),
     connection: z.enum(['sleep', 'signal']),
     deviceId,
     session: sessionId,

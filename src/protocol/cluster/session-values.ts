@@ -2,14 +2,20 @@
 import { z } from 'zod';
 import { liveCallStates, type CallSession, type SignedCallOrder } from '../../model/call.ts';
 import { callMediaShape, callRoomShape } from '../../model/call-shape.ts';
-import type { DeviceRow, DeviceSeats, MemberStatus, SharedConnection } from '../../model/cluster.ts';
+import type {
+  DeviceRow,
+  DeviceSlots,
+  FailedOverSlot,
+  MemberStatus,
+  SharedConnection,
+} from '../../model/cluster.ts';
 import type { EventId, SessionId, TokenId } from '../../model/ids.ts';
 import {
-  buriedSeatsMax,
+  failedOverSlotsMax,
   callingTimeoutSecondsMax,
   callsPerDeviceMax,
   connectedTokensMax,
-  sleepSeatsMax,
+  sleepSlotsMax,
 } from '../../model/limits.ts';
 import {
   applicationId,
@@ -27,7 +33,7 @@ export const sessionId = word<SessionId>();
 
 const epoch = z.int().min(1);
 const markedEvent = { id: word<EventId>(), atMs: stamp };
-const seat = z.strictObject({
+const slot = z.strictObject({
   member: memberId,
   node: line,
   session: sessionId,
@@ -35,30 +41,56 @@ const seat = z.strictObject({
   loginAtMs: stamp,
   recovered: z.strictObject(markedEvent).optional(),
 });
-const buriedSeat = z.strictObject({ ...markedEvent, seat });
+const failedOverSlot = z
+  .strictObject({ ...markedEvent, seat: slot })
+  .transform(({ seat, ...event }): FailedOverSlot => ({ ...event, slot: seat }));
 
-function sharedConnection(seatsMax: number): z.ZodType<SharedConnection> {
-  return z.strictObject({
-    epoch: whole,
-    seats: z.array(seat).max(seatsMax),
-    buried: z.array(buriedSeat).max(buriedSeatsMax).optional(),
-    lastLoginAt: stampOrNone,
-    lastHeartbeatAt: stampOrNone,
-    lastOfflineAt: stampOrNone,
-  });
+/** Rows outlive releases, so they keep the names of their first one: `seats` for slots, `buried` for those failed over. */
+function sharedConnection(slotsMax: number): z.ZodType<SharedConnection> {
+  return z
+    .strictObject({
+      epoch: whole,
+      seats: z.array(slot).max(slotsMax),
+      buried: z.array(failedOverSlot).max(failedOverSlotsMax).optional(),
+      lastLoginAt: stampOrNone,
+      lastHeartbeatAt: stampOrNone,
+      lastOfflineAt: stampOrNone,
+    })
+    .transform(({ epoch, seats: slots, buried: failedOver, ...times }) => ({
+      epoch,
+      slots,
+      ...(failedOver !== undefined && { failedOver }),
+      ...times,
+    }));
 }
 
-export const deviceSeats: z.ZodType<DeviceSeats> = z.strictObject({
-  sleep: z.array(seat).max(sleepSeatsMax),
-  signal: z.array(seat).max(1),
+/** What `sharedConnection` reads. */
+function plainConnection({ epoch, slots, failedOver, ...times }: SharedConnection): object {
+  return {
+    epoch,
+    seats: slots,
+    ...(failedOver !== undefined && {
+      buried: failedOver.map(({ slot, ...event }) => ({ ...event, seat: slot })),
+    }),
+    ...times,
+  };
+}
+
+export function plainDeviceRow({ sleep, signal }: DeviceRow): object {
+  return { sleep: plainConnection(sleep), signal: plainConnection(signal) };
+}
+
+export const deviceSlots: z.ZodType<DeviceSlots> = z.strictObject({
+  sleep: z.array(slot).max(sleepSlotsMax),
+  signal: z.array(slot).max(1),
 });
 
 export const deviceRow: z.ZodType<DeviceRow> = z.strictObject({
-  sleep: sharedConnection(sleepSeatsMax),
+  sleep: sharedConnection(sleepSlotsMax),
   signal: sharedConnection(1),
 });
 
-export const sessionBeat = z.strictObject({ session: sessionId, heartbeatAt: stamp });
+export const sessionHeartbeat = z.strictObject({ session: sessionId, heartbeatAt: stamp });
 
 export const memberStatus: z.ZodType<MemberStatus> = z.strictObject({
   member: memberId,

@@ -4,7 +4,7 @@
  * Source: cluster.md.
  */
 import { z } from 'zod';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { ConnectionKind, DeviceCallsKept, DeviceRow, MemberStatus } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from '../../model/ids.ts';
@@ -12,7 +12,7 @@ import { peerMessageBytesMax } from '../../model/limits.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import { eventDraft, plainDraft } from './event-values.ts';
 import { applicationId, deviceId, memberId, productId, requestId, stamp, word } from './name-values.ts';
-import { callSessions, deviceRow, memberStatus, sessionId } from './session-values.ts';
+import { callSessions, deviceRow, memberStatus, plainDeviceRow, sessionId } from './session-values.ts';
 import { decodeVersioned, encodeVersioned } from './versioned.ts';
 import { wakeupRecord } from './wakeup-values.ts';
 
@@ -24,10 +24,10 @@ export interface StoredRow {
 const storedRow: z.ZodType<StoredRow> = z.strictObject({ deviceId, row: deviceRow });
 
 export function encodeDeviceRow(deviceId: DeviceId, row: DeviceRow): Uint8Array {
-  return encodeVersioned({ deviceId, row });
+  return encodeVersioned({ deviceId, row: plainDeviceRow(row) });
 }
 
-export function decodeDeviceRow(bytes: Uint8Array): Outcome<StoredRow, string> {
+export function decodeDeviceRow(bytes: Uint8Array): Result<StoredRow, string> {
   return decodeVersioned(bytes, storedRow);
 }
 
@@ -50,7 +50,7 @@ export function encodeSharedEvent({ id, seq, draft, productId }: SharedLogEvent)
   return encodeVersioned({ id, seq, draft: plainDraft(draft), productId });
 }
 
-export function decodeSharedEvent(bytes: Uint8Array): Outcome<SharedLogEvent, string> {
+export function decodeSharedEvent(bytes: Uint8Array): Result<SharedLogEvent, string> {
   return decodeVersioned(bytes, sharedLogEvent);
 }
 
@@ -58,11 +58,11 @@ export function encodeMemberStatus(status: MemberStatus): Uint8Array {
   return encodeVersioned(status);
 }
 
-export function decodeMemberStatus(bytes: Uint8Array): Outcome<MemberStatus, string> {
+export function decodeMemberStatus(bytes: Uint8Array): Result<MemberStatus, string> {
   return decodeVersioned(bytes, memberStatus);
 }
 
-export interface DeviceBeat {
+export interface DeviceHeartbeat {
   readonly deviceId: DeviceId;
   readonly connection: ConnectionKind;
   readonly session: SessionId;
@@ -71,7 +71,7 @@ export interface DeviceBeat {
 }
 
 /** Packed: the names of fields would be most of it. */
-const deviceBeats: z.ZodType<readonly DeviceBeat[]> = z.array(
+const deviceHeartbeats: z.ZodType<readonly DeviceHeartbeat[]> = z.array(
   z
     .tuple([deviceId, z.boolean(), sessionId, stamp])
     .transform(([deviceId, isSignal, session, heartbeatAt]) => ({
@@ -83,22 +83,22 @@ const deviceBeats: z.ZodType<readonly DeviceBeat[]> = z.array(
 );
 
 /** What a beat takes beside the bytes of its device's id, and the list of them. */
-const beatBytesMax = 64;
+const heartbeatBytesMax = 64;
 
 /** Those for which there is no room in `peerMessageBytesMax` are left out: what is kept of them is older for it. */
-export function encodeBeats(beats: readonly DeviceBeat[]): Uint8Array {
+export function encodeHeartbeats(heartbeats: readonly DeviceHeartbeat[]): Uint8Array {
   const packed: unknown[] = [];
-  let bytes = beatBytesMax;
-  for (const { deviceId, connection, session, heartbeatAt } of beats) {
-    bytes += Buffer.byteLength(deviceId) + session.length + beatBytesMax;
+  let bytes = heartbeatBytesMax;
+  for (const { deviceId, connection, session, heartbeatAt } of heartbeats) {
+    bytes += Buffer.byteLength(deviceId) + session.length + heartbeatBytesMax;
     if (bytes > peerMessageBytesMax) break;
     packed.push([deviceId, connection === 'signal', session, heartbeatAt]);
   }
   return encodeVersioned(packed);
 }
 
-export function decodeBeats(bytes: Uint8Array): Outcome<readonly DeviceBeat[], string> {
-  return decodeVersioned(bytes, deviceBeats);
+export function decodeHeartbeats(bytes: Uint8Array): Result<readonly DeviceHeartbeat[], string> {
+  return decodeVersioned(bytes, deviceHeartbeats);
 }
 
 export interface StoredWakeup {
@@ -117,7 +117,7 @@ export function encodeWakeupRecord({ appId, requestId, record }: StoredWakeup): 
   return encodeVersioned({ appId, requestId, record });
 }
 
-export function decodeWakeupRecord(bytes: Uint8Array): Outcome<StoredWakeup, string> {
+export function decodeWakeupRecord(bytes: Uint8Array): Result<StoredWakeup, string> {
   return decodeVersioned(bytes, storedWakeup);
 }
 
@@ -127,16 +127,16 @@ export interface DeviceCalls extends DeviceCallsKept {
 
 const deviceCalls: z.ZodType<DeviceCalls> = z.strictObject({
   deviceId,
-  keeper: memberId,
+  coordinator: memberId,
   sessions: callSessions,
   isIssuing: z.boolean(),
 });
 
 /** The sessions hold the secrets of their rooms. */
-export function encodeDeviceCalls({ deviceId, keeper, sessions, isIssuing }: DeviceCalls): Uint8Array {
-  return encodeVersioned({ deviceId, keeper, sessions, isIssuing });
+export function encodeDeviceCalls({ deviceId, coordinator, sessions, isIssuing }: DeviceCalls): Uint8Array {
+  return encodeVersioned({ deviceId, coordinator, sessions, isIssuing });
 }
 
-export function decodeDeviceCalls(bytes: Uint8Array): Outcome<DeviceCalls, string> {
+export function decodeDeviceCalls(bytes: Uint8Array): Result<DeviceCalls, string> {
   return decodeVersioned(bytes, deviceCalls);
 }

@@ -4,7 +4,7 @@
  * Source: cluster.md, Without NATS.
  */
 import type { z } from 'zod';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
 
@@ -21,7 +21,7 @@ export function encodeVersioned(value: object): Uint8Array {
 }
 
 /** What `shape` makes of it, or what is wrong with it, as a sentence. Never throws. */
-export function decodeVersioned<Value>(bytes: Uint8Array, shape: z.ZodType<Value>): Outcome<Value, string> {
+export function decodeVersioned<Value>(bytes: Uint8Array, shape: z.ZodType<Value>): Result<Value, string> {
   const [version] = bytes;
   if (version === undefined) return fail('no bytes');
   if (version !== wireVersion) return fail(`version ${version}, this member speaks ${wireVersion}`);

@@ -4,7 +4,7 @@
  * any more is ignored, since both ends may end one at a time. Source: calls-and-media.md, The media process.
  */
 import { z } from 'zod';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { legRefusals } from '../../model/call.ts';
 import { callTokenBytesMax, legRequestBytesMax, linkLogCharactersMax } from '../../model/limits.ts';
 import { admittedLeg, callReport, legMessage, sessionId } from './call-values.ts';
@@ -25,13 +25,13 @@ const number = z.int().min(0);
 const shown = z.string().max(legRequestBytesMax);
 const sentence = z.string().max(4096);
 const hello = { kind: z.literal('hello'), version: z.literal(linkVersion) };
-const beat = z.strictObject({ kind: z.literal('beat') });
+const heartbeat = z.strictObject({ kind: z.literal('beat') });
 
 const fromServer = z.discriminatedUnion('kind', [
   /** In the place of a hello: it has a media process. The link ends behind it. */
   z.strictObject({ ...hello, kind: z.literal('declined'), sentence }),
   z.strictObject({ ...hello, settings: mediaProcessSettings.nullable(), tokenKeys }),
-  beat,
+  heartbeat,
   z.strictObject({ kind: z.literal('keys'), tokenKeys }),
   z.strictObject({ kind: z.literal('admitted'), question: number, leg: number, admitted: admittedLeg }),
   z.strictObject({ kind: z.literal('refused'), question: number, refusal: z.enum(legRefusals) }),
@@ -49,7 +49,7 @@ const fromServer = z.discriminatedUnion('kind', [
 
 const fromMedia = z.discriminatedUnion('kind', [
   z.strictObject(hello),
-  beat,
+  heartbeat,
   z.strictObject({ kind: z.literal('listening'), address: mediaAddress }),
   z.strictObject({ kind: z.literal('failed'), sentence }),
   z.strictObject({ kind: z.literal('drained') }),
@@ -95,16 +95,16 @@ export type AdmittedLeg = z.infer<typeof admittedLeg>;
 export type Tally = z.infer<typeof tally>;
 
 /** What a media process reads, or what is wrong with it. */
-export function readServerMessage(value: unknown): Outcome<ServerMessage, string> {
+export function readServerMessage(value: unknown): Result<ServerMessage, string> {
   return read(fromServer, value);
 }
 
 /** What a server reads, or what is wrong with it. */
-export function readMediaMessage(value: unknown): Outcome<MediaMessage, string> {
+export function readMediaMessage(value: unknown): Result<MediaMessage, string> {
   return read(fromMedia, value);
 }
 
-function read<Message>(schema: z.ZodType<Message>, value: unknown): Outcome<Message, string> {
+function read<Message>(schema: z.ZodType<Message>, value: unknown): Result<Message, string> {
   const result = schema.safeParse(value);
   if (result.success) return succeed(result.data);
   const [issue] = result.error.issues;

@@ -4,17 +4,17 @@
  * about. Nothing is read after a fault.
  */
 import { LengthFrameDecoder, type LengthFrameStep } from '../../lib/length-frame.ts';
-import { fail, type Outcome } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/outcome.ts';
 import { unpackPlain } from '../../lib/plain-msgpack.ts';
 import { linkMessageBytesMax } from '../../model/limits.ts';
 import { linkVersion } from './link-message.ts';
 
 export class LinkReader<Message> {
   readonly #frames = new LengthFrameDecoder(linkMessageBytesMax);
-  readonly #readMessage: (value: unknown) => Outcome<Message, string>;
+  readonly #readMessage: (value: unknown) => Result<Message, string>;
   #isGreeted = false;
 
-  constructor(readMessage: (value: unknown) => Outcome<Message, string>) {
+  constructor(readMessage: (value: unknown) => Result<Message, string>) {
     this.#readMessage = readMessage;
   }
 
@@ -29,11 +29,11 @@ export class LinkReader<Message> {
   }
 
   /** Messages, or what the peer did wrong, as the end of a sentence about it. */
-  *feed(chunk: Buffer): Generator<Outcome<Message, string>, void, undefined> {
+  *feed(chunk: Buffer): Generator<Result<Message, string>, void, undefined> {
     for (const step of this.#frames.feed(chunk)) yield this.#read(step);
   }
 
-  #read(step: LengthFrameStep): Outcome<Message, string> {
+  #read(step: LengthFrameStep): Result<Message, string> {
     if (step.kind === 'invalid')
       return fail(`sent a message of ${step.length} bytes, where 1 to ${linkMessageBytesMax} are in order`);
     const value = unpackPlain(step.payload);

@@ -3,7 +3,7 @@
  * call goes. Strict where a field is known, blind to fields that are not. Source: calls-and-media.md, Legs.
  */
 import { decodeJsonObject } from '../../lib/json-object.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { callEndReasons, type CallEndReason, type CallReport, type ReportedState } from '../../model/call.ts';
 import type { JsonObject } from '../../model/json.ts';
 
@@ -18,7 +18,7 @@ const refuses: BridgeText = { kind: 'answer', accepted: false };
 const reportedStates: readonly ReportedState[] = ['ringing', 'attempting', 'connected'];
 
 /** Keeps nothing of `text`; or what is wrong with it, and what is expected. */
-export function parseBridgeText(text: Uint8Array): Outcome<BridgeText, string> {
+export function parseBridgeText(text: Uint8Array): Result<BridgeText, string> {
   const decoded = decodeJsonObject(text);
   if (!decoded.ok) return fail(`a text message is a JSON object with a type: ${decoded.error}`);
   switch (decoded.value['type']) {
@@ -33,7 +33,7 @@ export function parseBridgeText(text: Uint8Array): Outcome<BridgeText, string> {
   }
 }
 
-function parseState({ state: given, reason, session }: JsonObject): Outcome<BridgeText, string> {
+function parseState({ state: given, reason, session }: JsonObject): Result<BridgeText, string> {
   const about = sessionNamed(session);
   if (given === 'ended')
     return succeed({ kind: 'report', report: { kind: 'end', reason: endReason(reason) }, about });

@@ -3,7 +3,7 @@
  * blind to fields it does not know. Source: calls-and-media.md, Legs.
  */
 import { decodeJsonObject } from '../../lib/json-object.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { CallEndReason, CallReport } from '../../model/call.ts';
 
 const accepted: CallReport = { kind: 'progress', state: 'attempting' };
@@ -27,7 +27,7 @@ const hangupReasons: readonly CallEndReason[] = [
 const unsaidReason = 0;
 
 /** Keeps nothing of `text`; or what is wrong with it, and what is expected. */
-export function parseDeviceText(text: Uint8Array): Outcome<CallReport, string> {
+export function parseDeviceText(text: Uint8Array): Result<CallReport, string> {
   const decoded = decodeJsonObject(text);
   if (!decoded.ok) return fail(`a text message is a JSON object with a type: ${decoded.error}`);
   const { type, reason = unsaidReason } = decoded.value;

@@ -3,7 +3,7 @@
  * here looks into the payload; where the two disagree about the size, the payload's own counts. Source:
  * calls-and-media.md, Legs.
  */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { mediaFrameHeaderBytes } from '../../model/limits.ts';
 import { videoFrameFormats, type VideoFrameFormat } from '../../model/picture.ts';
 
@@ -35,7 +35,7 @@ const kindNumbers = { video: 1, audio: 2 } as const;
 const keyFrameFlag = 1;
 
 /** `message`: a whole binary message, of which nothing is kept; or what is wrong with it, and what is expected. */
-export function decodeFrameHeader(message: Uint8Array): Outcome<FrameHeader, string> {
+export function decodeFrameHeader(message: Uint8Array): Result<FrameHeader, string> {
   if (message.length <= mediaFrameHeaderBytes)
     return fail(`a frame is a header of ${mediaFrameHeaderBytes} bytes and a payload behind it`);
   const view = new DataView(message.buffer, message.byteOffset, mediaFrameHeaderBytes);
@@ -47,7 +47,7 @@ export function decodeFrameHeader(message: Uint8Array): Outcome<FrameHeader, str
   return fail('the kind, byte 0, is 1 for video or 2 for audio');
 }
 
-function decodeVideo(view: DataView, isKeyFrame: boolean): Outcome<VideoFrameHeader, string> {
+function decodeVideo(view: DataView, isKeyFrame: boolean): Result<VideoFrameHeader, string> {
   const format = videoFrameFormats[view.getUint8(1) - 1];
   if (format === undefined)
     return fail('the format of video, byte 1, is 1 for H.264, 2 for H.265, 3 for MJPEG or 4 for I420');
@@ -59,7 +59,7 @@ function decodeVideo(view: DataView, isKeyFrame: boolean): Outcome<VideoFrameHea
 }
 
 /** A packet of audio may be marked as a key frame, which it always is. */
-function decodeAudio(view: DataView): Outcome<AudioFrameHeader, string> {
+function decodeAudio(view: DataView): Result<AudioFrameHeader, string> {
   const format = audioFormats[view.getUint8(1) - 1];
   if (format === undefined)
     return fail('the format of audio, byte 1, is 1 for A-law, 2 for AMR, 3 for Opus or 4 for PCM s16le');

@@ -4,7 +4,7 @@
  * Source: API doc, Endpoint 4; calls-and-media.md, Credential issuance.
  */
 import { z } from 'zod';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { CallOrder } from '../../model/call.ts';
 import { callCredentialsSchema, type CallCredentialsFields } from './call-credentials-schema.ts';
 import { combineCallMedia } from './call-media.ts';
@@ -23,7 +23,7 @@ export interface CallCredentials {
 const fastSchema = z.compile(callCredentialsSchema, { strict: true });
 
 /** The values with defaults, or what is wrong in words for the caller. */
-export function decodeCallCredentialsBody(body: Uint8Array): Outcome<CallCredentialsBody, string> {
+export function decodeCallCredentialsBody(body: Uint8Array): Result<CallCredentialsBody, string> {
   const object = parseJsonObject(body);
   if (!object.ok) return object;
   const fields = fastSchema.safeParse(object.value);

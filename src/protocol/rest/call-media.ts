@@ -3,13 +3,13 @@
  * field may be by itself is in call-credentials-schema.ts. Source: calls-and-media.md, Credential issuance; API doc,
  * Endpoint 4, Restrictions.
  */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { CallMedia, DownlinkVideoFormat, UplinkVideoFormat } from '../../model/call.ts';
 import { screenSideMax } from '../../model/limits.ts';
 import type { CallCredentialsFields } from './call-credentials-schema.ts';
 
 /** The media, or the first mistake in the order of the source's table, in words for the caller. */
-export function combineCallMedia(fields: CallCredentialsFields): Outcome<CallMedia, string> {
+export function combineCallMedia(fields: CallCredentialsFields): Result<CallMedia, string> {
   const formats = combineFormats(fields);
   if (!formats.ok) return formats;
   const { upVideo, downVideo } = formats.value;
@@ -42,7 +42,7 @@ function combineFormats({
   video_mt: both,
   up_video_mt: up,
   down_video_mt: down,
-}: CallCredentialsFields): Outcome<VideoFormats, string> {
+}: CallCredentialsFields): Result<VideoFormats, string> {
   if (both !== undefined && ((up ?? both) !== both || (down ?? both) !== both))
     return fail('video_mt must agree with the up_video_mt and down_video_mt that are given with it');
   if (noVideo) return succeed(audioOnly);

@@ -1,5 +1,5 @@
 /** GET /v1/events: query in, `data` out. Source: events.md, Reading. */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { EventPage, EventsStart } from '../../model/event-page.ts';
 import { eventsPageCharactersMax, eventsPageDefault, eventsPageMax } from '../../model/limits.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
@@ -14,7 +14,7 @@ export interface EventsQuery {
 }
 
 /** The values, or what is wrong in words for the caller. */
-export function decodeEventsQuery(rawQuery: string): Outcome<EventsQuery, string> {
+export function decodeEventsQuery(rawQuery: string): Result<EventsQuery, string> {
   const query = parseQuery(rawQuery);
   if (!query.ok) return query;
   const start = decodeAfter(query.value.get('after'));
@@ -26,7 +26,7 @@ export function decodeEventsQuery(rawQuery: string): Outcome<EventsQuery, string
   return succeed({ start: start.value, limit: limit.value, waitMs: waitMs.value });
 }
 
-function decodeAfter(value: string | undefined): Outcome<EventsStart, string> {
+function decodeAfter(value: string | undefined): Result<EventsStart, string> {
   if (value === undefined) return succeed('oldest');
   if (value === 'latest') return succeed('latest');
   const sequence = decodeCursor(value);
@@ -37,7 +37,7 @@ function decodeAfter(value: string | undefined): Outcome<EventsStart, string> {
 
 const limitForm = /^[0-9]{1,4}$/;
 
-function decodeLimit(value: string | undefined): Outcome<number, string> {
+function decodeLimit(value: string | undefined): Result<number, string> {
   if (value === undefined) return succeed(eventsPageDefault);
   const limit = limitForm.test(value) ? Number(value) : 0;
   return limit >= 1 && limit <= eventsPageMax

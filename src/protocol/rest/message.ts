@@ -2,7 +2,7 @@
  * POST /v1/device/message: body in, `data` out. The payload is measured and sent as it is serialised anew: without the
  * caller's spaces, and of a repeated key the last. Source: signal-wire.md, Sending a message.
  */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { utf8Length } from '../../lib/utf8.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -23,7 +23,7 @@ export interface MessageBody {
 }
 
 /** The values, or what is wrong in words for the caller. */
-export function decodeMessageBody(body: Uint8Array): Outcome<MessageBody, string> {
+export function decodeMessageBody(body: Uint8Array): Result<MessageBody, string> {
   const object = parseJsonObject(body);
   if (!object.ok) return object;
   const deviceId = decodeDeviceId(object.value['device_id']);
@@ -37,7 +37,7 @@ export function decodeMessageBody(body: Uint8Array): Outcome<MessageBody, string
 
 const nameForm = /^[a-z0-9_]+$/;
 
-function decodeName(value: unknown): Outcome<string, string> {
+function decodeName(value: unknown): Result<string, string> {
   if (value === undefined) return fail('name is missing');
   if (typeof value !== 'string') return fail('name must be a string');
   return value.length <= messageNameCharactersMax && nameForm.test(value)
@@ -45,7 +45,7 @@ function decodeName(value: unknown): Outcome<string, string> {
     : fail(`name must be 1-${messageNameCharactersMax} characters of a-z, 0-9 and _`);
 }
 
-function decodePayload(value: unknown): Outcome<JsonObject, string> {
+function decodePayload(value: unknown): Result<JsonObject, string> {
   if (value === undefined) return fail('payload is missing');
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return fail('payload must be a JSON object');

@@ -2,10 +2,10 @@
  * A query string, read strictly: a repeated key, a bad percent escape or bytes that are not UTF-8 are errors, `+`
  * is a space, keys nobody asked for are ignored. Source: decisions.md, HTTP.
  */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 
 /** Decoded pairs, or what is wrong in words for the caller. */
-export function parseQuery(raw: string): Outcome<ReadonlyMap<string, string>, string> {
+export function parseQuery(raw: string): Result<ReadonlyMap<string, string>, string> {
   const pairs = new Map<string, string>();
   for (const part of raw.split('&')) {
     if (part === '') continue;

@@ -1,5 +1,5 @@
 /** GET /v1/device/wakeup-request: query in, `data` out. Source: events.md, Reading. */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { parseRequestId, type RequestId } from '../../model/ids.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import { parseQuery } from './query.ts';
@@ -12,7 +12,7 @@ export interface WakeupOutcomeQuery {
   readonly waitMs: number;
 }
 
-export function decodeWakeupOutcomeQuery(rawQuery: string): Outcome<WakeupOutcomeQuery, string> {
+export function decodeWakeupOutcomeQuery(rawQuery: string): Result<WakeupOutcomeQuery, string> {
   const query = parseQuery(rawQuery);
   if (!query.ok) return query;
   const requestId = decodeRequestId(query.value.get('request_id'));
@@ -21,7 +21,7 @@ export function decodeWakeupOutcomeQuery(rawQuery: string): Outcome<WakeupOutcom
   return waitMs.ok ? succeed({ requestId: requestId.value, waitMs: waitMs.value }) : waitMs;
 }
 
-function decodeRequestId(value: string | undefined): Outcome<RequestId, string> {
+function decodeRequestId(value: string | undefined): Result<RequestId, string> {
   if (value === undefined) return fail('request_id is missing');
   const requestId = parseRequestId(value);
   return requestId === null

@@ -1,5 +1,5 @@
 /** POST /v1/device/wakeup-request: body in, `data` out. Source: API doc, Endpoint 2; decisions.md, Wakeup. */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { CustomData } from '../../model/sleep.ts';
 import type { WakeupReceipt } from '../../model/wakeup.ts';
@@ -14,7 +14,7 @@ export interface WakeupBody {
   readonly customDataText: string | null;
 }
 
-export function decodeWakeupBody(body: Uint8Array): Outcome<WakeupBody, string> {
+export function decodeWakeupBody(body: Uint8Array): Result<WakeupBody, string> {
   const object = parseJsonObject(body);
   if (!object.ok) return object;
   const deviceId = decodeDeviceId(object.value['device_id']);
@@ -29,7 +29,7 @@ export function decodeWakeupBody(body: Uint8Array): Outcome<WakeupBody, string> 
 const customDataForm = /^0x[0-9a-fA-F]{4}$/;
 
 /** Absent is the fixed packet; `null` and `""` are not absent. The message for a non-string is contract. */
-function decodeCustomData(value: unknown): Outcome<string | null, string> {
+function decodeCustomData(value: unknown): Result<string | null, string> {
   if (value === undefined) return succeed(null);
   if (typeof value !== 'string') return fail('custom_data must be a string');
   if (!customDataForm.test(value))

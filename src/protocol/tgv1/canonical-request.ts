@@ -32,8 +32,8 @@ export interface CanonicalParts {
   readonly bodySha256: string;
 }
 
-export function canonicalRequest(parts: CanonicalParts): string {
-  let text = `${parts.method}\n${parts.path}\n${canonicalQuery(parts.method, parts.query)}\n`;
-  for (const name of parts.names) text += `${name}:${parts.headers.get(name) ?? ''}\n`;
-  return `${text}${parts.signedHeaders}\n${parts.bodySha256}`;
+export function canonicalRequest(deps: CanonicalParts): string {
+  let text = `${deps.method}\n${deps.path}\n${canonicalQuery(deps.method, deps.query)}\n`;
+  for (const name of deps.names) text += `${name}:${deps.headers.get(name) ?? ''}\n`;
+  return `${text}${deps.signedHeaders}\n${deps.bodySha256}`;
 }

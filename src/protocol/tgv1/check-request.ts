@@ -3,7 +3,7 @@
  * comes out as a job. Source: tgv1-signing.md, When it fails.
  */
 import { fail, succeed } from '../../lib/outcome.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
 import { isCredentialValid } from '../../model/registry.ts';
 import type { Credential } from '../../model/registry.ts';
@@ -54,7 +54,7 @@ export interface CheckedRequest {
 export function checkRequest(
   request: SignedRequest,
   dependencies: CheckDependencies,
-): Outcome<CheckedRequest, AuthFailure> {
+): Result<CheckedRequest, AuthFailure> {
   const form = checkForm(request);
   if (!form.ok) return form;
   const { accessKeyId, appId, date } = form.value;
@@ -79,7 +79,7 @@ interface SignedForm {
   readonly signature: string;
 }
 
-function checkForm({ method, headers, repeated }: SignedRequest): Outcome<SignedForm, AuthFailure> {
+function checkForm({ method, headers, repeated }: SignedRequest): Result<SignedForm, AuthFailure> {
   // An empty value says as little as none: both are missing.
   for (const [name, spelled] of signingHeaders)
     if (valueOf(headers, name) === '') return fail(missingHeader(spelled));

@@ -13,25 +13,25 @@ import { RouteTable } from '../../gateways/api/route-table.ts';
 import { wakeupOutcomeRoute } from '../../gateways/api/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../../gateways/api/wakeup-route.ts';
 import { ApplicationLimit } from '../../core/devices/application-limit.ts';
-import { EventArrivals } from '../../core/events/event-arrivals.ts';
-import { EventTurns } from '../../core/events/event-turns.ts';
-import type { CallCredentialsHouse } from '../../core/calls/issue-call-credentials.ts';
-import type { CallStatusHouse } from '../../core/calls/query-call-status.ts';
-import { OutcomeArrivals } from '../../core/wakeups/outcome-arrivals.ts';
+import { EventWaiters } from '../../core/events/event-arrivals.ts';
+import { FairEventQueue } from '../../core/events/event-turns.ts';
+import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
+import type { CallStatusDeps } from '../../core/calls/query-call-status.ts';
+import { OutcomeWaiters } from '../../core/wakeups/outcome-arrivals.ts';
 import { WaitingReaders } from '../../core/events/waiting-readers.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool } from '../../gateways/verification/hmac-pool.ts';
 import { InlineVerifier } from '../../gateways/verification/inline-verifier.ts';
-import type { House } from './house.ts';
+import type { ServerContext } from './house.ts';
 import { callRates, verifierThreads, type CallRates } from '../config/room-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 /** Who issues calls. `homes` where other members do. */
-export type ApiCalls = Pick<CallCredentialsHouse, 'directory' | 'bridges' | 'keys' | 'homes'> &
-  Pick<CallStatusHouse, 'keptElsewhere'>;
+export type ApiCalls = Pick<CallCredentialsDeps, 'directory' | 'bridges' | 'keys' | 'placement'> &
+  Pick<CallStatusDeps, 'keptElsewhere'>;
 
-export interface ApiHouse extends House {
+export interface ApiDeps extends ServerContext {
   readonly calls: ApiCalls;
 }
 
@@ -42,19 +42,19 @@ export interface Api {
   close(): Promise<void>;
 }
 
-export async function composeApi(settings: Settings, house: ApiHouse): Promise<Api> {
-  const verifier = await startVerifier(settings, house.log);
+export async function composeApi(settings: Settings, context: ApiDeps): Promise<Api> {
+  const verifier = await startVerifier(settings, context.log);
   const { clock_window_s: windowS, explain_mismatch: explainMismatch } = settings.auth;
   const authenticator = new Authenticator(
-    { ...house, verifier },
+    { ...context, verifier },
     { windowMs: windowS * 1000, explainMismatch },
   );
   const limits = { max: readersMax, perApplicationMax: readersPerApplicationMax };
-  const outcomeReaders = new WaitingReaders(house.clock, limits);
-  const eventReaders = new WaitingReaders(house.clock, limits);
-  const routes = new RouteTable(composeRoutes(settings, house, { outcomeReaders, eventReaders }));
+  const outcomeReaders = new WaitingReaders(context.clock, limits);
+  const eventReaders = new WaitingReaders(context.clock, limits);
+  const routes = new RouteTable(composeRoutes(settings, context, { outcomeReaders, eventReaders }));
   return {
-    pipeline: new Pipeline({ ...house, routes, authenticator, connections: house.connections.api }),
+    pipeline: new Pipeline({ ...context, routes, authenticator, connections: context.connections.api }),
     endWaits() {
       outcomeReaders.wakeAll();
       eventReaders.wakeAll();
@@ -70,30 +70,30 @@ interface Readers {
 
 function composeRoutes(
   settings: Settings,
-  house: ApiHouse,
+  context: ApiDeps,
   { outcomeReaders, eventReaders }: Readers,
 ): Route[] {
-  const { registry, records, messages, calls } = house;
+  const { registry, records, messages, calls } = context;
   const { wakeups: wakeupRecords, calls: callRecords, events } = records;
-  const arrivals = house.cluster === null ? null : new OutcomeArrivals(events);
+  const waiters = context.cluster === null ? null : new OutcomeWaiters(events);
   const reading = {
-    ...house,
+    ...context,
     events,
     readers: eventReaders,
-    turns: new EventTurns(),
-    arrivals: new EventArrivals({ registry, events, log: house.log }),
+    turns: new FairEventQueue(),
+    waiters: new EventWaiters({ registry, events, log: context.log }),
   };
-  const calling = { ...house, ...calls, records: callRecords };
-  const { queries, issuances, messages: sendings, eventReads } = applicationLimits(settings, house);
+  const calling = { ...context, ...calls, records: callRecords };
+  const { queries, issuances, messages: sendings, eventReads } = applicationLimits(settings, context);
   return [
-    { ...connectivityRoute(house), limit: queries },
+    { ...connectivityRoute(context), limit: queries },
     // Wakeups have limits of their own, behind their other checks.
-    wakeupRoute(house),
+    wakeupRoute(context),
     {
-      ...wakeupOutcomeRoute({ ...house, wakeupRecords, readers: outcomeReaders, arrivals }),
+      ...wakeupOutcomeRoute({ ...context, wakeupRecords, readers: outcomeReaders, waiters }),
       limit: queries,
     },
-    { ...messageRoute({ ...house, memory: messages }), limit: sendings },
+    { ...messageRoute({ ...context, memory: messages }), limit: sendings },
     { ...eventsRoute(reading), limit: eventReads },
     { ...callStatusRoute(calling), limit: queries },
     {
@@ -105,7 +105,7 @@ function composeRoutes(
 
 type ApplicationLimits = Readonly<Record<keyof CallRates, ApplicationLimit | null>>;
 
-function applicationLimits(settings: Settings, { clock, sharers }: ApiHouse): ApplicationLimits {
+function applicationLimits(settings: Settings, { clock, sharers }: ApiDeps): ApplicationLimits {
   const rates = callRates(settings);
   const limit = (rate: Rate | null): ApplicationLimit | null =>
     rate === null ? null : new ApplicationLimit(clock, rate, sharers);

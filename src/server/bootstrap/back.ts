@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
-import type { ClusterHouse } from '../../core/devices/locate-device.ts';
+import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { Exposition } from '../../telemetry/exposition.ts';
 import { Operators } from '../../gateways/ops/operators.ts';
@@ -17,21 +17,21 @@ import { RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { adminRoutes } from '../../gateways/admin/admin-routes.ts';
 import { bridgeRoutes } from '../../gateways/admin/bridge-routes.ts';
-import { CallService, type CallServiceParts } from './call-service.ts';
+import { CallService, type CallServiceDeps } from './call-service.ts';
 import { EventRoutes } from '../../gateways/admin/event-routes.ts';
-import type { House } from './house.ts';
+import type { ServerContext } from './house.ts';
 import type { Logging } from './logging.ts';
 import { opsTokenRoutes } from '../../gateways/admin/ops-token-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { formatListenAddress } from '../config/settings-values.ts';
 import { statusRoutes } from '../../gateways/admin/status-routes.ts';
 import { tokenKeyRoutes } from '../../gateways/admin/token-key-routes.ts';
-import { Webhooks, type WebhookService, type WebhooksParts } from './webhook-service.ts';
+import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-service.ts';
 
-export interface BackParts {
+export interface ControlPlaneDeps {
   readonly dataDirectory: string;
   readonly tables: RegistryTables;
-  readonly startMedia: CallServiceParts['startMedia'];
+  readonly startMedia: CallServiceDeps['startMedia'];
   /** Of all processes that this one speaks for; null: its own. */
   readonly exposition: Exposition | null;
   /** Left out: every call there is is here. */
@@ -39,14 +39,14 @@ export interface BackParts {
   /** The registry was changed here, and others share no store with it. */
   readonly registryWritten?: (() => void) | undefined;
   /** Left out: this process delivers them. */
-  readonly webhooks?: ((parts: WebhooksParts) => WebhookService) | undefined;
+  readonly webhooks?: ((deps: WebhooksDeps) => WebhookService) | undefined;
   /** Written to the log whatever its level. */
   readonly announce: Logging['announce'];
   /** Of other parts of the house. */
   readonly routes: readonly AdminRoute[];
 }
 
-export class Back {
+export class ControlPlane {
   readonly writer: RegistryWriter;
   readonly refresh: RegistryRefresh;
   readonly calls: CallService;
@@ -54,23 +54,23 @@ export class Back {
   /** Of everything that an operator changes here. */
   readonly audit: AuditLog;
   readonly operators: Operators;
-  readonly #house: House;
+  readonly #context: ServerContext;
   readonly #webhooks: WebhookService;
   readonly #written: () => void;
   readonly #eventRoutes: EventRoutes;
   readonly #ops: OpsListener;
 
   /** Makes the bearer token where there is none; throws when the data directory cannot be written. */
-  constructor(house: House, parts: BackParts) {
-    const { settings, clock, log, registry, records, tokenKeys, telemetry, signingKeys } = house;
-    const { dataDirectory: directory, tables, startMedia, fetchCall } = parts;
-    this.#house = house;
-    this.#written = parts.registryWritten ?? (() => undefined);
+  constructor(context: ServerContext, deps: ControlPlaneDeps) {
+    const { settings, clock, log, registry, records, tokenKeys, telemetry, signingKeys } = context;
+    const { dataDirectory: directory, tables, startMedia, fetchCall } = deps;
+    this.#context = context;
+    this.#written = deps.registryWritten ?? (() => undefined);
     this.tables = tables;
     this.audit = new AuditLog({
       directory,
       clock,
-      told: (line) => parts.announce(line, 'audit'),
+      told: (line) => deps.announce(line, 'audit'),
       lost: (line, reason) =>
         log.error({ audit: line, reason }, 'the result of a change is not in the audit log'),
     });
@@ -90,7 +90,7 @@ export class Back {
       log,
       changed: () => this.#imported(),
     });
-    const { webhooks = (own: WebhooksParts) => new Webhooks(own) } = parts;
+    const { webhooks = (own: WebhooksDeps) => new Webhooks(own) } = deps;
     this.#webhooks = webhooks({
       clock,
       log,
@@ -112,12 +112,12 @@ export class Back {
       opsAddress: () => this.#ops.address,
     });
     this.#eventRoutes = new EventRoutes({ clock, events: records.events });
-    this.#ops = this.#composeOps(parts);
+    this.#ops = this.#composeOps(deps);
   }
 
   /** Resolves to the ops listener's real address: probes can see a start. */
   async listen(): Promise<string> {
-    const { host } = this.#house.settings.ops.listen;
+    const { host } = this.#context.settings.ops.listen;
     return formatListenAddress({ host, port: await this.#ops.listen() });
   }
 
@@ -131,7 +131,7 @@ export class Back {
     const { calls } = this;
     calls.resume();
     await calls.media.start();
-    return formatListenAddress(calls.front.address ?? this.#house.settings.media.listen);
+    return formatListenAddress(calls.mediaConnection.address ?? this.#context.settings.media.listen);
   }
 
   /**
@@ -139,11 +139,11 @@ export class Back {
    * nothing. Resolves to what became of the file; null: none is set.
    */
   async reload(): Promise<ImportResult | null> {
-    const { file } = this.#house.settings.registry;
+    const { file } = this.#context.settings.registry;
     const imported =
       file === null ? null : await this.refresh.import({ file, replace: false, skipUnchanged: false });
     await this.operators.reload();
-    this.calls.front.reloadTls();
+    this.calls.mediaConnection.reloadTls();
     return imported;
   }
 
@@ -167,27 +167,27 @@ export class Back {
     await this.operators.close();
   }
 
-  #composeOps({ dataDirectory, exposition, routes }: BackParts): OpsListener {
-    const { settings, metrics, readiness, log, records, signingKeys } = this.#house;
-    const house = {
-      ...this.#house,
+  #composeOps({ dataDirectory, exposition, routes }: ControlPlaneDeps): OpsListener {
+    const { settings, metrics, readiness, log, records, signingKeys } = this.#context;
+    const context = {
+      ...this.#context,
       writer: this.writer,
       rules: { allowShortSecrets: settings.registry.allow_short_secrets },
       changed: () => this.#changed(),
       forgetDerivedKeys: () => {
         signingKeys.purgeAll();
-        this.#tellOthers();
+        this.#notifyOthers();
       },
     };
     const { sleep: sleepRecords, signal: signalRecords, events } = records;
     const all = [
-      ...adminRoutes(house),
-      ...bridgeRoutes(house),
-      ...statusRoutes({ ...house, sleepRecords, signalRecords, events }),
+      ...adminRoutes(context),
+      ...bridgeRoutes(context),
+      ...statusRoutes({ ...context, sleepRecords, signalRecords, events }),
       ...this.#eventRoutes.routes,
       ...this.#webhooks.routes,
       ...this.calls.routes,
-      ...tokenKeyRoutes(house.tokenKeys),
+      ...tokenKeyRoutes(context.tokenKeys),
       ...opsTokenRoutes(this.operators),
       ...routes,
       this.refresh.uploadRoute(),
@@ -198,9 +198,9 @@ export class Back {
         metrics: exposition ?? metrics,
         readiness,
         log,
-        connections: this.#house.connections.ops,
+        connections: this.#context.connections.ops,
         routes: all,
-        guestRoutes: this.calls.guestRoutes,
+        viewerRoutes: this.calls.viewerRoutes,
         operators: this.operators,
         audit: this.audit,
       },
@@ -227,16 +227,16 @@ export class Back {
   /** After every change of the registry that may forbid what is under way. */
   #changed(): void {
     this.#review();
-    this.#tellOthers();
+    this.#notifyOthers();
   }
 
   #review(): void {
-    this.#house.deviceReview.begin();
-    this.calls.desk.registryChanged();
+    this.#context.deviceReview.begin();
+    this.calls.service.registryChanged();
   }
 
-  #tellOthers(): void {
-    const cluster: ClusterHouse | null = this.#house.cluster;
-    cluster?.peers.tell('everybody', { kind: 'registry-changed' });
+  #notifyOthers(): void {
+    const cluster: ClusterDeps | null = this.#context.cluster;
+    cluster?.peers.notify('everybody', { kind: 'registry-changed' });
   }
 }

@@ -6,11 +6,11 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { BridgePool } from '../../core/calls/bridge-pool.ts';
 import { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
-import { Desk } from '../../core/calls/call-desk.ts';
+import { LocalLegService } from '../../core/calls/call-desk.ts';
 import { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
 import { WatchKeys } from '../../core/calls/watch-keys.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { GuestRoute } from '../../gateways/watch/guest-route.ts';
+import type { ViewerRoute } from '../../gateways/watch/guest-route.ts';
 import type { CallRecords } from '../../core/ports/call-records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
@@ -18,15 +18,15 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { callRoutes } from '../../gateways/admin/call-routes.ts';
 import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
 import type { MediaCarrier } from '../supervisor/media-child.ts';
-import { MediaFront } from './media-front.ts';
+import { MediaConnection } from './media-front.ts';
 import { mediaOrigin } from './media-origin.ts';
 import { mediaSupply, type MediaSupply } from '../supervisor/media-supply.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { formatListenAddress, reachableHere, type ListenAddress } from '../config/settings-values.ts';
-import { watchGuestRoutes } from '../../gateways/watch/watch-guests.ts';
+import { watchViewerRoutes } from '../../gateways/watch/watch-guests.ts';
 import { watchRoutes } from '../../gateways/watch/watch-routes.ts';
 
-export interface CallServiceParts {
+export interface CallServiceDeps {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: Log;
@@ -46,25 +46,25 @@ export class CallService {
   readonly directory: CallDirectory;
   readonly bridges: BridgePool;
   readonly keys: LiveTokenKeys['keys'];
-  readonly desk: Desk;
-  readonly front: MediaFront;
+  readonly service: LocalLegService;
+  readonly mediaConnection: MediaConnection;
   readonly media: MediaSupply;
   readonly routes: readonly AdminRoute[];
-  readonly guestRoutes: readonly GuestRoute[];
+  readonly viewerRoutes: readonly ViewerRoute[];
   readonly #log: Log;
   #stopTurning: Cancel = () => undefined;
 
-  constructor(parts: CallServiceParts) {
-    const { settings, clock, tokenKeys, log } = parts;
+  constructor(deps: CallServiceDeps) {
+    const { settings, clock, tokenKeys, log } = deps;
     const { keys } = tokenKeys;
     this.#log = log;
     this.keys = keys;
-    this.directory = new CallDirectory(parts);
-    this.bridges = new BridgePool({ ...parts, directory: this.directory, assign: settings.calls.assign });
+    this.directory = new CallDirectory(deps);
+    this.bridges = new BridgePool({ ...deps, directory: this.directory, assign: settings.calls.assign });
     this.directory.follow(this.bridges);
     const tickets = new ViewerTickets(clock);
-    this.desk = new Desk({
-      ...parts,
+    this.service = new LocalLegService({
+      ...deps,
       keys,
       directory: this.directory,
       pool: this.bridges,
@@ -72,23 +72,23 @@ export class CallService {
       developmentKeys: settings.media.bridge_keys,
       maxFps: settings.media.max_fps,
     });
-    this.front = new MediaFront({ ...parts, desk: this.desk, keys });
-    tokenKeys.onChange(() => this.front.keysChanged());
-    this.media = mediaSupply(settings, { ...parts, front: this.front });
+    this.mediaConnection = new MediaConnection({ ...deps, service: this.service, keys });
+    tokenKeys.onChange(() => this.mediaConnection.keysChanged());
+    this.media = mediaSupply(settings, { ...deps, connection: this.mediaConnection });
     const keysOfPages = new WatchKeys(clock);
     this.directory.follow(keysOfPages);
-    const house = {
+    const routeDeps = {
       clock,
       calls: this.directory,
-      media: this.front,
+      media: this.mediaConnection,
       tickets,
       pageTickets: new ViewerTickets(clock),
       keys: keysOfPages,
-      opsOrigin: () => `http://${formatListenAddress(reachableHere(parts.opsAddress()))}`,
-      mediaOrigin: () => mediaOrigin(settings, this.front.address ?? settings.media.listen),
+      opsOrigin: () => `http://${formatListenAddress(reachableHere(deps.opsAddress()))}`,
+      mediaOrigin: () => mediaOrigin(settings, this.mediaConnection.address ?? settings.media.listen),
     };
-    this.routes = [...callRoutes(house), ...watchRoutes(house)];
-    this.guestRoutes = watchGuestRoutes(house);
+    this.routes = [...callRoutes(routeDeps), ...watchRoutes(routeDeps)];
+    this.viewerRoutes = watchViewerRoutes(routeDeps);
   }
 
   /** Takes up the calls that the last stop left, and ends those forbidden since. Throws when the store cannot be read. */
@@ -96,19 +96,19 @@ export class CallService {
     const calls = this.directory.resume();
     this.bridges.resume();
     this.#stopTurning = this.directory.start();
-    this.desk.registryChanged();
+    this.service.registryChanged();
     if (calls > 0) this.#log.info({ calls }, 'calls that were live are taken up again');
   }
 
   /** Closes every leg in order; the calls stay in the store for the next start. Resolves when the media process is gone. */
   async drain(): Promise<void> {
-    this.desk.drain();
+    this.service.drain();
     await this.media.stop();
   }
 
   close(): void {
     this.#stopTurning();
-    this.desk.close();
+    this.service.close();
     this.media.close();
   }
 }

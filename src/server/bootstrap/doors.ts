@@ -4,28 +4,28 @@ import { sleepSessions } from '../../core/devices/admit-sleep-session.ts';
 import { reportWake } from '../../core/wakeups/report-wake.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';
 import { SleepListener } from '../../gateways/sleep/listener.ts';
-import type { House } from './house.ts';
-import type { ProcessPlace } from '../supervisor/process-company.ts';
+import type { ServerContext } from './house.ts';
+import type { WorkerHandle } from '../supervisor/process-company.ts';
 import { signalGatewaySettings, sleepGatewaySettings } from '../config/room-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { formatListenAddress } from '../config/settings-values.ts';
 
-type Reported = Parameters<House['watch']['reported']>;
+type Reported = Parameters<ServerContext['watch']['reported']>;
 
-export interface DeviceDoors {
+export interface DeviceListeners {
   readonly sleep: SleepListener;
   readonly signal: SignalListener;
 }
 
 /** `place`: among other processes of this server; null: nobody else has these ports. Throws when TLS is asked for and its files are not in order. */
-export function composeDeviceDoors(house: House, place: ProcessPlace | null): DeviceDoors {
-  const { settings, clock, log, metrics: telemetry, records, connections } = house;
+export function composeDeviceListeners(context: ServerContext, handle: WorkerHandle | null): DeviceListeners {
+  const { settings, clock, log, metrics: telemetry, records, connections } = context;
   const common = { clock, log, telemetry };
   const admission = {
-    ...house,
+    ...context,
     wakeups: {
       reported: (...[deviceId, sessionId, report]: Reported) =>
-        reportWake(house, deviceId, sessionId, report),
+        reportWake(context, deviceId, sessionId, report),
     },
     isOverloaded: () => records.isOverloaded(),
   };
@@ -33,10 +33,10 @@ export function composeDeviceDoors(house: House, place: ProcessPlace | null): De
     ...common,
     sessions: sleepSessions(admission),
     otherSockets: () => connections.othersOf('sleep'),
-    isHanded: place !== null,
+    isHanded: handle !== null,
   });
   const signal: SignalListener = new SignalListener(
-    { ...signalGatewaySettings(settings), sharesPort: place !== null },
+    { ...signalGatewaySettings(settings), sharesPort: handle !== null },
     {
       ...common,
       sessions: signalSessions(admission),
@@ -46,7 +46,7 @@ export function composeDeviceDoors(house: House, place: ProcessPlace | null): De
   );
   connections.join('sleep', sleep);
   connections.join('signal', signal);
-  place?.sleepPort(sleep);
+  handle?.sleepPort(sleep);
   return { sleep, signal };
 }
 

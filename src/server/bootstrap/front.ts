@@ -5,64 +5,64 @@
 import type { Cancel } from '../../lib/clock.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
 import { ApiListener } from '../../gateways/api/listener.ts';
-import { expelEverybody } from '../../core/devices/expel-device.ts';
+import { disconnectEverybody } from '../../core/devices/expel-device.ts';
 import { composeApi, type Api, type ApiCalls } from './api.ts';
-import { composeDeviceDoors, type DeviceDoors } from './doors.ts';
-import type { House } from './house.ts';
-import type { ProcessPlace } from '../supervisor/process-company.ts';
+import { composeDeviceListeners, type DeviceListeners } from './doors.ts';
+import type { ServerContext } from './house.ts';
+import type { WorkerHandle } from '../supervisor/process-company.ts';
 import { apiListenerSettings } from '../config/room-settings.ts';
 import { formatListenAddress } from '../config/settings-values.ts';
 
-export interface FrontParts {
+export interface GatewaysDeps {
   /** Asked when it begins to listen. */
   readonly calls: () => ApiCalls;
   /** Among other processes of this server, behind the same ports; null: nobody else has them. */
-  readonly place: ProcessPlace | null;
+  readonly handle: WorkerHandle | null;
 }
 
-export class Front {
-  readonly doors: DeviceDoors;
-  readonly #house: House;
-  readonly #parts: FrontParts;
+export class Gateways {
+  readonly deviceListeners: DeviceListeners;
+  readonly #context: ServerContext;
+  readonly #deps: GatewaysDeps;
   readonly #saver: HeartbeatSaver;
   #stopSaving: Cancel = () => undefined;
   #api: Api | null = null;
   #apiListener: ApiListener | null = null;
 
   /** Throws when TLS is asked for and its files are not in order. */
-  constructor(house: House, parts: FrontParts) {
-    this.#house = house;
-    this.#parts = parts;
-    this.#saver = new HeartbeatSaver(house.directory);
-    this.doors = composeDeviceDoors(house, parts.place);
+  constructor(context: ServerContext, deps: GatewaysDeps) {
+    this.#context = context;
+    this.#deps = deps;
+    this.#saver = new HeartbeatSaver(context.directory);
+    this.deviceListeners = composeDeviceListeners(context, deps.handle);
   }
 
   /** Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. */
   async listen(others: Promise<unknown>): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
-    const { settings, clock } = this.#house;
-    const { calls, place } = this.#parts;
-    this.#api = await composeApi(settings, { ...this.#house, calls: calls() });
-    const apiSettings = { ...apiListenerSettings(settings), sharesPort: place !== null };
-    this.#apiListener = new ApiListener(apiSettings, this.#api.pipeline, this.#house.connections.api);
-    await this.doors.sleep.listen();
-    await this.doors.signal.listen();
+    const { settings, clock } = this.#context;
+    const { calls, handle } = this.#deps;
+    this.#api = await composeApi(settings, { ...this.#context, calls: calls() });
+    const apiSettings = { ...apiListenerSettings(settings), sharesPort: handle !== null };
+    this.#apiListener = new ApiListener(apiSettings, this.#api.pipeline, this.#context.connections.api);
+    await this.deviceListeners.sleep.listen();
+    await this.deviceListeners.signal.listen();
     await others;
     this.#stopSaving = this.#saver.start(clock);
     const apiPort = await this.#apiListener.listen();
     return {
       api: formatListenAddress({ host: settings.api.listen.host, port: apiPort }),
-      sleep: formatListenAddress(this.doors.sleep.address),
-      signal: formatListenAddress(this.doors.signal.address),
+      sleep: formatListenAddress(this.deviceListeners.sleep.address),
+      signal: formatListenAddress(this.deviceListeners.signal.address),
     };
   }
 
   /** Failures are logged and change nothing. */
   reloadTls(): void {
-    for (const [name, door] of Object.entries({ ...this.doors, api: this.#apiListener }))
+    for (const [name, door] of Object.entries({ ...this.deviceListeners, api: this.#apiListener }))
       try {
         door?.reloadTls();
       } catch (error) {
-        this.#house.log.error(
+        this.#context.log.error(
           { err: error, listener: name },
           'certificate not reloaded; the one in force stays',
         );
@@ -78,7 +78,7 @@ export class Front {
   async drain(isHurried: boolean): Promise<void> {
     if (!isHurried) await Promise.all([this.#drain('sleep'), this.#drain('signal')]);
     // What the deadline left: their sockets go with the process, their records must not say they are open.
-    expelEverybody(this.#house, 'drain');
+    disconnectEverybody(this.#context, 'drain');
   }
 
   /** Resolves when every request that was taken is answered. */
@@ -92,15 +92,15 @@ export class Front {
     this.#apiListener?.close();
     this.#stopSaving();
     this.#saver.saveAll();
-    this.doors.signal.close();
-    await this.doors.sleep.close();
+    this.deviceListeners.signal.close();
+    await this.deviceListeners.sleep.close();
     await this.#api?.close();
   }
 
-  async #drain(door: keyof DeviceDoors): Promise<void> {
-    const { settings, log } = this.#house;
+  async #drain(door: keyof DeviceListeners): Promise<void> {
+    const { settings, log } = this.#context;
     const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings[door];
-    const left = await this.doors[door].drain(rate, deadlineMs);
+    const left = await this.deviceListeners[door].drain(rate, deadlineMs);
     if (left > 0) log.warn({ left, listener: door }, 'sessions left to the kernel');
   }
 }

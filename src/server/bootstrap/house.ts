@@ -13,7 +13,7 @@ import { messagesKnownMax } from '../../model/limits.ts';
 import { AnswerMemory } from '../../core/messages/answer-memory.ts';
 import { deviceReview } from '../../core/devices/device-rights.ts';
 import { IssuedCalls } from '../../core/calls/issued-calls.ts';
-import type { ClusterHouse } from '../../core/devices/locate-device.ts';
+import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { MeasuredPeers } from '../../cluster/ipc/measured-peers.ts';
 import type { MessageAnswer } from '../../core/messages/message-refusals.ts';
 import type { RegistryReview } from '../../core/devices/registry-review.ts';
@@ -30,11 +30,11 @@ import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { SigningKeyCache } from '../../protocol/tgv1/signing-key.ts';
 import { ListenerConnections } from './listener-connections.ts';
 import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
-import { openRecords, type Records, type SharedParts } from './records.ts';
+import { openRecords, type Records, type SharedStoreDeps } from './records.ts';
 import { wakeupLimitSettings } from '../config/room-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
-export interface House {
+export interface ServerContext {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: Log;
@@ -63,33 +63,33 @@ export interface House {
   /** Members that share what an application may do; at least 1. */
   readonly sharers: () => number;
   /** Null: alone. */
-  readonly cluster: ClusterHouse | null;
+  readonly cluster: ClusterDeps | null;
   /** True while it is being stopped: nothing new is begun. */
   isDraining(): boolean;
 }
 
-interface HouseFrame {
+interface ContextDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly node: string;
   readonly tokenKeys: LiveTokenKeys;
   /** Null: this process writes the store alone. */
-  readonly shared: SharedParts | null;
+  readonly shared: SharedStoreDeps | null;
   /** Whose outbox commits go to; null: nobody's. */
   readonly outboxOf: MemberId | null;
   /** Of the open records; null: alone. */
-  readonly cluster: (records: Records, parts: HouseParts) => ClusterHouse | null;
+  readonly cluster: (records: Records, deps: PeerDeps) => ClusterDeps | null;
   /** The records as others have to know them; behind `cluster`. */
   readonly claimed: (records: ConnectionRecords, connection: ConnectionKind) => ConnectionRecords;
   /** Members that share what an application may do; at least 1. */
-  readonly sharers: (cluster: ClusterHouse | null) => number;
+  readonly sharers: (cluster: ClusterDeps | null) => number;
   /** All see every event of a log that they have in common: one of them counts it. */
   readonly countsEvents: boolean;
   readonly sources: MetricSources;
 }
 
 /** What is there when somebody asks another member, not before. */
-export interface HouseParts {
+export interface PeerDeps {
   readonly registry: RegistryReader;
   readonly directory: () => DeviceDirectory;
   /** An event of this process is where all see it. */
@@ -102,7 +102,7 @@ export function nodeName({ cluster }: Pick<Settings, 'cluster'>): string {
 }
 
 /** Throws when the store cannot be read. */
-export function composeHouse(settings: Settings, store: Store, frame: HouseFrame): House {
+export function composeContext(settings: Settings, store: Store, frame: ContextDeps): ServerContext {
   const { clock, log, node, tokenKeys, shared, outboxOf, countsEvents, sources } = frame;
   const readiness = new Readiness();
   const signingKeys = new SigningKeyCache(settings.auth.derived_keys_max);
@@ -147,7 +147,7 @@ export function composeHouse(settings: Settings, store: Store, frame: HouseFrame
     messages: new AnswerMemory(clock, messagesKnownMax),
     // Of several processes one keeps all calls; of nodes any may keep a device's next one.
     issued: new IssuedCalls(clock, (issued) => {
-      if (outboxOf !== null) cluster?.peers.tell('everybody', issued);
+      if (outboxOf !== null) cluster?.peers.notify('everybody', issued);
     }),
     connections: new ListenerConnections(settings),
     cluster,

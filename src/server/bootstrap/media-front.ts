@@ -8,18 +8,22 @@ import type { Cancel } from '../../lib/clock.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { mediaStartMsMax } from '../../model/limits.ts';
 import type { MediaView } from '../../model/picture.ts';
-import type { MediaAddress, MediaProcessCounts, MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
-import { ServerEnd, type ServerEndHouse } from '../../media/link/server-end.ts';
+import type {
+  MediaAddress,
+  MediaProcessCounts,
+  MediaProcessSettings,
+} from '../../protocol/media-link/media-facts.ts';
+import { ServerEnd, type ServerEndDeps } from '../../media/link/server-end.ts';
 
-export type MediaFrontHouse = Omit<ServerEndHouse, 'settings' | 'onEnd'>;
+export type MediaConnectionDeps = Omit<ServerEndDeps, 'settings' | 'onEnd'>;
 
-export class MediaFront {
-  readonly #house: MediaFrontHouse;
+export class MediaConnection {
+  readonly #deps: MediaConnectionDeps;
   #end: ServerEnd | null = null;
   #address: MediaAddress | null = null;
 
-  constructor(house: MediaFrontHouse) {
-    this.#house = house;
+  constructor(deps: MediaConnectionDeps) {
+    this.#deps = deps;
   }
 
   /** Null: none is there, or it does not listen yet. */
@@ -43,7 +47,7 @@ export class MediaFront {
     onEnd: (fault: string | null) => void,
   ): Promise<MediaAddress> {
     const end = new ServerEnd(link, {
-      ...this.#house,
+      ...this.#deps,
       settings,
       onEnd: (fault) => {
         this.#detach(end);
@@ -96,7 +100,7 @@ export class MediaFront {
   async #inTime(listening: Promise<MediaAddress>): Promise<MediaAddress> {
     let giveUp: Cancel = () => undefined;
     const late = new Promise<never>((_, reject) => {
-      giveUp = this.#house.clock.after(mediaStartMsMax, () => {
+      giveUp = this.#deps.clock.after(mediaStartMsMax, () => {
         reject(new Error(`it did not listen within ${mediaStartMsMax} ms`));
       });
     });

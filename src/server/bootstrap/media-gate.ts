@@ -10,7 +10,7 @@ import { mediaStopMsMax } from '../../model/limits.ts';
 import { declineLink } from '../../media/link/decline-link.ts';
 import { linkKeyBytesMin, listenPsk, type PskListener } from '../../media/link/psk-transport.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { MediaFront } from './media-front.ts';
+import type { MediaConnection } from './media-front.ts';
 import { formatListenAddress, type ListenAddress } from '../config/settings-values.ts';
 
 export interface MediaGateSettings {
@@ -18,28 +18,28 @@ export interface MediaGateSettings {
   readonly keyFile: string;
 }
 
-export interface MediaGateHouse {
+export interface MediaGateDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly front: MediaFront;
+  readonly connection: MediaConnection;
 }
 
 export class MediaGate {
   readonly #settings: MediaGateSettings;
-  readonly #house: MediaGateHouse;
+  readonly #deps: MediaGateDeps;
   #listener: PskListener | null = null;
   #isShut = false;
 
-  constructor(settings: MediaGateSettings, house: MediaGateHouse) {
+  constructor(settings: MediaGateSettings, deps: MediaGateDeps) {
     this.#settings = settings;
-    this.#house = house;
+    this.#deps = deps;
   }
 
   /** Resolves when one may come; rejects, with a sentence for the operator, when none can. */
   async start(): Promise<void> {
     const { address, keyFile } = this.#settings;
     const key = await readLinkKey(keyFile);
-    const { clock, log } = this.#house;
+    const { clock, log } = this.#deps;
     const welcome = (link: Duplex): void => void this.#welcome(link);
     const refused = (sentence: string): void => log.warn({}, `the gate of the media process: ${sentence}`);
     try {
@@ -54,13 +54,13 @@ export class MediaGate {
 
   async stop(): Promise<void> {
     this.#shut();
-    const { clock, front } = this.#house;
-    await settlesWithin(clock, mediaStopMsMax, front.drain());
+    const { clock, connection } = this.#deps;
+    await settlesWithin(clock, mediaStopMsMax, connection.drain());
   }
 
   close(): void {
     this.#shut();
-    this.#house.front.close();
+    this.#deps.connection.close();
   }
 
   #shut(): void {
@@ -70,14 +70,14 @@ export class MediaGate {
 
   /** Never rejects. */
   async #welcome(link: Duplex): Promise<void> {
-    const { clock, front, log } = this.#house;
-    if (front.isTaken) {
+    const { clock, connection, log } = this.#deps;
+    if (connection.isTaken) {
       log.warn({}, "a second media process came and was sent away: a session's legs have to meet in one");
       declineLink(link, clock, 'another media process carries the calls of this server');
       return;
     }
     try {
-      const { host, port } = await front.attach(link, null, (fault) => this.#ended(fault));
+      const { host, port } = await connection.attach(link, null, (fault) => this.#ended(fault));
       log.info({ address: formatListenAddress({ host, port }) }, 'a media process elsewhere is up');
     } catch (error) {
       log.error({ err: error }, 'a media process elsewhere came and does not listen');
@@ -85,7 +85,7 @@ export class MediaGate {
   }
 
   #ended(fault: string | null): void {
-    if (!this.#isShut) this.#house.log.warn({ fault }, 'the media process elsewhere is gone');
+    if (!this.#isShut) this.#deps.log.warn({ fault }, 'the media process elsewhere is gone');
   }
 }
 

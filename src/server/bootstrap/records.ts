@@ -44,21 +44,21 @@ export interface Records {
 }
 
 /** How this process stands among several that write the store. */
-export interface SharedParts extends SharedWriter {
+export interface SharedStoreDeps extends SharedWriter {
   /** It does what only one of them does. */
-  readonly isKeeper: boolean;
+  readonly isCoordinator: boolean;
   /** It has put events into the log: the others are to be told. Must not throw. */
   readonly grew: () => void;
 }
 
-export interface RecordsHouse {
+export interface RecordsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly readiness: Readiness;
   /** The device's product now; null: there is no such device. What it throws counts as none. */
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
   /** Null: this process writes the store alone. */
-  readonly shared?: SharedParts | null;
+  readonly shared?: SharedStoreDeps | null;
   /** Who this process is among nodes that share no store; null: there are none. */
   readonly outboxOf?: MemberId | null;
   /** Told of every event that is committed. */
@@ -75,15 +75,15 @@ const dayMs = 24 * 3600 * 1000;
 export function openRecords(
   state: StateTables,
   settings: Pick<Settings, 'wakeup' | 'events'>,
-  house: RecordsHouse,
+  deps: RecordsDeps,
 ): Records {
-  const { clock, log, productOf, shared = null } = house;
+  const { clock, log, productOf, shared = null } = deps;
   const batch: Batch = (write, sight) => state.environment.batch(write, sight);
-  const onHealth = (failure: unknown): void => tellHealth(house, failure);
+  const onHealth = (failure: unknown): void => notifyHealth(deps, failure);
   const member =
     shared === null ? null : new SharedCommitter(state, { ...shared, events: new EventWriter(state) });
-  const outbox = house.outboxOf === undefined || house.outboxOf === null ? null : new OutboxStore(state, log);
-  const committer = member ?? localCommitter(state, batch, outbox, house.outboxOf ?? null);
+  const outbox = deps.outboxOf === undefined || deps.outboxOf === null ? null : new OutboxStore(state, log);
+  const committer = member ?? localCommitter(state, batch, outbox, deps.outboxOf ?? null);
   const journal = new Journal({ clock, committer, productOf, backlogMax, onHealth });
   const events = new EventStore(new StoredEvents(state), journal, log, () => member?.look());
   const wakeups = new WakeupRecordStore(state, journal, {
@@ -100,8 +100,8 @@ export function openRecords(
     maxCount,
   });
   const stops = shared === null ? [] : [wakeups.followOthers(), events.start(clock)];
-  if (shared?.isKeeper !== false) stops.push(wakeups.start(), retention.start());
-  tellEvents(events, house);
+  if (shared?.isCoordinator !== false) stops.push(wakeups.start(), retention.start());
+  notifyEvents(events, deps);
   return {
     sleep: new ConnectionRecordStore(state, 'sleep', journal, shared?.member),
     signal: new ConnectionRecordStore(state, 'signal', journal, shared?.member),
@@ -136,14 +136,14 @@ function localCommitter(
   return new OutboxCommitter(outbox, batch, member);
 }
 
-function tellEvents(events: EventStore, { onEvent }: RecordsHouse): void {
+function notifyEvents(events: EventStore, { onEvent }: RecordsDeps): void {
   if (onEvent === undefined) return;
   events.follow((committed) => {
     for (const { type } of committed) onEvent(type);
   });
 }
 
-function tellHealth({ log, readiness }: RecordsHouse, failure: unknown): void {
+function notifyHealth({ log, readiness }: RecordsDeps, failure: unknown): void {
   if (failure === null) {
     readiness.clear('store');
     log.info({}, 'the store takes writes again');

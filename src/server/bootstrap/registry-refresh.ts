@@ -10,7 +10,7 @@ import { importInWorker } from '../../storage/registry/import-in-worker.ts';
 import type { ImportRequest, ImportResult } from '../../storage/registry/registry-import-messages.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 
-export interface RefreshHouse {
+export interface RefreshDeps {
   readonly directory: string;
   /** In which this process has the store open. */
   readonly mode: EnvironmentMode;
@@ -32,14 +32,14 @@ export class RegistryRefresh {
 
   readonly #changed: () => void;
 
-  constructor(house: RefreshHouse) {
-    this.#directory = house.directory;
-    this.#mode = house.mode;
-    this.#allowShortSecrets = house.allowShortSecrets;
-    this.#registry = house.registry;
-    this.#signingKeys = house.signingKeys;
-    this.#log = house.log;
-    this.#changed = house.changed;
+  constructor(deps: RefreshDeps) {
+    this.#directory = deps.directory;
+    this.#mode = deps.mode;
+    this.#allowShortSecrets = deps.allowShortSecrets;
+    this.#registry = deps.registry;
+    this.#signingKeys = deps.signingKeys;
+    this.#log = deps.log;
+    this.#changed = deps.changed;
   }
 
   /** Never rejects: the outcome is in the result, and in the log. */
@@ -79,7 +79,7 @@ export class RegistryRefresh {
   #upload(file: string, replace: boolean): Upload {
     const progress = new Progress();
     const importing = this.import({ file, replace, skipUnchanged: false }, (entries) =>
-      progress.tell({ progress: entries }),
+      progress.notify({ progress: entries }),
     );
     const ended = importing.then((result) => {
       progress.end();
@@ -95,7 +95,7 @@ class Progress {
   #isOver = false;
   #wake = (): void => undefined;
 
-  tell(line: object): void {
+  notify(line: object): void {
     this.#latest = line;
     this.#wake();
   }

@@ -3,7 +3,7 @@ import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
 import { recordFirstImport, recordSeed } from './unasked-changes.ts';
 import { seedDemo, wantsDemo, type DemoRegistry } from '../config/demo-seed.ts';
-import type { House } from './house.ts';
+import type { ServerContext } from './house.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
@@ -16,7 +16,7 @@ interface RegistryFilling {
 /** Resolves to what a first start with nothing configured makes; null: nothing was made. Rejects when the file cannot come in. */
 export async function fillRegistry(
   settings: Settings,
-  { registry, log }: House,
+  { registry, log }: ServerContext,
   { writer, refresh, audit }: RegistryFilling,
 ): Promise<DemoRegistry | null> {
   const { file } = settings.registry;
@@ -35,7 +35,7 @@ export async function fillRegistry(
 }
 
 /** Sessions that a crash left open end as lost with their node, and that is committed. */
-export async function endOpenSessions({ records, node, clock, log }: House): Promise<void> {
+export async function endOpenSessions({ records, node, clock, log }: ServerContext): Promise<void> {
   const atMs = clock.wallMs();
   const signal = await records.signal.closeOpenSessions(atMs, node);
   const sleep = await records.sleep.closeOpenSessions(atMs, node);

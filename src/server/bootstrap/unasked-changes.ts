@@ -4,7 +4,7 @@ import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../../mod
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import type { ImportResult } from '../../storage/registry/registry-import-messages.ts';
 import type { DemoRegistry } from '../config/demo-seed.ts';
-import type { House } from './house.ts';
+import type { ServerContext } from './house.ts';
 
 type Audit = Pick<AuditLog, 'record'>;
 
@@ -26,7 +26,7 @@ export function recordSeed(audit: Audit, act: () => Promise<DemoRegistry>): Prom
 /** SIGHUP. `act` resolves to what became of the registry file; null: none is set. Never rejects. */
 export async function recordReload(
   audit: Audit,
-  { settings, log }: Pick<House, 'settings' | 'log'>,
+  { settings, log }: Pick<ServerContext, 'settings' | 'log'>,
   act: () => Promise<ImportResult | null>,
 ): Promise<void> {
   const { file } = settings.registry;
@@ -43,7 +43,7 @@ export async function recordReload(
 /** SIGUSR2 to the supervisor. Never rejects. */
 export async function recordRestart(
   audit: Audit,
-  { log }: Pick<House, 'log'>,
+  { log }: Pick<ServerContext, 'log'>,
   act: () => void,
 ): Promise<void> {
   try {

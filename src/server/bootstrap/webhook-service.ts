@@ -6,11 +6,15 @@ import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/webhook-book.ts';
-import type { WebhookAnswers, WebhookQuestion, WebhookReply } from '../../webhooks/worker/webhook-messages.ts';
+import type {
+  WebhookAnswers,
+  WebhookQuestion,
+  WebhookReply,
+} from '../../webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
-import { WebhookThread, type WebhookThreadParts } from '../../webhooks/worker/webhook-thread.ts';
+import { WebhookThread, type WebhookThreadDeps } from '../../webhooks/worker/webhook-thread.ts';
 
-export interface WebhooksParts {
+export interface WebhooksDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
@@ -20,9 +24,9 @@ export interface WebhooksParts {
   /** Whether they may go to loopback, private and other special addresses. */
   readonly allowLocal: boolean;
   /** Keeps every change of their book where another node finds it, before it counts; by default there is no other. */
-  readonly keepBook?: (changes: readonly HookChanges[]) => Promise<void>;
+  readonly replicateDeliveries?: (changes: readonly HookChanges[]) => Promise<void>;
   /** A test has a thread that it can make die. */
-  readonly startWorker?: NonNullable<WebhookThreadParts['startWorker']>;
+  readonly startWorker?: NonNullable<WebhookThreadDeps['startWorker']>;
 }
 
 /** The webhooks, to the server: this node's, or those of several nodes that deliver in turn. */
@@ -35,24 +39,24 @@ export interface WebhookService {
 
 export class Webhooks implements WebhookService {
   readonly routes: readonly AdminRoute[];
-  readonly #events: WebhooksParts['events'];
+  readonly #events: WebhooksDeps['events'];
   readonly #thread: WebhookThread;
   /** A head was posted in this turn of the loop; the next one waits for the end of it. */
   #isPosted = false;
   #unfollow = (): void => undefined;
 
-  constructor({ dataDirectory: directory, allowLocal, events, keepBook, ...parts }: WebhooksParts) {
+  constructor({ dataDirectory: directory, allowLocal, events, replicateDeliveries, ...parts }: WebhooksDeps) {
     const userAgent = `Reveille/${readVersion()}`;
     this.#events = events;
     this.#thread = new WebhookThread({
       ...parts,
-      keepBook,
+      replicateDeliveries,
       task: () => ({
         directory,
         allowLocal,
         userAgent,
         head: events.head,
-        isBookShared: keepBook !== undefined,
+        isDeliveryStoreShared: replicateDeliveries !== undefined,
       }),
     });
     this.routes = webhookRoutes(this);
@@ -65,8 +69,8 @@ export class Webhooks implements WebhookService {
   async start(): Promise<void> {
     await this.#thread.start();
     // What was committed while it started, too.
-    this.#tellHead();
-    this.#unfollow = this.#events.follow(() => this.#tellHead());
+    this.#notifyHead();
+    this.#unfollow = this.#events.follow(() => this.#notifyHead());
   }
 
   ask<Kind extends keyof WebhookAnswers>(
@@ -93,14 +97,14 @@ export class Webhooks implements WebhookService {
   }
 
   /** At once, for the first commit of a turn of the loop; once more at its end, where there were more. */
-  #tellHead(): void {
+  #notifyHead(): void {
     if (this.#isPosted) return;
     this.#isPosted = true;
     const { head } = this.#events;
     this.#thread.post({ kind: 'head', head });
     setImmediate(() => {
       this.#isPosted = false;
-      if (this.#events.head > head) this.#tellHead();
+      if (this.#events.head > head) this.#notifyHead();
     });
   }
 }

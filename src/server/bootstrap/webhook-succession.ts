@@ -11,30 +11,34 @@ import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { HookChanges } from '../../core/ports/webhook-book.ts';
-import type { WebhookAnswers, WebhookQuestion, WebhookReply } from '../../webhooks/worker/webhook-messages.ts';
+import type {
+  WebhookAnswers,
+  WebhookQuestion,
+  WebhookReply,
+} from '../../webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
-import { seedWebhookBook } from '../../webhooks/worker/webhook-seed.ts';
-import { Webhooks, type WebhookService, type WebhooksParts } from './webhook-service.ts';
+import { seedDeliveryStore } from '../../webhooks/worker/webhook-seed.ts';
+import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-service.ts';
 
-export interface WebhookTurns {
+export interface WebhookLeadership {
   readonly isHeld: boolean;
   readonly holder: MemberId | null;
   start(): void;
   release(): Promise<void>;
 }
 
-export interface SharedWebhookBook {
+export interface SharedDeliveryStore {
   load(take: (changes: readonly HookChanges[]) => Promise<void>): Promise<void>;
   keep(changes: readonly HookChanges[]): Promise<void>;
 }
 
-export type WebhookSuccessionParts = Omit<WebhooksParts, 'keepBook' | 'events'> & {
+export type WebhookLeaderElectionDeps = Omit<WebhooksDeps, 'replicateDeliveries' | 'events'> & {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: Pick<EventLog, 'head' | 'follow'>;
-  readonly book: SharedWebhookBook;
+  readonly deliveries: SharedDeliveryStore;
   /** Made with what it is to call when the turn comes and goes. */
-  readonly turns: (told: { onGained: () => void; onLost: () => void }) => WebhookTurns;
+  readonly turns: (told: { onGained: () => void; onLost: () => void }) => WebhookLeadership;
 };
 
 /** The log here may be behind what the last holder had delivered: so long it is waited for. */
@@ -42,18 +46,18 @@ const logMsMax = 10_000;
 /** A turn that could not be begun is tried again after this, while it lasts. */
 const retryMs = 3000;
 
-export class WebhookSuccession implements WebhookService {
+export class WebhookLeaderElection implements WebhookService {
   readonly routes: readonly AdminRoute[];
-  readonly #parts: WebhookSuccessionParts;
-  readonly #turns: WebhookTurns;
+  readonly #deps: WebhookLeaderElectionDeps;
+  readonly #turns: WebhookLeadership;
   #webhooks: Webhooks | null = null;
   /** One change of turns after the other. */
   #changing: Promise<void> = Promise.resolve();
   #cancelRetry: Cancel = () => undefined;
 
-  constructor(parts: WebhookSuccessionParts) {
-    this.#parts = parts;
-    this.#turns = parts.turns({
+  constructor(deps: WebhookLeaderElectionDeps) {
+    this.#deps = deps;
+    this.#turns = deps.turns({
       onGained: () => this.#change(() => this.#begin()),
       onLost: () => this.#change(() => this.#end()),
     });
@@ -96,18 +100,21 @@ export class WebhookSuccession implements WebhookService {
 
   #change(act: () => Promise<void>): void {
     this.#changing = this.#changing.then(act).catch((error: unknown) => {
-      this.#parts.log.error({ err: error }, 'the webhooks could not be begun or ended; tried again');
-      this.#cancelRetry = this.#parts.clock.after(retryMs, () => this.#change(() => this.#begin()));
+      this.#deps.log.error({ err: error }, 'the webhooks could not be begun or ended; tried again');
+      this.#cancelRetry = this.#deps.clock.after(retryMs, () => this.#change(() => this.#begin()));
     });
   }
 
   async #begin(): Promise<void> {
     if (!this.#turns.isHeld || this.#webhooks !== null) return;
-    const { book, log, dataDirectory } = this.#parts;
-    const cursor = await seedWebhookBook(dataDirectory, (take) => book.load(take));
+    const { deliveries, log, dataDirectory } = this.#deps;
+    const cursor = await seedDeliveryStore(dataDirectory, (take) => deliveries.load(take));
     await this.#reached(cursor);
     if (!this.#turns.isHeld) return;
-    const webhooks = new Webhooks({ ...this.#parts, keepBook: (changes) => book.keep(changes) });
+    const webhooks = new Webhooks({
+      ...this.#deps,
+      replicateDeliveries: (changes) => deliveries.keep(changes),
+    });
     await webhooks.start();
     this.#webhooks = webhooks;
     // What changed while it started, too.
@@ -124,7 +131,7 @@ export class WebhookSuccession implements WebhookService {
 
   /** Resolves when the log here has come to `cursor`, or will not. */
   async #reached(cursor: number): Promise<void> {
-    const { events, clock } = this.#parts;
+    const { events, clock } = this.#deps;
     if (events.head >= cursor) return;
     let unfollow = (): void => undefined;
     const done = new Promise<void>((resolve) => {

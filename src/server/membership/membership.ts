@@ -5,43 +5,43 @@
  */
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
-import type { ClusterHouse } from '../../core/devices/locate-device.ts';
+import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';
 import type { Exposition } from '../../telemetry/exposition.ts';
 import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
-import type { Back } from '../bootstrap/back.ts';
+import type { ControlPlane } from '../bootstrap/back.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
 import { clusterRoute, memberJson, type MemberJson } from './cluster-json.ts';
-import type { DeviceDoors } from '../bootstrap/doors.ts';
-import type { House, HouseParts } from '../bootstrap/house.ts';
+import type { DeviceListeners } from '../bootstrap/doors.ts';
+import type { ServerContext, PeerDeps } from '../bootstrap/house.ts';
 import { memberStatus } from './member-status.ts';
-import type { Records, SharedParts } from '../bootstrap/records.ts';
+import type { Records, SharedStoreDeps } from '../bootstrap/records.ts';
 import type { ServerRole } from '../supervisor/roles.ts';
 import { endOpenSessions } from '../bootstrap/start-up.ts';
-import type { WebhookService, WebhooksParts } from '../bootstrap/webhook-service.ts';
+import type { WebhookService, WebhooksDeps } from '../bootstrap/webhook-service.ts';
 
 /** What this process has of a server's parts; null: another has it. */
-export interface OwnParts {
-  readonly doors: DeviceDoors | null;
+export interface OwnServices {
+  readonly deviceListeners: DeviceListeners | null;
   readonly calls: CallService | null;
 }
 
 /** What only a node has to do with: others share no store with it. */
-export interface NodeTies {
+export interface NodeServices {
   /** Whose outbox it is that commits go to. */
   readonly outboxOf: MemberId;
   /** The same records, with logins committed when all know them. */
   claimed(records: ConnectionRecords, connection: ConnectionKind): ConnectionRecords;
   /** The calls of this node, for an API that asks others for theirs. */
   callsOf(calls: CallService): ApiCalls;
-  webhooks(parts: WebhooksParts): WebhookService;
+  webhooks(deps: WebhooksDeps): WebhookService;
   readonly fetchCall: FetchCall;
   /** This node has changed the registry. */
   registryWritten(): void;
   /** Before this node's own registry comes in. Rejects with a sentence. */
-  prepare(house: House, back: Back): Promise<void>;
+  prepare(context: ServerContext, controlPlane: ControlPlane): Promise<void>;
   figures(): ClusterFigures;
   /** It is about to stop. */
   draining(): void;
@@ -52,19 +52,19 @@ export interface NodeTies {
 export interface Membership {
   readonly role: ServerRole;
   /** Null: no others, or they share the store. */
-  readonly nodes: NodeTies | null;
+  readonly nodes: NodeServices | null;
   /** For the records; null: this process writes its store alone. */
-  readonly shared: SharedParts | null;
+  readonly shared: SharedStoreDeps | null;
   /** Of records that are open; null: alone. */
-  cluster(records: Records, parts: HouseParts): ClusterHouse | null;
+  cluster(records: Records, deps: PeerDeps): ClusterDeps | null;
   /** What operators see of all. `exposition` null: this process's own. `parts` is asked when somebody looks. */
-  view(house: House, parts: () => OwnParts): MembershipView;
+  view(context: ServerContext, deps: () => OwnServices): MembershipView;
   /** Who issues calls, for a process that has none; null: it has. */
-  callsElsewhere(house: House): ApiCalls | null;
+  callsElsewhere(context: ServerContext): ApiCalls | null;
   /** Resolves when the others reach it, and it them; before any listener accepts. Rejects with a sentence. */
-  open(house: House, parts: OwnParts): Promise<void>;
+  open(context: ServerContext, deps: OwnServices): Promise<void>;
   /** Ends, and commits the end of, what those that are gone have left open; from then on of all that go. */
-  endLost(house: House): Promise<void>;
+  endLost(context: ServerContext): Promise<void>;
   /** Nobody can ask it any more. Before the records are closed. */
   close(): Promise<void>;
 }
@@ -83,11 +83,11 @@ export class AloneMembership implements Membership {
     return null;
   }
 
-  view(house: House, parts: () => OwnParts): MembershipView {
-    const member = `${house.node}/0@0` as MemberId;
-    const life = { member, process: 0, startedAtMs: house.clock.wallMs() };
+  view(context: ServerContext, deps: () => OwnServices): MembershipView {
+    const member = `${context.node}/0@0` as MemberId;
+    const life = { member, process: 0, startedAtMs: context.clock.wallMs() };
     const read = (): MemberJson => ({
-      ...memberJson(memberStatus(house, life, parts().doors)),
+      ...memberJson(memberStatus(context, life, deps().deviceListeners)),
       pid: process.pid,
     });
     return { exposition: null, routes: [clusterRoute(() => Promise.resolve([read()]))] };
@@ -99,8 +99,8 @@ export class AloneMembership implements Membership {
 
   async open(): Promise<void> {}
 
-  endLost(house: House): Promise<void> {
-    return endOpenSessions(house);
+  endLost(context: ServerContext): Promise<void> {
+    return endOpenSessions(context);
   }
 
   async close(): Promise<void> {}

@@ -13,7 +13,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import type { MirroredLogStore } from '../../storage/events/mirrored-log.ts';
 
-export interface NodeLogParts {
+export interface NodeLogDeps {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly log: Log;
@@ -29,7 +29,7 @@ export class NodeLog {
   readonly #source: JetStreamSource;
   readonly #clock: Clock;
 
-  constructor({ link, clock, log, events, mirror, saw }: NodeLogParts) {
+  constructor({ link, clock, log, events, mirror, saw }: NodeLogDeps) {
     this.#clock = clock;
     this.#source = new JetStreamSource(link, link.names.eventStream);
     this.#stream = new EventStream({

@@ -7,20 +7,20 @@ import { NatsLink } from '../../cluster/nats/nats-link.ts';
 import type { ConnectionKind, MemberId, MemberStatus } from '../../model/cluster.ts';
 import { outboxDrainMsMax } from '../../model/limits.ts';
 import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
-import { CallHomes } from '../../core/calls/call-homes.ts';
-import { SeatKeeper } from '../../cluster/ownership/keep-seats.ts';
-import type { ClusterHouse } from '../../core/devices/locate-device.ts';
+import { CallPlacement } from '../../core/calls/call-homes.ts';
+import { SlotReconciler } from '../../cluster/ownership/keep-seats.ts';
+import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';
 import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
-import type { Back } from '../bootstrap/back.ts';
+import type { ControlPlane } from '../bootstrap/back.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
 import { clusterRoute, memberJson } from './cluster-json.ts';
-import type { House, HouseParts } from '../bootstrap/house.ts';
+import type { ServerContext, PeerDeps } from '../bootstrap/house.ts';
 import { memberStatus } from './member-status.ts';
-import type { Membership, MembershipView, NodeTies, OwnParts } from './membership.ts';
+import type { Membership, MembershipView, NodeServices, OwnServices } from './membership.ts';
 import { applyRegistryChanges } from './node-registry-changes.ts';
 import { NodeRegistry } from './node-registry.ts';
 import { NodeShares } from './node-shares.ts';
@@ -29,33 +29,33 @@ import { processAnswers } from '../supervisor/process-answers.ts';
 import type { Records } from '../bootstrap/records.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { endOpenSessions } from '../bootstrap/start-up.ts';
-import type { WebhookService, WebhooksParts } from '../bootstrap/webhook-service.ts';
+import type { WebhookService, WebhooksDeps } from '../bootstrap/webhook-service.ts';
 
 const dayMs = 24 * 3600 * 1000;
 
-export interface NodeFrame {
+export interface NodeDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly node: string;
 }
 
-export class NodeMembership implements Membership, NodeTies {
+export class NodeMembership implements Membership, NodeServices {
   readonly role = 'alone';
   readonly nodes = this;
   readonly shared = null;
   readonly outboxOf: MemberId;
   readonly #link: NatsLink;
-  readonly #frame: NodeFrame;
+  readonly #frame: NodeDeps;
   readonly #startedAtMs: number;
   #shares: NodeShares | null = null;
   #registry: NodeRegistry | null = null;
-  #house: House | null = null;
-  #parts: (() => OwnParts) | null = null;
+  #context: ServerContext | null = null;
+  #parts: (() => OwnServices) | null = null;
   #host: PeerHost | null = null;
-  #seats: SeatKeeper | null = null;
-  #homes: CallHomes | null = null;
+  #slots: SlotReconciler | null = null;
+  #placement: CallPlacement | null = null;
 
-  private constructor(link: NatsLink, frame: NodeFrame) {
+  private constructor(link: NatsLink, frame: NodeDeps) {
     this.#link = link;
     this.#frame = frame;
     this.#startedAtMs = frame.clock.wallMs();
@@ -63,7 +63,7 @@ export class NodeMembership implements Membership, NodeTies {
   }
 
   /** Rejects with a sentence when the URL or the credentials cannot be used; NATS itself may be away. */
-  static async open(settings: Settings, url: string, frame: NodeFrame): Promise<NodeMembership> {
+  static async open(settings: Settings, url: string, frame: NodeDeps): Promise<NodeMembership> {
     const { cluster, events } = settings;
     const link = await NatsLink.open({
       clock: frame.clock,
@@ -80,7 +80,7 @@ export class NodeMembership implements Membership, NodeTies {
     return new NodeMembership(link, frame);
   }
 
-  cluster(records: Records, { directory, registry, onEvent }: HouseParts): ClusterHouse {
+  cluster(records: Records, { directory, registry, onEvent }: PeerDeps): ClusterDeps {
     this.#shares = new NodeShares({
       ...this.#frame,
       link: this.#link,
@@ -91,8 +91,8 @@ export class NodeMembership implements Membership, NodeTies {
       late: {
         directory,
         host: () => there(this.#host),
-        seats: () => there(this.#seats),
-        homes: () => there(this.#homes),
+        slots: () => there(this.#slots),
+        placement: () => there(this.#placement),
         status: () => this.#status(),
       },
     });
@@ -103,9 +103,9 @@ export class NodeMembership implements Membership, NodeTies {
     return there(this.#shares).ownership.records(records, connection);
   }
 
-  view(house: House, parts: () => OwnParts): MembershipView {
-    this.#house = house;
-    this.#parts = parts;
+  view(context: ServerContext, deps: () => OwnServices): MembershipView {
+    this.#context = context;
+    this.#parts = deps;
     const read = async () => {
       const [own, ...others] = there(this.#shares).members.all();
       assert(own !== undefined, 'a member knows itself');
@@ -119,46 +119,56 @@ export class NodeMembership implements Membership, NodeTies {
   }
 
   callsOf(calls: CallService): ApiCalls {
-    const { cluster } = there(this.#house);
+    const { cluster } = there(this.#context);
     assert(cluster !== null, 'a node is one of a cluster');
-    const homes = there(this.#homes);
+    const placement = there(this.#placement);
     const { directory, bridges, keys } = calls;
     return {
       directory,
       bridges,
       keys,
-      homes: {
-        homeOf: (deviceId) => homes.homeOf(deviceId),
-        settled: (deviceId) => homes.settled(deviceId),
+      placement: {
+        homeOf: (deviceId) => placement.homeOf(deviceId),
+        settled: (deviceId) => placement.settled(deviceId),
         issueAt: (member, order, waitMs) =>
           cluster.peers.ask<'issue-call'>(member, { kind: 'issue-call', order }, waitMs),
       },
-      keptElsewhere: (deviceId) => homes.sessionsOf(deviceId),
+      keptElsewhere: (deviceId) => placement.sessionsOf(deviceId),
     };
   }
 
-  webhooks(parts: WebhooksParts): WebhookService {
-    return nodeWebhooks(this.#link, there(this.#shares).members, this.outboxOf, parts);
+  webhooks(deps: WebhooksDeps): WebhookService {
+    return nodeWebhooks(this.#link, there(this.#shares).members, this.outboxOf, deps);
   }
 
-  readonly fetchCall: FetchCall = (sessionId, deviceId) => there(this.#homes).fetch(sessionId, deviceId);
+  readonly fetchCall: FetchCall = (sessionId, deviceId) => there(this.#placement).fetch(sessionId, deviceId);
 
   registryWritten(): void {
     this.#registry?.changed();
   }
 
   /** The members that live are known, and what they have of the registry is here, as far as NATS can be reached. */
-  async prepare(house: House, back: Back): Promise<void> {
-    const { cluster, directory, readiness, records, watch, telemetry } = house;
+  async prepare(context: ServerContext, controlPlane: ControlPlane): Promise<void> {
+    const { cluster, directory, readiness, records, watch, telemetry } = context;
     assert(cluster !== null, 'a node is one of a cluster');
     const { peers } = cluster;
     const shares = there(this.#shares);
-    const { calls } = back;
-    this.#seats = new SeatKeeper({ directory, peers, telemetry });
-    const homes = new CallHomes({ ...this.#frame, directory: calls.directory, peers, keepers: shares.calls });
-    this.#homes = homes;
+    const { calls } = controlPlane;
+    this.#slots = new SlotReconciler({ directory, peers, telemetry });
+    const { directory: callDirectory } = calls;
+    const placement = new CallPlacement({
+      ...this.#frame,
+      directory: callDirectory,
+      peers,
+      placements: shares.calls,
+    });
+    this.#placement = placement;
     const status = (): MemberStatus => this.#status();
-    this.#host = processAnswers(house, { status, calls, takeCalls: (sessionId) => homes.give(sessionId) });
+    this.#host = processAnswers(context, {
+      status,
+      calls,
+      takeCalls: (sessionId) => placement.give(sessionId),
+    });
     followLoggedSessions(records.events, watch);
     readiness.include(() => this.#missing());
     await shares.members.start();
@@ -166,8 +176,8 @@ export class NodeMembership implements Membership, NodeTies {
     this.#registry = new NodeRegistry({
       ...this.#frame,
       link: this.#link,
-      tables: back.tables,
-      applied: (changes) => applyRegistryChanges(house, back, changes),
+      tables: controlPlane.tables,
+      applied: (changes) => applyRegistryChanges(context, controlPlane, changes),
     });
     await this.#registry.start();
   }
@@ -177,8 +187,8 @@ export class NodeMembership implements Membership, NodeTies {
   }
 
   /** Of an earlier life; other members may have done so before. */
-  endLost(house: House): Promise<void> {
-    return endOpenSessions(house);
+  endLost(context: ServerContext): Promise<void> {
+    return endOpenSessions(context);
   }
 
   figures(): ClusterFigures {
@@ -186,8 +196,8 @@ export class NodeMembership implements Membership, NodeTies {
     for (const { state } of this.#shares?.members.all() ?? []) members[state] += 1;
     return {
       members,
-      natsIsThere: !this.#link.isAway,
-      outboxLength: this.#house?.records.outbox?.length ?? 0,
+      natsIsThere: !this.#link.isUnavailable,
+      outboxLength: this.#context?.records.outbox?.length ?? 0,
       eventLag: this.#shares?.log.lag ?? 0,
       registryLag: this.#registry?.lag ?? 0,
     };
@@ -199,8 +209,8 @@ export class NodeMembership implements Membership, NodeTies {
 
   async close(): Promise<void> {
     const shares = this.#shares;
-    if (shares === null || this.#house === null) return;
-    await this.#house.records.allCommitted();
+    if (shares === null || this.#context === null) return;
+    await this.#context.records.allCommitted();
     await shares.ownership.stop(outboxDrainMsMax);
     await this.#registry?.stop();
     await shares.members.stop();
@@ -214,17 +224,18 @@ export class NodeMembership implements Membership, NodeTies {
 
   #status(): MemberStatus {
     const life = { member: this.outboxOf, process: 0, startedAtMs: this.#startedAtMs };
-    const house = there(this.#house);
-    const doors = this.#parts?.().doors ?? null;
-    const outboxLength = house.records.outbox?.length ?? 0;
-    return { ...memberStatus(house, life, doors), outboxLength, eventLag: this.#shares?.log.lag ?? 0 };
+    const context = there(this.#context);
+    const deviceListeners = this.#parts?.().deviceListeners ?? null;
+    const outboxLength = context.records.outbox?.length ?? 0;
+    const eventLag = this.#shares?.log.lag ?? 0;
+    return { ...memberStatus(context, life, deviceListeners), outboxLength, eventLag };
   }
 
   /** Without the others a node serves its own devices, and should be sent no callers who ask for others'. */
   #missing(): { readonly isReady: boolean; readonly reasons: readonly string[] } {
     const twin = this.#shares?.members.twin ?? null;
     const reasons = [
-      ...(this.#link.isAway ? ['cluster: NATS is away'] : []),
+      ...(this.#link.isUnavailable ? ['cluster: NATS is away'] : []),
       ...(twin === null ? [] : [`cluster: ${twin} has the same node name`]),
     ];
     return { isReady: reasons.length === 0, reasons };

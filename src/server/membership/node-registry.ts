@@ -4,13 +4,13 @@ import { JetStreamSource } from '../../cluster/events/jetstream-source.ts';
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
 import { RegistryMirror } from '../../cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../cluster/registry/registry-publisher.ts';
-import { NatsShelf } from '../../cluster/nats/shelf.ts';
+import { NatsKvStore } from '../../cluster/nats/shelf.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { AppliedChanges } from '../../storage/registry/mirrored-applied.ts';
 import { MirroredRegistryStore } from '../../storage/registry/mirrored-registry.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 
-export interface NodeRegistryParts {
+export interface NodeRegistryDeps {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly log: Log;
@@ -23,17 +23,17 @@ export interface NodeRegistryParts {
 const caughtUpMsMax = 120_000;
 
 export class NodeRegistry {
-  readonly #parts: NodeRegistryParts;
+  readonly #deps: NodeRegistryDeps;
   readonly #store: MirroredRegistryStore;
   readonly #mirror: RegistryMirror;
   readonly #publisher: RegistryPublisher;
   #unfollow: Cancel = () => undefined;
 
-  constructor(parts: NodeRegistryParts) {
-    const { link, clock, log } = parts;
-    const shelf = new NatsShelf(link, 'registry');
-    this.#parts = parts;
-    this.#store = new MirroredRegistryStore(parts);
+  constructor(deps: NodeRegistryDeps) {
+    const { link, clock, log } = deps;
+    const shelf = new NatsKvStore(link, 'registry');
+    this.#deps = deps;
+    this.#store = new MirroredRegistryStore(deps);
     this.#mirror = new RegistryMirror({
       source: new JetStreamSource(link, link.names.bucketStream('registry')),
       registry: this.#store,
@@ -54,15 +54,16 @@ export class NodeRegistry {
 
   /** Resolves when what others have is here, as far as NATS can be reached: before this node makes changes of its own. */
   async start(): Promise<void> {
-    const { link, log } = this.#parts;
+    const { link, log } = this.#deps;
     await this.#store.adopt();
     this.#mirror.start();
-    if (link.isAway) log.warn({}, 'the registry cannot be mirrored now: this node starts with what it has');
+    if (link.isUnavailable)
+      log.warn({}, 'the registry cannot be mirrored now: this node starts with what it has');
     else if (!(await this.#mirror.caughtUp(caughtUpMsMax)))
       log.warn({ lag: this.lag }, 'the registry is not mirrored yet: this node starts with what it has');
     this.#publisher.start();
-    this.#unfollow = link.onChange((isAway) => {
-      if (!isAway) this.#publisher.poke();
+    this.#unfollow = link.onChange((isUnavailable) => {
+      if (!isUnavailable) this.#publisher.poke();
     });
   }
 

@@ -2,30 +2,30 @@
  * What a node has of NATS, put together: who else lives and how to reach them, whose devices are whose, the log, the
  * registry, calls and webhooks of all. Nothing is sought before `node-membership` says so. Source: cluster.md.
  */
-import { CallVault } from '../../cluster/records/call-vault.ts';
+import { CallRepository } from '../../cluster/records/call-vault.ts';
 import { NatsBucket } from '../../cluster/nats/nats-bucket.ts';
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
 import { Ownership } from '../../cluster/ownership/ownership.ts';
-import { NatsShelf } from '../../cluster/nats/shelf.ts';
-import { WakeupVault } from '../../cluster/records/wakeup-vault.ts';
+import { NatsKvStore } from '../../cluster/nats/shelf.ts';
+import { WakeupRepository } from '../../cluster/records/wakeup-vault.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import type { EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
-import type { CallHomes } from '../../core/calls/call-homes.ts';
-import type { ClusterHouse } from '../../core/devices/locate-device.ts';
+import type { CallPlacement } from '../../core/calls/call-homes.ts';
+import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
-import type { SeatFollower } from '../../core/ports/seat-follower.ts';
+import type { SlotFollower } from '../../core/ports/seat-follower.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { NodeLog } from './node-log.ts';
 import { liveSessions, sharedEpochs } from './node-sessions.ts';
 import type { Records } from '../bootstrap/records.ts';
 
-export interface NodeSharesParts {
+export interface NodeSharesDeps {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,15 +37,15 @@ export interface NodeSharesParts {
   /** An event of this node is in the log of all. */
   readonly onEvent: (type: EventType) => void;
   /** Asked from the start on, not before. */
-  readonly late: LateParts;
+  readonly late: LateNodeDeps;
 }
 
 /** What is there only when the rest of the server is. */
-export interface LateParts {
+export interface LateNodeDeps {
   directory(): DeviceDirectory;
   host(): PeerHost;
-  seats(): SeatFollower;
-  homes(): CallHomes;
+  slots(): SlotFollower;
+  placement(): CallPlacement;
   status(): MemberStatus;
 }
 
@@ -54,11 +54,11 @@ export class NodeShares {
   readonly peers: NatsPeers;
   readonly ownership: Ownership;
   readonly log: NodeLog;
-  readonly calls: CallVault;
-  readonly #wakeups: WakeupVault;
+  readonly calls: CallRepository;
+  readonly #wakeups: WakeupRepository;
 
-  constructor(parts: NodeSharesParts) {
-    const { link, clock, log, self, late, records } = parts;
+  constructor(deps: NodeSharesDeps) {
+    const { link, clock, log, self, late, records } = deps;
     const { outbox, mirror, events } = records;
     assert(outbox !== null && mirror !== null, 'a node has an outbox and a mirror');
     this.members = new NatsMembers({
@@ -67,16 +67,16 @@ export class NodeShares {
       log,
       self,
       status: () => late.status(),
-      bury: (member) => this.#bury(member, late),
-      reclaim: () => void this.ownership.reclaim(),
+      failOver: (member) => this.#failOver(member, late),
+      reregister: () => void this.ownership.reregister(),
     });
     const host: PeerHost = {
       answer: (question) => late.host().answer(question),
       heard: (notice, from) => late.host().heard(notice, from),
     };
     this.peers = new NatsPeers({ link, clock, log, self, host, members: this.members });
-    this.calls = new CallVault({ shelf: new NatsShelf(link, 'calls'), clock, log });
-    this.#wakeups = new WakeupVault({ shelf: new NatsShelf(link, 'wakeups'), clock, log });
+    this.calls = new CallRepository({ kv: new NatsKvStore(link, 'calls'), clock, log });
+    this.#wakeups = new WakeupRepository({ kv: new NatsKvStore(link, 'wakeups'), clock, log });
     this.log = new NodeLog({
       link,
       clock,
@@ -91,35 +91,35 @@ export class NodeShares {
       log,
       self,
       outbox,
-      node: parts.node,
+      node: deps.node,
       random: Math.random,
       rows: new NatsBucket(link, 'rows', clock),
-      beats: new NatsBucket(link, 'beats', clock),
+      heartbeats: new NatsBucket(link, 'beats', clock),
       sessions: liveSessions(() => late.directory()),
       sharedEpochOf: sharedEpochs(() => late.directory()),
-      follower: { taken: (seat) => late.seats().taken(seat), lost: (seat) => late.seats().lost(seat) },
-      productOf: parts.productOf,
+      follower: { taken: (slot) => late.slots().taken(slot), lost: (slot) => late.slots().lost(slot) },
+      productOf: deps.productOf,
       publish: async (event) => {
         await this.log.publish(event);
-        parts.onEvent(event.draft.type);
+        deps.onEvent(event.draft.type);
       },
       putWakeup: ({ appId, requestId, record }) => this.#wakeups.put(appId, requestId, record),
-      putCalls: ({ deviceId, sessions }) => late.homes().save(deviceId, sessions),
+      putCalls: ({ deviceId, sessions }) => late.placement().save(deviceId, sessions),
     });
   }
 
-  get cluster(): ClusterHouse {
+  get cluster(): ClusterDeps {
     return {
       peers: this.peers,
-      whereabouts: this.ownership.whereabouts,
+      locator: this.ownership.locator,
       recallWakeup: (appId, requestId, waitMs) => this.#wakeups.find(appId, requestId, waitMs),
       logReaches: (sequence) => this.log.reaches(sequence),
     };
   }
 
   /** Its sessions end, and its calls wait here for their legs. Rejects while NATS is away; may be called again. */
-  async #bury(member: MemberId, late: LateParts): Promise<void> {
-    await this.ownership.bury(member);
-    await late.homes().takeOver(member);
+  async #failOver(member: MemberId, late: LateNodeDeps): Promise<void> {
+    await this.ownership.failOver(member);
+    await late.placement().takeOver(member);
   }
 }

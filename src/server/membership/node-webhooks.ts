@@ -1,29 +1,29 @@
 /** The webhooks of a node: delivered in turn with the others, from a book that all share. Source: cluster.md, Events. */
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
-import { NatsShelf } from '../../cluster/nats/shelf.ts';
-import { WebhookBookVault } from '../../cluster/records/webhook-book-vault.ts';
+import { NatsKvStore } from '../../cluster/nats/shelf.ts';
+import { NatsDeliveryStore } from '../../cluster/records/webhook-book-vault.ts';
 import { WebhookLease } from '../../cluster/membership/webhook-lease.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { Peers } from '../../core/ports/peers.ts';
-import type { WebhookService, WebhooksParts } from '../bootstrap/webhook-service.ts';
-import { WebhookSuccession } from '../bootstrap/webhook-succession.ts';
+import type { WebhookService, WebhooksDeps } from '../bootstrap/webhook-service.ts';
+import { WebhookLeaderElection } from '../bootstrap/webhook-succession.ts';
 
 export function nodeWebhooks(
   link: NatsLink,
   members: Pick<Peers, 'isAlive'>,
   self: MemberId,
-  parts: WebhooksParts,
+  deps: WebhooksDeps,
 ): WebhookService {
-  const { clock, log } = parts;
-  const shelf = new NatsShelf(link, 'hooks');
+  const { clock, log } = deps;
+  const kv = new NatsKvStore(link, 'hooks');
   let lease: WebhookLease | null = null;
-  return new WebhookSuccession({
-    ...parts,
-    book: new WebhookBookVault({ shelf, log, mayWrite: () => lease?.isHeld === true }),
+  return new WebhookLeaderElection({
+    ...deps,
+    deliveries: new NatsDeliveryStore({ kv, log, mayWrite: () => lease?.isHeld === true }),
     turns: (told) => {
       lease = new WebhookLease({
         ...told,
-        shelf,
+        kv,
         clock,
         log,
         self,

@@ -2,87 +2,87 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { followLoggedSessions } from '../../core/devices/logged-sessions.ts';
-import { SeatKeeper } from '../../cluster/ownership/keep-seats.ts';
-import type { ClusterHouse } from '../../core/devices/locate-device.ts';
+import { SlotReconciler } from '../../cluster/ownership/keep-seats.ts';
+import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
-import type { House } from '../bootstrap/house.ts';
+import type { ServerContext } from '../bootstrap/house.ts';
 import { memberStatus, type OwnLife } from './member-status.ts';
-import type { Membership, MembershipView, OwnParts } from './membership.ts';
+import type { Membership, MembershipView, OwnServices } from './membership.ts';
 import { processAnswers } from '../supervisor/process-answers.ts';
-import { ProcessCompany, type ProcessPlace } from '../supervisor/process-company.ts';
+import { WorkerSet, type WorkerHandle } from '../supervisor/process-company.ts';
 import { ProcessLosses } from '../supervisor/process-losses.ts';
 import type { ProcessRole } from '../supervisor/process-messages.ts';
 import { missingProcesses, processMetrics, processRoutes } from '../supervisor/process-view.ts';
-import type { Records, SharedParts } from '../bootstrap/records.ts';
-import { callsAtKeeper } from '../supervisor/roles-calls.ts';
+import type { Records, SharedStoreDeps } from '../bootstrap/records.ts';
+import { callsAtCoordinator } from '../supervisor/roles-calls.ts';
 
 export class ProcessMembership implements Membership {
   readonly role: ProcessRole;
   readonly nodes = null;
-  readonly shared: SharedParts;
-  readonly #company: ProcessCompany;
+  readonly shared: SharedStoreDeps;
+  readonly #workerSet: WorkerSet;
   readonly #life: OwnLife;
   #losses: ProcessLosses | null = null;
 
   /** `node`: its name in events. */
   constructor(
-    place: ProcessPlace,
+    handle: WorkerHandle,
     node: string,
     { clock, log }: { readonly clock: Clock; readonly log: Log },
   ) {
-    const { role, member, process } = place.task;
+    const { role, member, process } = handle.task;
     this.role = role;
-    this.#company = new ProcessCompany(place, { clock, log });
-    this.shared = this.#company.shared(node);
+    this.#workerSet = new WorkerSet(handle, { clock, log });
+    this.shared = this.#workerSet.shared(node);
     this.#life = { member, process, startedAtMs: clock.wallMs() };
   }
 
-  cluster(records: Records): ClusterHouse {
+  cluster(records: Records): ClusterDeps {
     const { shared, wakeups, events } = records;
     assert(shared !== null, 'several processes share their records');
     return {
-      peers: this.#company.peers,
-      whereabouts: shared.whereabouts,
+      peers: this.#workerSet.peers,
+      locator: shared.locator,
       recallWakeup: (appId, requestId) => Promise.resolve(wakeups.find(appId, requestId)),
       logReaches: async (sequence) => events.reaches(sequence),
     };
   }
 
-  view(house: House, parts: () => OwnParts): MembershipView {
-    const company = this.#company;
-    const status = () => memberStatus(house, this.#life, parts().doors);
-    const viewed = { company, own: house.metrics, status };
+  view(context: ServerContext, parts: () => OwnServices): MembershipView {
+    const workerSet = this.#workerSet;
+    const status = () => memberStatus(context, this.#life, parts().deviceListeners);
+    const viewed = { workerSet, own: context.metrics, status };
     return { exposition: processMetrics(viewed), routes: processRoutes(viewed) };
   }
 
-  callsElsewhere(house: House): ApiCalls | null {
-    return this.role === 'worker' ? callsAtKeeper(house, this.#company) : null;
+  callsElsewhere(context: ServerContext): ApiCalls | null {
+    return this.role === 'worker' ? callsAtCoordinator(context, this.#workerSet) : null;
   }
 
-  async open(house: House, { doors, calls }: OwnParts): Promise<void> {
-    const { records, directory, cluster, readiness, telemetry, watch } = house;
+  async open(context: ServerContext, { deviceListeners, calls }: OwnServices): Promise<void> {
+    const { records, directory, cluster, readiness, telemetry, watch } = context;
     assert(records.shared !== null && cluster !== null, 'several processes share their records');
-    records.shared.follow(new SeatKeeper({ directory, telemetry, peers: cluster.peers }));
+    records.shared.follow(new SlotReconciler({ directory, telemetry, peers: cluster.peers }));
     followLoggedSessions(records.events, watch);
-    if (this.role === 'keeper') {
-      readiness.include(() => missingProcesses(this.#company));
-      this.#company.onChange(() => this.#company.isStopping && readiness.set('draining'));
+    if (this.role === 'coordinator') {
+      readiness.include(() => missingProcesses(this.#workerSet));
+      this.#workerSet.onChange(() => this.#workerSet.isStopping && readiness.set('draining'));
     }
-    const status = () => memberStatus(house, this.#life, doors);
-    await this.#company.open(processAnswers(house, { status, calls }));
+    const status = () => memberStatus(context, this.#life, deviceListeners);
+    await this.#workerSet.open(processAnswers(context, { status, calls }));
   }
 
   /** Of a worker that is gone the keeper hears. */
-  async endLost(house: House): Promise<void> {
-    if (this.role !== 'keeper') return;
-    this.#losses = new ProcessLosses(house, this.#company);
+  async endLost(context: ServerContext): Promise<void> {
+    if (this.role !== 'coordinator') return;
+    this.#losses = new ProcessLosses(context, this.#workerSet);
     await this.#losses.endAll();
     this.#losses.follow();
   }
 
   async close(): Promise<void> {
     this.#losses?.close();
-    await this.#company.close();
+    await this.#workerSet.close();
   }
 }

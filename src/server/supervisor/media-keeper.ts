@@ -10,13 +10,13 @@ import { mediaRestartMsMax, mediaRestartMsMin, mediaStopMsMax } from '../../mode
 import type { MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaCarrier } from './media-child.ts';
-import type { MediaFront } from '../bootstrap/media-front.ts';
+import type { MediaConnection } from '../bootstrap/media-front.ts';
 import type { MediaSpare } from './media-spare.ts';
 
-export interface MediaKeeperHouse {
+export interface MediaSupervisorDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly front: MediaFront;
+  readonly connection: MediaConnection;
   readonly settings: MediaProcessSettings;
   readonly startCarrier: () => MediaCarrier;
   /** Null: none waits. */
@@ -26,8 +26,8 @@ export interface MediaKeeperHouse {
 /** One that lived so long died of something else than its start. */
 const soundMs = 5000;
 
-export class MediaKeeper {
-  readonly #house: MediaKeeperHouse;
+export class MediaSupervisor {
+  readonly #deps: MediaSupervisorDeps;
   #carrier: MediaCarrier | null = null;
   #port: number;
   /** Of its link; null: none, or the child hung up, whose last words tell why. */
@@ -37,20 +37,20 @@ export class MediaKeeper {
   #isStopping = false;
   #cancelRestart: Cancel = () => undefined;
 
-  constructor(house: MediaKeeperHouse) {
-    this.#house = house;
-    this.#port = house.settings.legs.port;
+  constructor(deps: MediaSupervisorDeps) {
+    this.#deps = deps;
+    this.#port = deps.settings.legs.port;
   }
 
   /** Resolves when it listens; rejects, with a sentence for the operator, when it cannot. */
   async start(): Promise<void> {
-    const { clock, front, settings, startCarrier, spare, log } = this.#house;
+    const { clock, connection, settings, startCarrier, spare, log } = this.#deps;
     this.#linkFault = null;
     const startedMs = clock.monotonicMs();
     const carrier = spare?.take() ?? startCarrier();
     this.#carrier = carrier;
     const legs = { ...settings.legs, port: this.#port };
-    const listening = front.attach(carrier.link, { ...settings, legs }, (fault) => {
+    const listening = connection.attach(carrier.link, { ...settings, legs }, (fault) => {
       this.#linkFault = fault;
       // It may hang in native code; without its link it is nothing.
       carrier.kill();
@@ -58,7 +58,7 @@ export class MediaKeeper {
     try {
       this.#port = (await listening).port;
     } catch (error) {
-      const isGone = !front.isTaken;
+      const isGone = !connection.isTaken;
       carrier.kill();
       const how = await carrier.ended;
       this.#carrier = null;
@@ -75,8 +75,8 @@ export class MediaKeeper {
     this.#startNoMore();
     const carrier = this.#carrier;
     if (carrier === null) return;
-    const { clock, front, log } = this.#house;
-    const ending = front.drain().then(() => carrier.ended);
+    const { clock, connection, log } = this.#deps;
+    const ending = connection.drain().then(() => carrier.ended);
     if (await settlesWithin(clock, mediaStopMsMax, ending)) return;
     log.warn({ pid: carrier.pid }, 'the media process does not stop by itself and is killed');
     carrier.kill();
@@ -91,13 +91,13 @@ export class MediaKeeper {
   #startNoMore(): void {
     this.#isStopping = true;
     this.#cancelRestart();
-    this.#house.spare?.close();
+    this.#deps.spare?.close();
   }
 
   #lost({ pid }: MediaCarrier, how: string, startedMs: number): void {
     this.#carrier = null;
     if (this.#isStopping) return;
-    const { clock, log } = this.#house;
+    const { clock, log } = this.#deps;
     const livedMs = Math.round(clock.monotonicMs() - startedMs);
     this.#quickDeaths = livedMs >= soundMs ? 0 : this.#quickDeaths + 1;
     const waitMs = restartMs(this.#quickDeaths);
@@ -108,7 +108,7 @@ export class MediaKeeper {
   }
 
   #startAfter(waitMs: number): void {
-    const { clock, log } = this.#house;
+    const { clock, log } = this.#deps;
     const again = (): void => {
       this.start().catch((error: unknown) => {
         if (this.#isStopping) return;

@@ -7,19 +7,19 @@ import { mediaSpareDelayMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaCarrier } from './media-child.ts';
 
-export interface MediaSpareHouse {
+export interface MediaSpareDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly startCarrier: () => MediaCarrier;
 }
 
 export class MediaSpare {
-  readonly #house: MediaSpareHouse;
+  readonly #deps: MediaSpareDeps;
   #carrier: MediaCarrier | null = null;
   #cancel: Cancel = () => undefined;
 
-  constructor(house: MediaSpareHouse) {
-    this.#house = house;
+  constructor(deps: MediaSpareDeps) {
+    this.#deps = deps;
   }
 
   /** Null: there is none, and none is being prepared. */
@@ -33,8 +33,7 @@ export class MediaSpare {
   /** Not at once: what has just begun to serve, and the calls that come back to it, need the machine more. */
   prepare(): void {
     this.#cancel();
-    if (this.#carrier === null)
-      this.#cancel = this.#house.clock.after(mediaSpareDelayMs, () => this.#start());
+    if (this.#carrier === null) this.#cancel = this.#deps.clock.after(mediaSpareDelayMs, () => this.#start());
   }
 
   close(): void {
@@ -42,7 +41,7 @@ export class MediaSpare {
   }
 
   #start(): void {
-    const { log, startCarrier } = this.#house;
+    const { log, startCarrier } = this.#deps;
     try {
       this.#wait(startCarrier());
     } catch (error) {
@@ -53,7 +52,7 @@ export class MediaSpare {
 
   #wait(carrier: MediaCarrier): void {
     const { pid, link, ended } = carrier;
-    const { log } = this.#house;
+    const { log } = this.#deps;
     this.#carrier = carrier;
     link.once('readable', () => {
       if (this.#carrier === carrier) log.info({ pid }, 'a spare media process waits');

@@ -1,7 +1,7 @@
 /** Where the media process comes from, by the settings: a child of ours, one elsewhere that comes to a gate, or nowhere. */
 import { assert } from '../../lib/assert.ts';
-import { MediaGate, type MediaGateHouse } from '../bootstrap/media-gate.ts';
-import { MediaKeeper, type MediaKeeperHouse } from './media-keeper.ts';
+import { MediaGate, type MediaGateDeps } from '../bootstrap/media-gate.ts';
+import { MediaSupervisor, type MediaSupervisorDeps } from './media-keeper.ts';
 import type { MediaCarrier } from './media-child.ts';
 import { MediaSpare } from './media-spare.ts';
 import { mediaProcessSettings } from '../config/room-settings.ts';
@@ -16,16 +16,16 @@ export interface MediaSupply {
   close(): void;
 }
 
-export interface MediaSupplyHouse
-  extends Omit<MediaKeeperHouse, 'settings' | 'startCarrier' | 'spare'>, MediaGateHouse {
+export interface MediaSupplyDeps
+  extends Omit<MediaSupervisorDeps, 'settings' | 'startCarrier' | 'spare'>, MediaGateDeps {
   readonly startMedia: () => MediaCarrier;
 }
 
-export function mediaSupply(settings: Settings, house: MediaSupplyHouse): MediaSupply {
+export function mediaSupply(settings: Settings, deps: MediaSupplyDeps): MediaSupply {
   const { process, spare, link_listen: address, link_key_file: keyFile } = settings.media;
   if (process === 'child') {
-    const own = { ...house, startCarrier: house.startMedia };
-    return new MediaKeeper({
+    const own = { ...deps, startCarrier: deps.startMedia };
+    return new MediaSupervisor({
       ...own,
       settings: mediaProcessSettings(settings),
       spare: spare ? new MediaSpare(own) : null,
@@ -33,7 +33,7 @@ export function mediaSupply(settings: Settings, house: MediaSupplyHouse): MediaS
   }
   if (process === 'none') return nothing;
   assert(address !== null && keyFile !== null, 'the schema wants both of who waits for a media process');
-  return new MediaGate({ address, keyFile }, house);
+  return new MediaGate({ address, keyFile }, deps);
 }
 
 /** Where nobody carries media, calls are issued and nobody can be let in to them. */

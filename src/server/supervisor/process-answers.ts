@@ -11,9 +11,9 @@ import { answerPeers } from '../../cluster/ipc/answer-peers.ts';
 import { issueCallCredentials } from '../../core/calls/issue-call-credentials.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
-import type { House } from '../bootstrap/house.ts';
+import type { ServerContext } from '../bootstrap/house.ts';
 
-export interface AnsweringParts {
+export interface AnsweringDeps {
   status(): MemberStatus;
   /** Null: another process has them. */
   readonly calls: CallService | null;
@@ -21,35 +21,35 @@ export interface AnsweringParts {
   readonly takeCalls?: (sessionId: SessionId) => PeerAnswer<'take-calls'>;
 }
 
-export function processAnswers(house: House, parts: AnsweringParts): PeerHost {
-  const { calls } = parts;
+export function processAnswers(context: ServerContext, deps: AnsweringDeps): PeerHost {
+  const { calls } = deps;
   return answerPeers({
-    ...house,
-    wakeups: house,
-    messages: { ...house, memory: house.messages },
+    ...context,
+    wakeups: context,
+    messages: { ...context, memory: context.messages },
     others: {
       'issue-call': ({ order }) =>
-        calls === null ? fail(refusal(50301)) : issueCallCredentials(issuingHouse(house, calls), order),
-      'take-calls': ({ sessionId }) => parts.takeCalls?.(sessionId) ?? { kind: 'absent' },
-      metrics: () => house.metrics.expose(),
-      status: () => parts.status(),
+        calls === null ? fail(refusal(50301)) : issueCallCredentials(issuingDeps(context, calls), order),
+      'take-calls': ({ sessionId }) => deps.takeCalls?.(sessionId) ?? { kind: 'absent' },
+      metrics: () => context.metrics.expose(),
+      status: () => deps.status(),
     },
     news: {
-      registryChanged: () => forgetRegistry(house),
-      logGrew: () => house.records.shared?.refresh(),
-      tokenKeysChanged: () => void house.tokenKeys.reload(),
+      registryChanged: () => forgetRegistry(context),
+      logGrew: () => context.records.shared?.refresh(),
+      tokenKeysChanged: () => void context.tokenKeys.reload(),
     },
   });
 }
 
 /** What is kept of the registry in memory is old, and who is here may have lost the right to be. */
-export function forgetRegistry({ registry, signingKeys, deviceReview }: House): void {
+export function forgetRegistry({ registry, signingKeys, deviceReview }: ServerContext): void {
   registry.purge();
   signingKeys.purgeAll();
   deviceReview.begin();
 }
 
-function issuingHouse(house: House, { directory, bridges, keys }: CallService) {
-  const { require_bridge: requireBridge } = house.settings.calls;
-  return { ...house, directory, bridges, keys, requireBridge, records: house.records.calls };
+function issuingDeps(context: ServerContext, { directory, bridges, keys }: CallService) {
+  const { require_bridge: requireBridge } = context.settings.calls;
+  return { ...context, directory, bridges, keys, requireBridge, records: context.records.calls };
 }

@@ -8,8 +8,8 @@ import { UnixPeers } from '../../cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
-import type { ProcessCompanyFacts, ProcessFacts, ProcessReport, ProcessTask } from './process-messages.ts';
-import type { SharedParts } from '../bootstrap/records.ts';
+import type { WorkerSetState, ProcessFacts, ProcessReport, ProcessTask } from './process-messages.ts';
+import type { SharedStoreDeps } from '../bootstrap/records.ts';
 
 /** A port whose connections the supervisor accepts. */
 export interface HandedPort {
@@ -18,35 +18,35 @@ export interface HandedPort {
 }
 
 /** What one process is told, and whom it can tell. */
-export interface ProcessPlace {
+export interface WorkerHandle {
   readonly task: ProcessTask;
   /** Whenever it changes, and now. One follows. */
-  follow(told: (company: ProcessCompanyFacts) => void): void;
+  follow(told: (workerSet: WorkerSetState) => void): void;
   report(report: ProcessReport): void;
   /** Who takes connections to the sleep port, and counts those it has. One does. */
   sleepPort(port: HandedPort): void;
 }
 
-export class ProcessCompany {
-  readonly place: ProcessPlace;
+export class WorkerSet {
+  readonly handle: WorkerHandle;
   readonly peers: UnixPeers;
   readonly #clock: Clock;
-  #facts: ProcessCompanyFacts = { processes: [], isStopping: false };
+  #facts: WorkerSetState = { processes: [], isStopping: false };
   #host: PeerHost | null = null;
   readonly #followers: (() => void)[] = [];
-  #lastKeeper: MemberId | null = null;
-  readonly #waitingForKeeper = new Set<(keeper: MemberId | null) => void>();
+  #lastCoordinator: MemberId | null = null;
+  readonly #waitingForCoordinator = new Set<(coordinator: MemberId | null) => void>();
 
-  constructor(place: ProcessPlace, { clock, log }: { readonly clock: Clock; readonly log: Log }) {
-    const { member: self, socketDirectory: directory } = place.task;
-    this.place = place;
+  constructor(handle: WorkerHandle, { clock, log }: { readonly clock: Clock; readonly log: Log }) {
+    const { member: self, socketDirectory: directory } = handle.task;
+    this.handle = handle;
     this.#clock = clock;
     const host: PeerHost = {
       answer: (question) => this.#hostThere.answer(question),
       heard: (notice, from) => this.#host?.heard(notice, from),
     };
     this.peers = new UnixPeers({ self, clock, log, directory, host });
-    place.follow((company) => this.#changed(company));
+    handle.follow((workerSet) => this.#changed(workerSet));
   }
 
   /** All processes, as the supervisor has told it last. */
@@ -64,10 +64,10 @@ export class ProcessCompany {
   }
 
   /** For `openRecords`. */
-  shared(node: string): SharedParts {
-    const { member, role } = this.place.task;
-    const grew = (): void => this.peers.tell('everybody', { kind: 'log-grew' });
-    return { member, node, isKeeper: role === 'keeper', grew };
+  shared(node: string): SharedStoreDeps {
+    const { member, role } = this.handle.task;
+    const grew = (): void => this.peers.notify('everybody', { kind: 'log-grew' });
+    return { member, node, isCoordinator: role === 'coordinator', grew };
   }
 
   /** Resolves when others can reach it; `host` answers them. */
@@ -88,13 +88,13 @@ export class ProcessCompany {
   }
 
   /** Null: there was none yet. */
-  get lastKeeper(): MemberId | null {
-    return this.#lastKeeper;
+  get lastCoordinator(): MemberId | null {
+    return this.#lastCoordinator;
   }
 
   /** Null: none is up within `waitMs`. */
-  async keeper(waitMs: number): Promise<MemberId | null> {
-    return this.#keeperNow ?? this.#nextKeeper(waitMs);
+  async coordinator(waitMs: number): Promise<MemberId | null> {
+    return this.#coordinatorNow ?? this.#nextCoordinator(waitMs);
   }
 
   close(): Promise<void> {
@@ -106,29 +106,30 @@ export class ProcessCompany {
     return this.#host;
   }
 
-  get #keeperNow(): MemberId | null {
-    return this.processes.find(({ role, state }) => role === 'keeper' && state === 'up')?.member ?? null;
+  get #coordinatorNow(): MemberId | null {
+    return this.processes.find(({ role, state }) => role === 'coordinator' && state === 'up')?.member ?? null;
   }
 
-  #nextKeeper(waitMs: number): Promise<MemberId | null> {
+  #nextCoordinator(waitMs: number): Promise<MemberId | null> {
     return new Promise((resolve) => {
       let giveUp: Cancel = () => undefined;
-      const settle = (keeper: MemberId | null): void => {
+      const settle = (coordinator: MemberId | null): void => {
         giveUp();
-        this.#waitingForKeeper.delete(settle);
-        resolve(keeper);
+        this.#waitingForCoordinator.delete(settle);
+        resolve(coordinator);
       };
       giveUp = this.#clock.after(waitMs, () => settle(null));
-      this.#waitingForKeeper.add(settle);
+      this.#waitingForCoordinator.add(settle);
     });
   }
 
-  #changed(facts: ProcessCompanyFacts): void {
+  #changed(facts: WorkerSetState): void {
     this.#facts = facts;
     this.peers.members(this.members.map((member) => ({ member, socket: this.peers.socketOf(member) })));
-    const keeper = this.#keeperNow;
-    this.#lastKeeper = keeper ?? this.#lastKeeper;
-    if (keeper !== null) for (const settle of Array.from(this.#waitingForKeeper)) settle(keeper);
+    const coordinator = this.#coordinatorNow;
+    this.#lastCoordinator = coordinator ?? this.#lastCoordinator;
+    if (coordinator !== null)
+      for (const settle of Array.from(this.#waitingForCoordinator)) settle(coordinator);
     for (const told of this.#followers) told();
   }
 }

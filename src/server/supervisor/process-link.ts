@@ -3,12 +3,12 @@
  * stops a service sends to all of its processes, are the supervisor's affair. Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
-import type { ProcessCompanyFacts, ProcessOrder, ProcessReport, ProcessTask } from './process-messages.ts';
+import type { WorkerSetState, ProcessOrder, ProcessReport, ProcessTask } from './process-messages.ts';
 
 export interface ProcessOrders {
   /** What it is. Before all others. */
-  begin(task: ProcessTask, company: ProcessCompanyFacts): void;
-  company(company: ProcessCompanyFacts): void;
+  begin(task: ProcessTask, workerSet: WorkerSetState): void;
+  workerSet(workerSet: WorkerSetState): void;
   reload(): void;
   /** By a signal to the supervisor. */
   restartWorkers(): void;
@@ -50,9 +50,9 @@ type Plain = Exclude<ProcessOrder, { kind: 'beat' | 'sleep-connection' }>;
 function obey(order: Plain, orders: ProcessOrders): void {
   switch (order.kind) {
     case 'begin':
-      return orders.begin(order.task, order.company);
-    case 'company':
-      return orders.company(order.company);
+      return orders.begin(order.task, order.workerSet);
+    case 'worker-set':
+      return orders.workerSet(order.workerSet);
     case 'reload':
       return orders.reload();
     case 'restart-signalled':

@@ -6,30 +6,30 @@ import { assert } from '../../lib/assert.ts';
 import type { Cancel } from '../../lib/clock.ts';
 import { recallLoggedSessions } from '../../core/devices/logged-sessions.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import type { House } from '../bootstrap/house.ts';
-import type { ProcessCompany } from './process-company.ts';
+import type { ServerContext } from '../bootstrap/house.ts';
+import type { WorkerSet } from './process-company.ts';
 
 const againMs = 1000;
 
 export class ProcessLosses {
-  readonly #house: House;
-  readonly #company: ProcessCompany;
+  readonly #context: ServerContext;
+  readonly #workerSet: WorkerSet;
   #living: readonly MemberId[];
   #isClosing = false;
   #isDue = false;
   #cancelAgain: Cancel = () => undefined;
 
-  constructor(house: House, company: ProcessCompany) {
-    this.#house = house;
-    this.#company = company;
-    this.#living = company.members;
+  constructor(context: ServerContext, workerSet: WorkerSet) {
+    this.#context = context;
+    this.#workerSet = workerSet;
+    this.#living = workerSet.members;
   }
 
   /** Resolves when what is open of those that are gone now has ended, and that is committed, and their wakeups are taken up. Rejects when the store cannot be read. */
   async endAll(): Promise<void> {
-    const { records, watch, clock, log } = this.#house;
+    const { records, watch, clock, log } = this.#context;
     assert(records.shared !== null, 'several processes share their records');
-    const gone = (member: MemberId): boolean => this.#company.isGone(member);
+    const gone = (member: MemberId): boolean => this.#workerSet.isGone(member);
     const sessions = await records.shared.closeSessionsOf(gone, clock.wallMs());
     if (sessions > 0)
       log.warn({ sessions, reason: 'node_lost' }, 'sessions that lost processes left open are ended');
@@ -41,10 +41,10 @@ export class ProcessLosses {
 
   /** From now on. */
   follow(): void {
-    this.#company.onChange(() => {
+    this.#workerSet.onChange(() => {
       const before = this.#living;
-      this.#living = this.#company.members;
-      if (before.some((member) => this.#company.isGone(member))) this.#endSoon();
+      this.#living = this.#workerSet.members;
+      if (before.some((member) => this.#workerSet.isGone(member))) this.#endSoon();
     });
   }
 
@@ -65,7 +65,7 @@ export class ProcessLosses {
       try {
         await this.endAll();
       } catch (error) {
-        const { log, clock } = this.#house;
+        const { log, clock } = this.#context;
         log.error({ err: error }, 'sessions of lost processes cannot be ended; tried again in a moment');
         this.#cancelAgain = clock.after(againMs, () => this.#endSoon());
       }

@@ -7,10 +7,10 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { ListenAddress } from '../config/settings-values.ts';
 
 /** `keeper`: what there is one of on a machine; `worker`: doors for devices and callers. */
-export type ProcessRole = 'keeper' | 'worker';
+export type ProcessRole = 'coordinator' | 'worker';
 
 /** The keeper's; workers count from 1. */
-export const keeperNumber = 0;
+export const coordinatorNumber = 0;
 
 /** `down`: it died and has not been started again. */
 export type ProcessState = 'starting' | 'up' | 'draining' | 'down';
@@ -43,7 +43,7 @@ export interface ProcessFacts {
 }
 
 /** All processes, the keeper first. A member that is not among them is gone for good. */
-export interface ProcessCompanyFacts {
+export interface WorkerSetState {
   readonly processes: readonly ProcessFacts[];
   /** All of them are being stopped. */
   readonly isStopping: boolean;
@@ -51,9 +51,9 @@ export interface ProcessCompanyFacts {
 
 export type ProcessOrder =
   /** Once, first. */
-  | { readonly kind: 'begin'; readonly task: ProcessTask; readonly company: ProcessCompanyFacts }
+  | { readonly kind: 'begin'; readonly task: ProcessTask; readonly workerSet: WorkerSetState }
   /** Whenever anything of it changes. */
-  | { readonly kind: 'company'; readonly company: ProcessCompanyFacts }
+  | { readonly kind: 'worker-set'; readonly workerSet: WorkerSetState }
   /** To be answered by the same. */
   | { readonly kind: 'beat' }
   | { readonly kind: 'reload' }

@@ -11,12 +11,12 @@ const directoryBytesMax = 60;
 
 /** Throws, with a sentence, where there is no room for it. */
 export function makeSocketDirectory(): string {
-  const place = [tmpdir(), '/tmp'].find((path) => Buffer.byteLength(path) + 16 <= directoryBytesMax);
-  if (place === undefined)
+  const handle = [tmpdir(), '/tmp'].find((path) => Buffer.byteLength(path) + 16 <= directoryBytesMax);
+  if (handle === undefined)
     throw new Error(
       `the directory for sockets would have too long a path under ${tmpdir()}: set TMPDIR to a shorter one`,
     );
-  return mkdtempSync(join(place, 'reveille-'));
+  return mkdtempSync(join(handle, 'reveille-'));
 }
 
 export function removeSocketDirectory(directory: string): void {

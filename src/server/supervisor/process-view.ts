@@ -9,25 +9,25 @@ import type { Exposition } from '../../telemetry/exposition.ts';
 import { GatheredMetrics, type MetricSource } from '../../telemetry/gathered-metrics.ts';
 import type { Missing } from '../../telemetry/readiness.ts';
 import { clusterRoute, memberJson, type MemberJson } from '../membership/cluster-json.ts';
-import type { ProcessCompany } from './process-company.ts';
-import { keeperNumber, type ProcessFacts } from './process-messages.ts';
+import type { WorkerSet } from './process-company.ts';
+import { coordinatorNumber, type ProcessFacts } from './process-messages.ts';
 
-export interface ProcessViewHouse {
-  readonly company: ProcessCompany;
+export interface ProcessViewDeps {
+  readonly workerSet: WorkerSet;
   readonly own: Exposition;
   /** Of this process. */
   readonly status: () => MemberStatus;
 }
 
-export function processRoutes({ company, status }: ProcessViewHouse): AdminRoute[] {
+export function processRoutes({ workerSet, status }: ProcessViewDeps): AdminRoute[] {
   return [
-    clusterRoute(() => Promise.all(company.processes.map((one) => describe(company, status, one)))),
+    clusterRoute(() => Promise.all(workerSet.processes.map((one) => describe(workerSet, status, one)))),
     {
       method: 'POST',
       path: '/v1/cluster/restart',
       audit: { action: 'cluster.restart' },
       handle: () => {
-        company.place.report({ kind: 'restart-workers' });
+        workerSet.handle.report({ kind: 'restart-workers' });
         return Promise.resolve({ status: 200, body: { restarting: true } });
       },
     },
@@ -35,38 +35,35 @@ export function processRoutes({ company, status }: ProcessViewHouse): AdminRoute
 }
 
 async function describe(
-  company: ProcessCompany,
+  workerSet: WorkerSet,
   status: () => MemberStatus,
   facts: ProcessFacts,
 ): Promise<MemberJson> {
   const { process, role, pid, restarts, state } = facts;
-  const told = process === keeperNumber ? status() : await statusAt(company, facts);
+  const told = process === coordinatorNumber ? status() : await statusAt(workerSet, facts);
   const known = told === null ? { process } : memberJson(told);
   // The supervisor knows better: one that says that it is up may be about to be killed.
   return { ...known, role, pid, restarts, state: told === null && state === 'up' ? 'silent' : state };
 }
 
-async function statusAt(
-  { peers }: ProcessCompany,
-  { member, state }: ProcessFacts,
-): Promise<MemberStatus | null> {
+async function statusAt({ peers }: WorkerSet, { member, state }: ProcessFacts): Promise<MemberStatus | null> {
   if (member === null || state === 'starting') return null;
   const asked = await peers.ask<'status'>(member, { kind: 'status' }, memberViewMsMax);
   return asked.ok ? asked.value : null;
 }
 
 /** One scrape of all of them. */
-export function processMetrics({ company, own }: ProcessViewHouse): Exposition {
+export function processMetrics({ workerSet, own }: ProcessViewDeps): Exposition {
   return new GatheredMetrics({
     own,
-    process: keeperNumber,
-    others: () => company.processes.flatMap((one) => sourceOf(company, one)),
-    figures: () => figures(company.processes),
+    process: coordinatorNumber,
+    others: () => workerSet.processes.flatMap((one) => sourceOf(workerSet, one)),
+    figures: () => figures(workerSet.processes),
   });
 }
 
-function sourceOf({ peers }: ProcessCompany, { process, member, state }: ProcessFacts): MetricSource[] {
-  if (member === null || process === keeperNumber) return [];
+function sourceOf({ peers }: WorkerSet, { process, member, state }: ProcessFacts): MetricSource[] {
+  if (member === null || process === coordinatorNumber) return [];
   const read = async (): Promise<string | null> => {
     if (state === 'starting') return null;
     const asked = await peers.ask<'metrics'>(member, { kind: 'metrics' }, memberViewMsMax);
@@ -88,7 +85,7 @@ function figures(processes: readonly ProcessFacts[]): string {
 }
 
 /** One worker is enough to serve: others that are missing are named, and keep no traffic away. */
-export function missingProcesses({ processes }: Pick<ProcessCompany, 'processes'>): Missing {
+export function missingProcesses({ processes }: Pick<WorkerSet, 'processes'>): Missing {
   const workers = processes.filter(({ role }) => role === 'worker');
   const missing = workers.filter(({ state }) => state !== 'up');
   return {

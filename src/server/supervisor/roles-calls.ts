@@ -4,47 +4,47 @@
  */
 import { assert } from '../../lib/assert.ts';
 import { pause } from '../../lib/pause.ts';
-import { fail, type Outcome } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/outcome.ts';
 import { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { SignedCallOrder } from '../../model/call.ts';
 import type { PeerAnswer, PeerFailure } from '../../model/peer.ts';
-import type { IssuingHomes } from '../../core/calls/issue-call-credentials.ts';
+import type { IssuingPlacement } from '../../core/calls/issue-call-credentials.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
-import type { House } from '../bootstrap/house.ts';
-import type { ProcessCompany } from './process-company.ts';
+import type { ServerContext } from '../bootstrap/house.ts';
+import type { WorkerSet } from './process-company.ts';
 
-const keeperRetryMs = 50;
+const coordinatorRetryMs = 50;
 
-type Asked = Outcome<PeerAnswer<'issue-call'>, PeerFailure>;
+type Asked = Result<PeerAnswer<'issue-call'>, PeerFailure>;
 
-export function callsAtKeeper(house: House, company: ProcessCompany): ApiCalls {
-  const homes: IssuingHomes = {
-    homeOf: () => company.lastKeeper ?? 'away',
+export function callsAtCoordinator(context: ServerContext, workerSet: WorkerSet): ApiCalls {
+  const placement: IssuingPlacement = {
+    homeOf: () => workerSet.lastCoordinator ?? 'away',
     // It is never here.
     settled: () => undefined,
-    issueAt: (_, order, waitMs) => issueAtKeeper(house, company, order, waitMs),
+    issueAt: (_, order, waitMs) => issueAtCoordinator(context, workerSet, order, waitMs),
   };
   // It has no call and will have none: they are all the keeper's.
-  const directory = new CallDirectory({ ...house, records: house.records.calls });
-  return { directory, bridges: { hasIdleFor: () => false }, keys: house.tokenKeys.keys, homes };
+  const directory = new CallDirectory({ ...context, records: context.records.calls });
+  return { directory, bridges: { hasIdleFor: () => false }, keys: context.tokenKeys.keys, placement };
 }
 
 /** Never rejects; within `waitMs`. One that is certainly not issued yet is asked of the next keeper. */
-async function issueAtKeeper(
-  { clock, cluster }: House,
-  company: ProcessCompany,
+async function issueAtCoordinator(
+  { clock, cluster }: ServerContext,
+  workerSet: WorkerSet,
   order: SignedCallOrder,
   waitMs: number,
 ): Promise<Asked> {
   assert(cluster !== null, 'a worker is one of several processes');
   const endMs = clock.monotonicMs() + waitMs;
   for (;;) {
-    const keeper = await company.keeper(endMs - clock.monotonicMs());
+    const coordinator = await workerSet.coordinator(endMs - clock.monotonicMs());
     const leftMs = endMs - clock.monotonicMs();
-    if (keeper === null || leftMs <= 0) return fail('nobody');
-    const asked = await cluster.peers.ask<'issue-call'>(keeper, { kind: 'issue-call', order }, leftMs);
+    if (coordinator === null || leftMs <= 0) return fail('nobody');
+    const asked = await cluster.peers.ask<'issue-call'>(coordinator, { kind: 'issue-call', order }, leftMs);
     if (asked.ok || asked.error === 'unanswered') return asked;
     // It is not known to be gone yet.
-    await pause(clock, keeperRetryMs);
+    await pause(clock, coordinatorRetryMs);
   }
 }

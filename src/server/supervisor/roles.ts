@@ -9,12 +9,12 @@ import type { Settings } from '../config/settings-schema.ts';
 export type ServerRole = 'alone' | ProcessRole;
 
 /** Devices and callers reach it. */
-export function hasFront(role: ServerRole): boolean {
-  return role !== 'keeper';
+export function hasGateways(role: ServerRole): boolean {
+  return role !== 'coordinator';
 }
 
 /** It has what there is one of. */
-export function hasBack(role: ServerRole): boolean {
+export function hasControlPlane(role: ServerRole): boolean {
   return role !== 'worker';
 }
 

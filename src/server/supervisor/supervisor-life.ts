@@ -2,17 +2,17 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { ProcessCompanyFacts, ProcessFork, ProcessState, ProcessTask } from './process-messages.ts';
-import type { SleepHands } from './supervisor-sleep-hands.ts';
+import type { WorkerSetState, ProcessFork, ProcessState, ProcessTask } from './process-messages.ts';
+import type { ConnectionHandoff } from './supervisor-sleep-hands.ts';
 
-export interface SlotHouse {
+export interface SlotDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Throws when the machine has no process to give. */
   fork(): ProcessFork;
   /** For another life. */
   task(): ProcessTask;
-  company(): ProcessCompanyFacts;
+  workerSet(): WorkerSetState;
   /** Told of every change of its facts. */
   changed(): void;
   wantsRestartOfWorkers(): void;
@@ -22,11 +22,11 @@ export interface SlotHouse {
 
 export interface Life {
   readonly fork: ProcessFork;
-  readonly hands: SleepHands;
+  readonly handoff: ConnectionHandoff;
   readonly task: ProcessTask;
   readonly startedMs: number;
   state: Exclude<ProcessState, 'down'>;
-  beatsUnanswered: number;
+  heartbeatsUnanswered: number;
   /** Why it says that it cannot start. */
   fault: string | null;
 }

@@ -4,17 +4,17 @@
  * Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
-import { sleepHandsMax } from '../../model/limits.ts';
+import { handoffsMax } from '../../model/limits.ts';
 import type { ProcessFork, ProcessReport } from './process-messages.ts';
 
-type Beat = Pick<Extract<ProcessReport, { kind: 'beat' }>, 'sleepConnections' | 'sleepTaken'>;
+type Heartbeat = Pick<Extract<ProcessReport, { kind: 'beat' }>, 'sleepConnections' | 'sleepTaken'>;
 
-export class SleepHands {
+export class ConnectionHandoff {
   readonly #fork: Pick<ProcessFork, 'hand'>;
   /** The first is on its way. */
   readonly #line: Socket[] = [];
   #given = 0;
-  #told: Beat = { sleepConnections: 0, sleepTaken: 0 };
+  #told: Heartbeat = { sleepConnections: 0, sleepTaken: 0 };
 
   constructor(fork: Pick<ProcessFork, 'hand'>) {
     this.#fork = fork;
@@ -26,7 +26,7 @@ export class SleepHands {
   }
 
   get isFull(): boolean {
-    return this.#line.length >= sleepHandsMax;
+    return this.#line.length >= handoffsMax;
   }
 
   give(socket: Socket): void {
@@ -35,8 +35,8 @@ export class SleepHands {
     if (this.#line.length === 1) this.#hand(socket);
   }
 
-  told(beat: Beat): void {
-    this.#told = beat;
+  told(heartbeat: Heartbeat): void {
+    this.#told = heartbeat;
   }
 
   /** Those that it has not got, once it takes no more. */

@@ -8,18 +8,18 @@ import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts
 import { descriptorsReserved, sleepAcceptBacklog } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ListenAddress } from '../config/settings-values.ts';
-import type { SleepHands } from './supervisor-sleep-hands.ts';
+import type { ConnectionHandoff } from './supervisor-sleep-hands.ts';
 
 export class SupervisorSleepPort {
   readonly #log: Log;
-  readonly #workers: () => readonly SleepHands[];
+  readonly #workers: () => readonly ConnectionHandoff[];
   readonly #server: Server;
   #turn = 0;
   /** Since the last report. */
   #refused = 0;
 
   /** `workers`: those that take connections now. */
-  constructor(log: Log, workers: () => readonly SleepHands[]) {
+  constructor(log: Log, workers: () => readonly ConnectionHandoff[]) {
     this.#log = log;
     this.#workers = workers;
     this.#server = createServer({ pauseOnConnect: true, noDelay: true, keepAlive: false }, (socket) => {
@@ -46,7 +46,7 @@ export class SupervisorSleepPort {
   give(socket: Socket): void {
     const workers = this.#workers();
     this.#turn += 1;
-    let fewest: SleepHands | undefined;
+    let fewest: ConnectionHandoff | undefined;
     for (let i = 0; i < workers.length; i += 1) {
       const worker = workers[(this.#turn + i) % workers.length];
       if (worker === undefined || worker.isFull) continue;

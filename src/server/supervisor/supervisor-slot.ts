@@ -8,19 +8,19 @@ import { settlesWithin } from '../../lib/settles-within.ts';
 import {
   processRestartMsMax,
   processRestartMsMin,
-  processSilentBeatsMax,
-  processStartBeatsMax,
+  processSilentHeartbeatsMax,
+  processStartHeartbeatsMax,
 } from '../../model/limits.ts';
 import type { ListenerName, ProcessFacts, ProcessFork, ProcessReport } from './process-messages.ts';
-import type { Life, SlotHouse } from './supervisor-life.ts';
-import { SleepHands } from './supervisor-sleep-hands.ts';
+import type { Life, SlotDeps } from './supervisor-life.ts';
+import { ConnectionHandoff } from './supervisor-sleep-hands.ts';
 
 /** One that lived so long died of something else than its start. */
 const soundMs = 5000;
 
 export class SupervisorSlot {
-  readonly #house: SlotHouse;
-  readonly #place: Pick<ProcessFacts, 'process' | 'role'>;
+  readonly #deps: SlotDeps;
+  readonly #handle: Pick<ProcessFacts, 'process' | 'role'>;
   #life: Life | null = null;
   #listeners: Readonly<Partial<Record<ListenerName, string>>> = {};
   /** It was up once: whoever dies here is followed. */
@@ -32,14 +32,14 @@ export class SupervisorSlot {
   #cancelRestart: Cancel = () => undefined;
   #whenUp: (() => void)[] = [];
 
-  constructor(place: Pick<ProcessFacts, 'process' | 'role'>, house: SlotHouse) {
-    this.#place = place;
-    this.#house = house;
+  constructor(handle: Pick<ProcessFacts, 'process' | 'role'>, deps: SlotDeps) {
+    this.#handle = handle;
+    this.#deps = deps;
   }
 
   get facts(): ProcessFacts {
     const life = this.#life;
-    const common = { ...this.#place, restarts: this.#restarts };
+    const common = { ...this.#handle, restarts: this.#restarts };
     if (life === null) return { ...common, state: 'down', member: null, pid: null };
     return { ...common, state: life.state, member: life.task.member, pid: life.fork.pid };
   }
@@ -55,37 +55,45 @@ export class SupervisorSlot {
   }
 
   /** Who takes sleep connections here: one at most. */
-  get takers(): readonly SleepHands[] {
-    return this.#life?.state === 'up' ? [this.#life.hands] : [];
+  get takers(): readonly ConnectionHandoff[] {
+    return this.#life?.state === 'up' ? [this.#life.handoff] : [];
   }
 
   /** Resolves when it is up; rejects, with a sentence, when it ends before. */
   start(): Promise<void> {
-    const { clock } = this.#house;
-    const fork = this.#house.fork();
-    const task = this.#house.task();
+    const { clock } = this.#deps;
+    const fork = this.#deps.fork();
+    const task = this.#deps.task();
     const startedMs = clock.monotonicMs();
-    const hands = new SleepHands(fork);
-    const life: Life = { fork, hands, task, startedMs, state: 'starting', beatsUnanswered: 0, fault: null };
+    const handoff = new ConnectionHandoff(fork);
+    const life: Life = {
+      fork,
+      handoff,
+      task,
+      startedMs,
+      state: 'starting',
+      heartbeatsUnanswered: 0,
+      fault: null,
+    };
     this.#life = life;
-    fork.order({ kind: 'begin', task, company: this.#house.company() });
+    fork.order({ kind: 'begin', task, workerSet: this.#deps.workerSet() });
     return new Promise((resolve, reject) => {
       fork.onReport((report) => this.#reported(life, report, resolve));
       void fork.ended.then((how) => {
-        reject(new Error(life.fault ?? `process ${this.#place.process} ended while it started: ${how}`));
+        reject(new Error(life.fault ?? `process ${this.#handle.process} ended while it started: ${how}`));
         this.#ended(life, how);
       });
-      this.#house.changed();
+      this.#deps.changed();
     });
   }
 
   /** Every `processBeatMs`. Counted and not timed: while the supervisor stands still nobody is silent. */
-  beat(): void {
+  heartbeat(): void {
     const life = this.#life;
     if (life === null) return;
-    const beatsMax = life.state === 'starting' ? processStartBeatsMax : processSilentBeatsMax;
-    if (life.beatsUnanswered >= beatsMax) return this.#killSilent(life);
-    life.beatsUnanswered += 1;
+    const heartbeatsMax = life.state === 'starting' ? processStartHeartbeatsMax : processSilentHeartbeatsMax;
+    if (life.heartbeatsUnanswered >= heartbeatsMax) return this.#killSilent(life);
+    life.heartbeatsUnanswered += 1;
     life.fork.order({ kind: 'beat' });
   }
 
@@ -100,17 +108,17 @@ export class SupervisorSlot {
   async stop(stopMsMax: number): Promise<void> {
     this.#isStopping = true;
     this.#cancelRestart();
-    this.#tellWaiting();
+    this.#notifyWaiting();
     if (this.#life !== null) await this.#drain(this.#life, stopMsMax);
   }
 
   async #drain(life: Life, stopMsMax: number): Promise<void> {
     life.state = 'draining';
     this.#giveBack(life);
-    this.#house.changed();
+    this.#deps.changed();
     life.fork.order({ kind: 'stop' });
-    if (await settlesWithin(this.#house.clock, stopMsMax, life.fork.ended)) return;
-    this.#house.log.warn(this.#fieldsOf(life), 'a process does not stop by itself and is killed');
+    if (await settlesWithin(this.#deps.clock, stopMsMax, life.fork.ended)) return;
+    this.#deps.log.warn(this.#fieldsOf(life), 'a process does not stop by itself and is killed');
     life.fork.kill();
     await life.fork.ended;
   }
@@ -120,28 +128,28 @@ export class SupervisorSlot {
       case 'loaded':
         return;
       case 'beat':
-        life.beatsUnanswered = 0;
-        life.hands.told(report);
+        life.heartbeatsUnanswered = 0;
+        life.handoff.told(report);
         return;
       case 'failed':
         life.fault = report.reason;
         return;
       case 'restart-workers':
-        return this.#house.wantsRestartOfWorkers();
+        return this.#deps.wantsRestartOfWorkers();
       case 'ready':
         this.#listeners = report.listeners;
         this.#isHeld = true;
         // It may have been told to stop meanwhile.
         if (life.state === 'starting') life.state = 'up';
-        this.#house.changed();
+        this.#deps.changed();
         up();
-        this.#tellWaiting();
+        this.#notifyWaiting();
     }
   }
 
   #killSilent(life: Life): void {
-    const fields = { ...this.#fieldsOf(life), beats_unanswered: life.beatsUnanswered };
-    this.#house.log.error(fields, 'a process does not answer any more and is killed');
+    const fields = { ...this.#fieldsOf(life), beats_unanswered: life.heartbeatsUnanswered };
+    this.#deps.log.error(fields, 'a process does not answer any more and is killed');
     life.fork.kill();
   }
 
@@ -149,16 +157,16 @@ export class SupervisorSlot {
     this.#life = null;
     this.#giveBack(life);
     if (this.#isHeld && !this.#isStopping) this.#followUp(life, how);
-    this.#house.changed();
+    this.#deps.changed();
   }
 
-  #giveBack({ hands }: Life): void {
-    for (const socket of hands.takeBack()) this.#house.given(socket);
+  #giveBack({ handoff }: Life): void {
+    for (const socket of handoff.takeBack()) this.#deps.given(socket);
   }
 
   #followUp(life: Life, how: string): void {
     if (life.state === 'draining') return this.#startAfter(0);
-    const { clock, log } = this.#house;
+    const { clock, log } = this.#deps;
     this.#restarts += 1;
     const livedMs = Math.round(clock.monotonicMs() - life.startedMs);
     this.#quickDeaths = livedMs >= soundMs && life.state === 'up' ? 0 : this.#quickDeaths + 1;
@@ -169,7 +177,7 @@ export class SupervisorSlot {
   }
 
   #startAfter(waitMs: number): void {
-    const { clock, log } = this.#house;
+    const { clock, log } = this.#deps;
     const again = (): void => {
       try {
         // One that ends before it is up is followed like every other.
@@ -177,7 +185,7 @@ export class SupervisorSlot {
       } catch (error) {
         this.#quickDeaths += 1;
         const nextMs = restartMs(this.#quickDeaths);
-        const fields = { process: this.#place.process, err: error, restart_ms: nextMs };
+        const fields = { process: this.#handle.process, err: error, restart_ms: nextMs };
         log.error(fields, 'a process cannot be started');
         this.#startAfter(nextMs);
       }
@@ -186,12 +194,12 @@ export class SupervisorSlot {
     else this.#cancelRestart = clock.after(waitMs, again);
   }
 
-  #tellWaiting(): void {
+  #notifyWaiting(): void {
     for (const told of this.#whenUp.splice(0)) told();
   }
 
   #fieldsOf({ fork: { pid }, task: { member } }: Life): object {
-    return { process: this.#place.process, pid, member };
+    return { process: this.#handle.process, pid, member };
   }
 }
 

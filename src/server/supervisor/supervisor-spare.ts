@@ -7,27 +7,27 @@ import { processSpareDelayMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ProcessFork } from './process-messages.ts';
 
-interface SpareHouse {
+interface SpareDeps {
   readonly clock: Clock;
   readonly log: Log;
   fork(): ProcessFork;
 }
 
 export class SupervisorSpare {
-  readonly #house: SpareHouse;
+  readonly #deps: SpareDeps;
   #fork: ProcessFork | null = null;
   #isClosed = false;
   #cancel: Cancel | null = null;
 
-  constructor(house: SpareHouse) {
-    this.#house = house;
+  constructor(deps: SpareDeps) {
+    this.#deps = deps;
   }
 
   /** Throws when there is none, and the machine has no process to give. */
   takeOrFork(): ProcessFork {
     this.#cancel?.();
     this.#cancel = null;
-    const fork = this.#fork ?? this.#house.fork();
+    const fork = this.#fork ?? this.#deps.fork();
     this.#fork = null;
     return fork;
   }
@@ -35,7 +35,7 @@ export class SupervisorSpare {
   /** Not at once: what has just begun to serve, and the devices that come back to it, need the machine more. */
   prepare(): void {
     if (this.#isClosed || this.#fork !== null || this.#cancel !== null) return;
-    this.#cancel = this.#house.clock.after(processSpareDelayMs, () => {
+    this.#cancel = this.#deps.clock.after(processSpareDelayMs, () => {
       this.#cancel = null;
       this.#start();
     });
@@ -49,9 +49,9 @@ export class SupervisorSpare {
   }
 
   #start(): void {
-    const { log } = this.#house;
+    const { log } = this.#deps;
     try {
-      const fork = this.#house.fork();
+      const fork = this.#deps.fork();
       this.#fork = fork;
       void fork.ended.then((how) => {
         if (this.#fork !== fork) return;

@@ -6,21 +6,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { processBeatMs } from '../../model/limits.ts';
+import { processHeartbeatMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import {
-  keeperNumber,
+  coordinatorNumber,
   type ListenerName,
-  type ProcessCompanyFacts,
+  type WorkerSetState,
   type ProcessFork,
   type ProcessTask,
 } from './process-messages.ts';
-import type { SleepHands } from './supervisor-sleep-hands.ts';
+import type { ConnectionHandoff } from './supervisor-sleep-hands.ts';
 import type { SupervisorSleepPort } from './supervisor-sleep-port.ts';
 import { SupervisorSlot } from './supervisor-slot.ts';
 import { SupervisorSpare } from './supervisor-spare.ts';
 
-export interface SupervisorHouse {
+export interface SupervisorDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Of the machine, in events. */
@@ -34,36 +34,38 @@ export interface SupervisorHouse {
   /** Throws when the machine has no process to give. */
   fork(): ProcessFork;
   /** For connections to be spread over `workers`. */
-  openSleepPort(workers: () => readonly SleepHands[]): SleepPort;
+  openSleepPort(workers: () => readonly ConnectionHandoff[]): SleepPort;
 }
 
 export type SleepPort = Pick<SupervisorSleepPort, 'listen' | 'give' | 'report' | 'close'>;
 
 export class Supervisor {
-  readonly #house: SupervisorHouse;
+  readonly #deps: SupervisorDeps;
   readonly #spare: SupervisorSpare;
-  readonly #keeper: SupervisorSlot;
+  readonly #coordinator: SupervisorSlot;
   readonly #workers: readonly SupervisorSlot[];
   readonly #sleepPort: SleepPort;
   #stopBeating: Cancel = () => undefined;
   #isStopping = false;
   #isRestarting = false;
 
-  constructor(house: SupervisorHouse) {
-    this.#house = house;
-    this.#spare = new SupervisorSpare(house);
-    this.#sleepPort = house.openSleepPort(() => this.#workers.flatMap(({ takers }) => takers));
-    this.#keeper = this.#slot(keeperNumber);
-    this.#workers = Array.from({ length: house.workers }, (_, index) => this.#slot(keeperNumber + 1 + index));
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+    this.#spare = new SupervisorSpare(deps);
+    this.#sleepPort = deps.openSleepPort(() => this.#workers.flatMap(({ takers }) => takers));
+    this.#coordinator = this.#slot(coordinatorNumber);
+    this.#workers = Array.from({ length: deps.workers }, (_, index) =>
+      this.#slot(coordinatorNumber + 1 + index),
+    );
   }
 
   /** Resolves when all are up. Rejects with a sentence for the operator, and with nobody left, when one cannot start. */
   async start(): Promise<void> {
-    this.#stopBeating = this.#house.clock.every(processBeatMs, () => this.#beat());
+    this.#stopBeating = this.#deps.clock.every(processHeartbeatMs, () => this.#heartbeat());
     try {
-      await this.#keeper.start();
+      await this.#coordinator.start();
       if (!this.#isStopping) await Promise.all(this.#workers.map((worker) => worker.start()));
-      if (!this.#isStopping) await this.#sleepPort.listen(this.#house.listeners.sleep);
+      if (!this.#isStopping) await this.#sleepPort.listen(this.#deps.listeners.sleep);
     } catch (error) {
       await this.stop();
       throw error;
@@ -72,7 +74,7 @@ export class Supervisor {
 
   /** Real addresses, by name; once all are up. */
   get listeners(): Readonly<Partial<Record<ListenerName, string>>> {
-    return { ...this.#workers[0]?.listeners, ...this.#keeper.listeners };
+    return { ...this.#workers[0]?.listeners, ...this.#coordinator.listeners };
   }
 
   reload(): void {
@@ -81,9 +83,9 @@ export class Supervisor {
 
   /** SIGUSR2. The keeper has the audit log, and asks for the restart once that has the line. */
   signalRestart(): void {
-    const { fork } = this.#keeper;
+    const { fork } = this.#coordinator;
     if (fork === null)
-      this.#house.log.warn({}, 'workers are not restarted: the keeper is not there; try again');
+      this.#deps.log.warn({}, 'workers are not restarted: the keeper is not there; try again');
     else fork.order({ kind: 'restart-signalled' });
   }
 
@@ -91,7 +93,7 @@ export class Supervisor {
   async restartWorkers(): Promise<void> {
     if (this.#isRestarting) return;
     this.#isRestarting = true;
-    const { log, stopMsMax } = this.#house;
+    const { log, stopMsMax } = this.#deps;
     log.info({ workers: this.#workers.length }, 'workers are restarted one after another');
     for (const worker of this.#workers) if (!this.#isStopping) await worker.replace(stopMsMax);
     if (!this.#isStopping) log.info({ workers: this.#workers.length }, 'workers are restarted');
@@ -100,13 +102,13 @@ export class Supervisor {
 
   /** Resolves when everybody is gone: what workers leave behind, the keeper has still seen. */
   async stop(): Promise<void> {
-    const { stopMsMax } = this.#house;
+    const { stopMsMax } = this.#deps;
     this.#isStopping = true;
     this.#sleepPort.close();
     this.#spare.close();
-    this.#tell();
+    this.#notify();
     await Promise.all(this.#workers.map((worker) => worker.stop(stopMsMax)));
-    await this.#keeper.stop(stopMsMax);
+    await this.#coordinator.stop(stopMsMax);
     this.#stopBeating();
   }
 
@@ -117,19 +119,19 @@ export class Supervisor {
   }
 
   get #slots(): readonly SupervisorSlot[] {
-    return [this.#keeper, ...this.#workers];
+    return [this.#coordinator, ...this.#workers];
   }
 
   #slot(process: number): SupervisorSlot {
-    const role = process === keeperNumber ? 'keeper' : 'worker';
+    const role = process === coordinatorNumber ? 'coordinator' : 'worker';
     return new SupervisorSlot(
       { process, role },
       {
-        ...this.#house,
+        ...this.#deps,
         fork: () => this.#spare.takeOrFork(),
         task: () => this.#task(process, role),
-        company: () => this.#company(),
-        changed: () => this.#tell(),
+        workerSet: () => this.#workerSet(),
+        changed: () => this.#notify(),
         given: (socket) => this.#sleepPort.give(socket),
         wantsRestartOfWorkers: () => void this.restartWorkers(),
       },
@@ -137,24 +139,24 @@ export class Supervisor {
   }
 
   #task(process: number, role: ProcessTask['role']): ProcessTask {
-    const { node, workers, socketDirectory, listeners } = this.#house;
+    const { node, workers, socketDirectory, listeners } = this.#deps;
     const member = `${node}/${process}@${randomUUID()}` as MemberId;
     return { process, role, member, workers, socketDirectory, listeners };
   }
 
-  #company(): ProcessCompanyFacts {
+  #workerSet(): WorkerSetState {
     return { processes: this.#slots.map(({ facts }) => facts), isStopping: this.#isStopping };
   }
 
-  #tell(): void {
-    const company = this.#company();
-    for (const { fork } of this.#slots) fork?.order({ kind: 'company', company });
-    const isWhole = company.processes.every(({ state }) => state === 'up');
-    if (isWhole && !company.isStopping) this.#spare.prepare();
+  #notify(): void {
+    const workerSet = this.#workerSet();
+    for (const { fork } of this.#slots) fork?.order({ kind: 'worker-set', workerSet });
+    const isWhole = workerSet.processes.every(({ state }) => state === 'up');
+    if (isWhole && !workerSet.isStopping) this.#spare.prepare();
   }
 
-  #beat(): void {
-    for (const slot of this.#slots) slot.beat();
+  #heartbeat(): void {
+    for (const slot of this.#slots) slot.heartbeat();
     this.#sleepPort.report();
   }
 }

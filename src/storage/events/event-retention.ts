@@ -19,7 +19,7 @@ export interface EventRetentionSettings {
   readonly maxCount: number;
 }
 
-export interface EventRetentionParts extends EventRetentionSettings {
+export interface EventRetentionDeps extends EventRetentionSettings {
   readonly clock: Clock;
   readonly log: EventStore;
   /** Commits what `write` puts, all or nothing. */
@@ -29,18 +29,18 @@ export interface EventRetentionParts extends EventRetentionSettings {
 export class EventRetention {
   readonly #tables: EventTables;
   readonly #stored: StoredEvents;
-  readonly #parts: EventRetentionParts;
+  readonly #deps: EventRetentionDeps;
   #isForgetting = false;
 
-  constructor(state: StateTables, parts: EventRetentionParts) {
+  constructor(state: StateTables, deps: EventRetentionDeps) {
     assert(state.events !== null, 'a store that is written has a log');
     this.#tables = state.events;
     this.#stored = new StoredEvents(state);
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   start(): Cancel {
-    return this.#parts.clock.every(forgetEventsMs, () => void this.forget());
+    return this.#deps.clock.every(forgetEventsMs, () => void this.forget());
   }
 
   /** Resolves when nothing is left to be forgotten, or the store refused a slice: the next round tries again. Never rejects. */
@@ -60,14 +60,14 @@ export class EventRetention {
   async #forgetSlice(): Promise<boolean> {
     const newest = this.#newestToForget();
     if (newest === null) return false;
-    await this.#parts.batch(() => this.#remove(newest));
-    this.#parts.log.forgotten(newest.sequence);
+    await this.#deps.batch(() => this.#remove(newest));
+    this.#deps.log.forgotten(newest.sequence);
     return true;
   }
 
   /** At most a slice from the oldest; null: all are kept. */
   #newestToForget(): LoggedEvent | null {
-    const { log, maxCount } = this.#parts;
+    const { log, maxCount } = this.#deps;
     const excess = log.head - log.oldest + 1 - maxCount;
     if (excess > 0) return this.#newestOf(excess);
     if (!this.#isTooOld(this.#oldest())) return null;
@@ -78,7 +78,7 @@ export class EventRetention {
 
   /** At most a slice of so many sequences from the oldest; a mirrored log has some that are no event. */
   #newestOf(excess: number): LoggedEvent | null {
-    const { oldest } = this.#parts.log;
+    const { oldest } = this.#deps.log;
     const last = oldest + Math.min(excess, forgetEventsSlice) - 1;
     const found = this.#stored.find(last) ?? this.#stored.read(oldest - 1, forgetEventsSlice, last).at(-1);
     if (found !== undefined) return found;
@@ -87,16 +87,16 @@ export class EventRetention {
   }
 
   #oldest(): LoggedEvent | null {
-    const { oldest, head } = this.#parts.log;
+    const { oldest, head } = this.#deps.log;
     return this.#stored.read(oldest - 1, 1, head)[0] ?? null;
   }
 
   #isTooOld(event: LoggedEvent | null): boolean {
-    return event !== null && this.#parts.clock.wallMs() - event.atMs >= this.#parts.maxAgeMs;
+    return event !== null && this.#deps.clock.wallMs() - event.atMs >= this.#deps.maxAgeMs;
   }
 
   #remove(newest: LoggedEvent): void {
-    for (let sequence = this.#parts.log.oldest; sequence <= newest.sequence; sequence++)
+    for (let sequence = this.#deps.log.oldest; sequence <= newest.sequence; sequence++)
       void this.#tables.events.remove(eventKey(sequence));
     void this.#tables.forgotten.put(forgottenKey, [newest.sequence, eventIdMs(newest.id)]);
   }

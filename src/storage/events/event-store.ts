@@ -158,10 +158,10 @@ export class EventStore implements EventLog {
     this.#recent.push(events);
     this.#head = events.at(-1)?.sequence ?? this.#head;
     for (const follower of Array.from(this.#followers))
-      if (this.#followers.has(follower)) this.#tell(follower.told, events);
+      if (this.#followers.has(follower)) this.#notify(follower.told, events);
   }
 
-  #tell(told: Follower, events: readonly LoggedEvent[]): void {
+  #notify(told: Follower, events: readonly LoggedEvent[]): void {
     try {
       told(events);
     } catch (error) {

@@ -23,7 +23,7 @@ import type { StateTables } from '../lmdb/state-tables.ts';
 import { mirrorEventsSlice } from '../lmdb/store-limits.ts';
 import { StoredEvents } from './stored-events.ts';
 
-export interface MirroredLogParts {
+export interface MirroredLogDeps {
   /** Reads what is put here, and tells its followers. */
   readonly events: Pick<EventStore, 'refresh' | 'forgotten'>;
   /** Commits what `write` puts, all or nothing. */
@@ -34,14 +34,14 @@ type SeqsRow = [seq: number, ...latest: number[]];
 
 export class MirroredLogStore implements MirroredLog {
   readonly #tables: EventTables;
-  readonly #parts: MirroredLogParts;
+  readonly #deps: MirroredLogDeps;
   #head: number;
 
   /** Throws when the store cannot be read. */
-  constructor(state: StateTables, parts: MirroredLogParts) {
+  constructor(state: StateTables, deps: MirroredLogDeps) {
     assert(state.events !== null, 'a store that is written has a log');
     this.#tables = state.events;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#head = new StoredEvents(state).head;
   }
 
@@ -66,12 +66,12 @@ export class MirroredLogStore implements MirroredLog {
 
   async #put(events: readonly LoggedEvent[]): Promise<void> {
     const seqs = this.#seqsAfter(events);
-    await this.#parts.batch(() => {
+    await this.#deps.batch(() => {
       for (const event of events) void this.#tables.events.put(eventKey(event.sequence), encodeEvent(event));
       for (const [deviceId, row] of seqs) void this.#tables.seqs.put(Buffer.from(deviceId), row);
     });
     this.#head = events.at(-1)?.sequence ?? this.#head;
-    this.#parts.events.refresh();
+    this.#deps.events.refresh();
   }
 
   #seqsAfter(events: readonly LoggedEvent[]): Map<DeviceId, SeqsRow> {
@@ -94,11 +94,11 @@ export class MirroredLogStore implements MirroredLog {
       const isLast = keys.length < limit;
       const last = keys.at(-1);
       const newest = isLast || last === undefined ? sequence - 1 : sequenceOf(last);
-      await this.#parts.batch(() => {
+      await this.#deps.batch(() => {
         for (const key of keys) void this.#tables.events.remove(key);
         void this.#tables.forgotten.put(forgottenKey, [newest, eventIdMs(id)]);
       });
-      this.#parts.events.forgotten(newest);
+      this.#deps.events.forgotten(newest);
       if (isLast) break;
     }
     this.#head = sequence - 1;

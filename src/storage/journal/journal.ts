@@ -25,7 +25,7 @@ import {
   turnsBetweenMax,
 } from '../lmdb/store-limits.ts';
 
-export interface JournalParts {
+export interface JournalDeps {
   readonly clock: Clock;
   readonly committer: Committer;
   /** The device's product now; null: it has none. What it throws counts as none. */
@@ -41,7 +41,7 @@ export interface JournalParts {
 type Phase = 'idle' | 'collecting' | 'scheduled' | 'committing';
 
 export class Journal implements EntryTaker {
-  readonly #parts: JournalParts;
+  readonly #deps: JournalDeps;
   /** Not yet handed over. The journal's own bound is `isOverloaded`: nothing that happened is refused. */
   readonly #pending = new BoundedQueue<JournalEntry>(Infinity);
   #batch: JournalEntry[] = [];
@@ -55,9 +55,9 @@ export class Journal implements EntryTaker {
   readonly #batchMax: number;
   #told: (events: readonly LoggedEvent[]) => void = () => undefined;
 
-  constructor(parts: JournalParts) {
-    this.#parts = parts;
-    this.#batchMax = parts.batchMax ?? commitWritesMax;
+  constructor(deps: JournalDeps) {
+    this.#deps = deps;
+    this.#batchMax = deps.batchMax ?? commitWritesMax;
   }
 
   /** False while the store refuses commits: what is written waits in memory. */
@@ -67,7 +67,7 @@ export class Journal implements EntryTaker {
 
   /** The store has fallen too far behind: let in nothing that causes new entries. Entries are still taken. */
   get isOverloaded(): boolean {
-    return this.backlog > this.#parts.backlogMax;
+    return this.backlog > this.#deps.backlogMax;
   }
 
   /** Entries in memory that are not committed. */
@@ -88,7 +88,7 @@ export class Journal implements EntryTaker {
   productOf(event: EventDraft | null): ProductId | null {
     if (event === null) return null;
     try {
-      return this.#parts.productOf(event.deviceId);
+      return this.#deps.productOf(event.deviceId);
     } catch {
       return null;
     }
@@ -113,7 +113,7 @@ export class Journal implements EntryTaker {
 
   #collect(): void {
     this.#phase = 'collecting';
-    this.#stopCollecting = this.#parts.clock.after(collectMsMax, () => this.#hasten());
+    this.#stopCollecting = this.#deps.clock.after(collectMsMax, () => this.#hasten());
   }
 
   /** What happened in this turn of the loop goes together. */
@@ -144,7 +144,7 @@ export class Journal implements EntryTaker {
   }
 
   async #commit(): Promise<void> {
-    const { committer, clock } = this.#parts;
+    const { committer, clock } = this.#deps;
     const batch = this.#batch;
     try {
       const events = await committer.commit(batch, (seen) => this.#settle(batch, seen));
@@ -189,7 +189,7 @@ export class Journal implements EntryTaker {
   #turn(isHealthy: boolean, failure: unknown): void {
     if (this.#isHealthy === isHealthy) return;
     this.#isHealthy = isHealthy;
-    this.#parts.onHealth?.(failure);
+    this.#deps.onHealth?.(failure);
   }
 }
 

@@ -4,7 +4,7 @@
  * session ends twice. Source: cluster.md, Several processes on one machine.
  */
 import { sleepEvent, signalEvent } from '../../model/state/session-event.ts';
-import type { ConnectionKind, MemberId, Seat } from '../../model/cluster.ts';
+import type { ConnectionKind, MemberId, SessionSlot } from '../../model/cluster.ts';
 import { neverConnected } from '../../model/connectivity.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
@@ -18,7 +18,7 @@ import { lostSessionsSlice } from '../lmdb/store-limits.ts';
 interface Lost {
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
-  readonly seat: Seat;
+  readonly slot: SessionSlot;
 }
 
 export class LostSessions {
@@ -63,8 +63,8 @@ export class LostSessions {
   #lostOf(connection: ConnectionKind, key: Buffer, isGone: (member: MemberId) => boolean): Lost[] {
     const deviceId = key.toString() as DeviceId;
     const shared = findSharedConnection(this.#state.connections[connection], deviceId);
-    const gone = shared?.seats.filter(({ member }) => isGone(member)) ?? [];
-    return gone.map((seat) => ({ connection, deviceId, seat }));
+    const gone = shared?.slots.filter(({ member }) => isGone(member)) ?? [];
+    return gone.map((slot) => ({ connection, deviceId, slot }));
   }
 
   #end(lost: Lost, atMs: number): void {
@@ -72,9 +72,9 @@ export class LostSessions {
     this.#journal.take(new LostEntry(lost, event, this.#journal.productOf(event)), true);
   }
 
-  #eventOf({ connection, deviceId, seat }: Lost, atMs: number): EventDraft {
-    const { session, epoch } = seat;
-    const node = seat.node === '' ? this.#node : seat.node;
+  #eventOf({ connection, deviceId, slot }: Lost, atMs: number): EventDraft {
+    const { session, epoch } = slot;
+    const node = slot.node === '' ? this.#node : slot.node;
     const change = { kind: 'closed', session, epoch, atMs, reason: 'node_lost' } as const;
     return connection === 'sleep'
       ? sleepEvent(deviceId, node, change)

@@ -45,10 +45,10 @@ export class OutboxCommitter implements Committer {
   ): Promise<readonly LoggedEvent[]> {
     const placed = this.#place(entries);
     let isTold = placed.length === 0;
-    const tell = (): void => {
+    const notify = (): void => {
       if (isTold) return;
       isTold = true;
-      this.#outbox.tell();
+      this.#outbox.notify();
     };
     const write = (): void => {
       for (const entry of entries) entry.put();
@@ -58,11 +58,11 @@ export class OutboxCommitter implements Committer {
       write,
       this.#sightOf(placed, () => {
         seen(noEvents);
-        tell();
+        notify();
       }),
     );
     this.#entries = null;
-    tell();
+    notify();
     return noEvents;
   }
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { eventDraft, plainDraft } from '../../protocol/cluster/event-values.ts';
 import {
@@ -83,7 +83,7 @@ export function encodeOutboxItem(item: OutboxItem): Buffer {
 }
 
 /** What is wrong with the bytes, as the end of a sentence. Never throws. */
-export function decodeOutboxItem(bytes: Uint8Array): Outcome<OutboxItem, string> {
+export function decodeOutboxItem(bytes: Uint8Array): Result<OutboxItem, string> {
   const result = row.safeParse(unpackPlain(bytes));
   if (!result.success) return fail(result.error.issues[0]?.message ?? 'is no item of the outbox');
   const item = result.data;

@@ -79,7 +79,7 @@ export class OutboxStore implements Outbox {
   }
 
   /** After a commit that put something. What a follower throws is logged. */
-  tell(): void {
+  notify(): void {
     for (const { told } of Array.from(this.#followers))
       try {
         told();

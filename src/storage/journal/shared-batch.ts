@@ -13,7 +13,7 @@ import {
 import type { ConnectionKind, MemberId, SharedConnection } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { SeatLost, SeatTaken } from '../../core/ports/seat-follower.ts';
+import type { SlotLost, SlotClaimed } from '../../core/ports/seat-follower.ts';
 import type { CommitEntry, EntryChange } from './committer.ts';
 import { findSharedConnection, putSharedConnection } from '../records/connection-rows.ts';
 import type { Happened } from '../events/event-writer.ts';
@@ -26,8 +26,8 @@ export interface SharedWriter {
   readonly node: string;
 }
 
-export type SeatNews =
-  { readonly kind: 'taken'; readonly seat: SeatTaken } | { readonly kind: 'lost'; readonly seat: SeatLost };
+export type SlotNews =
+  { readonly kind: 'taken'; readonly slot: SlotClaimed } | { readonly kind: 'lost'; readonly slot: SlotLost };
 
 type ConnectionChange = Extract<EntryChange, { kind: 'connection' }>;
 type LoginEvent = Extract<EventDraft, { type: 'device.sleep.login' | 'device.signal.online' }>;
@@ -43,7 +43,7 @@ export class SharedBatch {
   /** Events that are to be placed, in their order. */
   readonly happened: Happened[] = [];
   /** For who follows seats, in its order. */
-  readonly news: SeatNews[] = [];
+  readonly news: SlotNews[] = [];
   readonly #state: StateTables;
   readonly #writer: SharedWriter;
   readonly #rows = { sleep: new Map<DeviceId, Row>(), signal: new Map<DeviceId, Row>() };
@@ -91,14 +91,14 @@ export class SharedBatch {
     const { session } = event.data;
     const login = { kind: 'login', member, node, session, atMs: event.atMs, isLate: false } as const;
     const outcome = this.#apply(connection, deviceId, login);
-    assert(outcome.kind === 'seated', 'a login that is not late takes its seat');
+    assert(outcome.kind === 'claimed', 'a login that is not late takes its seat');
     // What the session before it had heard, which nobody tells again.
     this.#apply(connection, deviceId, { kind: 'heard', session, heartbeatAt: record.lastHeartbeatAt ?? 0 });
-    const { seat, isNew, displaced } = outcome;
+    const { slot, isNew, superseded } = outcome;
     const times = this.#rowOf(connection, deviceId).now;
-    const { epoch } = seat;
-    this.news.push({ kind: 'taken', seat: { connection, deviceId, session, epoch, times, displaced } });
-    return isNew ? { ...event, epoch, data: { ...event.data, replaced: displaced.length > 0 } } : null;
+    const { epoch } = slot;
+    this.news.push({ kind: 'taken', slot: { connection, deviceId, session, epoch, times, superseded } });
+    return isNew ? { ...event, epoch, data: { ...event.data, replaced: superseded.length > 0 } } : null;
   }
 
   #end({ connection, deviceId, record }: ConnectionChange, event: EndEvent): EventDraft | null {
@@ -106,7 +106,7 @@ export class SharedBatch {
     const heartbeatAt = record.lastHeartbeatAt ?? 0;
     const ended = { kind: 'ended', session, atMs: event.atMs, heartbeatAt } as const;
     const outcome = this.#apply(connection, deviceId, ended);
-    return outcome.kind === 'left' ? { ...event, epoch: outcome.seat.epoch } : null;
+    return outcome.kind === 'left' ? { ...event, epoch: outcome.slot.epoch } : null;
   }
 
   /** A session that has no seat any more has not yet been told so, or missed it. */
@@ -114,9 +114,9 @@ export class SharedBatch {
     const { openSession: session, lastHeartbeatAt } = record;
     if (session === null) return null;
     this.#apply(connection, deviceId, { kind: 'heard', session, heartbeatAt: lastHeartbeatAt ?? 0 });
-    const { seats } = this.#rowOf(connection, deviceId).now;
-    if (!seats.some((seat) => seat.session === session))
-      this.news.push({ kind: 'lost', seat: { connection, deviceId, session } });
+    const { slots } = this.#rowOf(connection, deviceId).now;
+    if (!slots.some((slot) => slot.session === session))
+      this.news.push({ kind: 'lost', slot: { connection, deviceId, session } });
     return null;
   }
 
@@ -132,7 +132,7 @@ export class SharedBatch {
     const known = this.#rows[connection].get(deviceId);
     if (known !== undefined) return known;
     const before = findSharedConnection(this.#state.connections[connection], deviceId) ?? neverShared;
-    const row = { before, now: before, wasOpen: before.seats.length > 0 };
+    const row = { before, now: before, wasOpen: before.slots.length > 0 };
     this.#rows[connection].set(deviceId, row);
     return row;
   }

@@ -4,13 +4,13 @@
  * their places behind those of the others. Source: cluster.md, Several processes on one machine.
  */
 import type { LoggedEvent } from '../../model/events.ts';
-import type { SeatFollower } from '../../core/ports/seat-follower.ts';
+import type { SlotFollower } from '../../core/ports/seat-follower.ts';
 import type { CommitEntry, Committer } from './committer.ts';
 import type { EventWriter, PlacedEvents } from '../events/event-writer.ts';
-import { SharedBatch, type SeatNews, type SharedWriter } from './shared-batch.ts';
+import { SharedBatch, type SlotNews, type SharedWriter } from './shared-batch.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 
-export interface SharedCommitterParts extends SharedWriter {
+export interface SharedCommitterDeps extends SharedWriter {
   readonly events: EventWriter;
   /** This process has put events into the log: the others are to be told. Must not throw. */
   readonly grew: () => void;
@@ -21,32 +21,32 @@ type Seen = (events: readonly LoggedEvent[]) => void;
 /** What stands in the store once its transaction is through. */
 interface Landing {
   readonly placed: PlacedEvents;
-  readonly news: readonly SeatNews[];
+  readonly news: readonly SlotNews[];
   readonly seen: Seen;
 }
 
-const noFollower: SeatFollower = { taken: () => undefined, lost: () => undefined };
+const noFollower: SlotFollower = { taken: () => undefined, lost: () => undefined };
 
 export class SharedCommitter implements Committer {
   readonly #state: StateTables;
-  readonly #parts: SharedCommitterParts;
-  #seats = noFollower;
+  readonly #deps: SharedCommitterDeps;
+  #slots = noFollower;
   /** Put, and not yet told; null: nothing is under way, or it was told. */
   #landing: Landing | null = null;
 
-  constructor(state: StateTables, parts: SharedCommitterParts) {
+  constructor(state: StateTables, deps: SharedCommitterDeps) {
     this.#state = state;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   /** The name that events of this process tell. */
   get node(): string {
-    return this.#parts.node;
+    return this.#deps.node;
   }
 
   /** Who is told what became of this process's sessions: right after the commit, before anybody else. One at most. */
-  follow(seats: SeatFollower): void {
-    this.#seats = seats;
+  follow(slots: SlotFollower): void {
+    this.#slots = slots;
   }
 
   async commit(entries: readonly CommitEntry[], seen: Seen): Promise<readonly LoggedEvent[]> {
@@ -71,8 +71,8 @@ export class SharedCommitter implements Committer {
 
   /** In the transaction: all is decided before anything is put. */
   #write(entries: readonly CommitEntry[], seen: Seen): PlacedEvents {
-    const { events } = this.#parts;
-    const batch = new SharedBatch(this.#state, this.#parts, entries);
+    const { events } = this.#deps;
+    const batch = new SharedBatch(this.#state, this.#deps, entries);
     events.catchUp();
     const placed = events.place(batch.happened);
     batch.put();
@@ -82,7 +82,7 @@ export class SharedCommitter implements Committer {
   }
 
   #isVisible(): boolean {
-    return this.#landing !== null && this.#parts.events.isVisible(this.#landing.placed);
+    return this.#landing !== null && this.#deps.events.isVisible(this.#landing.placed);
   }
 
   /** Once a batch: whose sessions they are hears first, then who follows events, then who waits. */
@@ -90,10 +90,10 @@ export class SharedCommitter implements Committer {
     if (this.#landing === null) return;
     const { placed, news, seen } = this.#landing;
     this.#landing = null;
-    for (const { kind, seat } of news)
-      if (kind === 'taken') this.#seats.taken(seat);
-      else this.#seats.lost(seat);
+    for (const { kind, slot } of news)
+      if (kind === 'taken') this.#slots.taken(slot);
+      else this.#slots.lost(slot);
     seen(placed.events);
-    if (placed.events.length > 0) this.#parts.grew();
+    if (placed.events.length > 0) this.#deps.grew();
   }
 }

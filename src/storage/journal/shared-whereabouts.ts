@@ -2,11 +2,11 @@
 import { neverShared } from '../../model/state/shared-connection.ts';
 import type { DeviceRow } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { Whereabouts } from '../../core/ports/whereabouts.ts';
+import type { SessionLocator } from '../../core/ports/whereabouts.ts';
 import { findSharedConnection } from '../records/connection-rows.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 
-export class SharedWhereabouts implements Whereabouts {
+export class SharedSessionLocator implements SessionLocator {
   readonly #state: StateTables;
 
   constructor(state: StateTables) {

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -12,7 +12,7 @@ import { StoreOpenError } from '../lmdb/store-open-error.ts';
 import { TokenKeyFile, type StoredTokenKeys, type TokenKeyRotation } from './token-key-file.ts';
 import type { StoredTokenKey } from './token-key-json.ts';
 
-export interface LiveTokenKeysHouse {
+export interface LiveTokenKeysDeps {
   readonly file: TokenKeyFile;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,22 +31,22 @@ export function tokenKeyFileOf({ calls, data }: TokenKeySettings): TokenKeyFile 
 export class LiveTokenKeys {
   /** For who signs and checks: always those that are live. */
   readonly keys: TokenKeys;
-  readonly #house: LiveTokenKeysHouse;
+  readonly #deps: LiveTokenKeysDeps;
   #stored: readonly StoredTokenKey[];
   readonly #turns = new SerialQueue();
   #changed: () => void = () => undefined;
 
-  private constructor(house: LiveTokenKeysHouse, keys: TokenKeys, stored: readonly StoredTokenKey[]) {
-    this.#house = house;
+  private constructor(deps: LiveTokenKeysDeps, keys: TokenKeys, stored: readonly StoredTokenKey[]) {
+    this.#deps = deps;
     this.keys = keys;
     this.#stored = stored;
   }
 
   /** Makes the file where there is none. Rejects with a StoreOpenError when it cannot be used. */
-  static async open(house: LiveTokenKeysHouse): Promise<LiveTokenKeys> {
-    const stored = await house.file.ensure(wallSeconds(house.clock));
-    warnIfOpen(house, stored);
-    return new LiveTokenKeys(house, new TokenKeys(stored.keys), stored.keys);
+  static async open(deps: LiveTokenKeysDeps): Promise<LiveTokenKeys> {
+    const stored = await deps.file.ensure(wallSeconds(deps.clock));
+    warnIfOpen(deps, stored);
+    return new LiveTokenKeys(deps, new TokenKeys(stored.keys), stored.keys);
   }
 
   /** Those that are live, the one that signs first. */
@@ -64,32 +64,32 @@ export class LiveTokenKeys {
     try {
       await this.#turns.run(() => this.#readAgain());
     } catch (error) {
-      this.#house.log.error({ err: error }, 'token keys not read again; those that are live stay');
+      this.#deps.log.error({ err: error }, 'token keys not read again; those that are live stay');
     }
   }
 
   /** Rejects with a StoreOpenError, and changes nothing, when the file cannot be read or written. */
   rotate(): Promise<TokenKeyRotation> {
     return this.#turns.run(async () => {
-      const rotation = await this.#house.file.rotate(wallSeconds(this.#house.clock));
+      const rotation = await this.#deps.file.rotate(wallSeconds(this.#deps.clock));
       this.#adopt(rotation.keys, 'token keys rotated');
       return rotation;
     });
   }
 
   /** The keys that are left. Rejects like `rotate`. */
-  retire(kid: string): Promise<Outcome<readonly StoredTokenKey[], 'unknown' | 'last'>> {
+  retire(kid: string): Promise<Result<readonly StoredTokenKey[], 'unknown' | 'last'>> {
     return this.#turns.run(async () => {
-      const left = await this.#house.file.retire(kid);
+      const left = await this.#deps.file.retire(kid);
       if (left.ok) this.#adopt(left.value, 'token key retired');
       return left;
     });
   }
 
   async #readAgain(): Promise<void> {
-    const found = await this.#house.file.find();
-    if (found === null) throw new StoreOpenError(`there is no file ${this.#house.file.path} any more`);
-    warnIfOpen(this.#house, found);
+    const found = await this.#deps.file.find();
+    if (found === null) throw new StoreOpenError(`there is no file ${this.#deps.file.path} any more`);
+    warnIfOpen(this.#deps, found);
     this.#adopt(found.keys, 'token keys read again');
   }
 
@@ -97,11 +97,11 @@ export class LiveTokenKeys {
     this.keys.replace(keys);
     this.#stored = keys;
     this.#changed();
-    this.#house.log.info({ kids: keys.map(({ kid }) => kid) }, message);
+    this.#deps.log.info({ kids: keys.map(({ kid }) => kid) }, message);
   }
 }
 
-function warnIfOpen({ file, log }: LiveTokenKeysHouse, { openMode }: StoredTokenKeys): void {
+function warnIfOpen({ file, log }: LiveTokenKeysDeps, { openMode }: StoredTokenKeys): void {
   if (openMode === null) return;
   const fields = { file: file.path, mode: openMode.toString(8) };
   log.warn(fields, 'the keys of tokens can be read by others: close the file to them, and rotate');

@@ -3,7 +3,7 @@
  * "last_used_at": …}]}`. Of a token only its hash is there, which is enough since a token is 32 random bytes.
  */
 import { decodeJsonObject } from '../../lib/json-object.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { opsTokensMax } from '../../model/limits.ts';
 import {
   isOperatorName,
@@ -28,7 +28,7 @@ const fileFields: ReadonlySet<string> = new Set(['tokens']);
 const tokenFields: ReadonlySet<string> = new Set(['name', 'role', 'sha256', 'created_at', 'last_used_at']);
 
 /** At most `opsTokensMax` tokens of different names, or what is wrong. */
-export function parseOpsTokens(bytes: Uint8Array): Outcome<readonly StoredOpsToken[], string> {
+export function parseOpsTokens(bytes: Uint8Array): Result<readonly StoredOpsToken[], string> {
   const json = decodeJsonObject(bytes);
   if (!json.ok) return fail(json.error);
   const { error } = new EntryReader(json.value, "file of operators' tokens", fileFields);
@@ -54,7 +54,7 @@ export function writeOpsTokens(tokens: readonly StoredOpsToken[]): string {
   return `${JSON.stringify({ tokens: entries }, null, 2)}\n`;
 }
 
-function parseToken(entry: unknown): Outcome<StoredOpsToken, string> {
+function parseToken(entry: unknown): Result<StoredOpsToken, string> {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return fail(' must be an object');
   const fields = new EntryReader(entry as JsonObject, "operator's token", tokenFields);
   const name = fields.id('name', (text) => (isOperatorName(text) ? text : null), operatorNameForm);

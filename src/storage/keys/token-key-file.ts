@@ -4,7 +4,7 @@
  * Credential issuance.
  */
 import { randomBytes } from 'node:crypto';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { tokenSecretBytes } from '../../protocol/call-token/token-keys.ts';
 import { tokenKeysMax } from '../../model/limits.ts';
 import { PrivateFile } from './private-file.ts';
@@ -65,7 +65,7 @@ export class TokenKeyFile {
   }
 
   /** Removes a key, and resolves to those that are left; a last one stays. Never call two changes at once. */
-  async retire(kid: string): Promise<Outcome<readonly StoredTokenKey[], 'unknown' | 'last'>> {
+  async retire(kid: string): Promise<Result<readonly StoredTokenKey[], 'unknown' | 'last'>> {
     const keys = (await this.find())?.keys ?? [];
     const left = keys.filter((key) => key.kid !== kid);
     if (left.length === keys.length) return fail('unknown');

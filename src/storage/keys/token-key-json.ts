@@ -4,7 +4,7 @@
  * be. What is wrong is said without quoting a value.
  */
 import { decodeJsonObject } from '../../lib/json-object.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { tokenSecretBytes, type TokenKey } from '../../protocol/call-token/token-keys.ts';
 import { tokenKeysMax } from '../../model/limits.ts';
 import { EntryReader, type JsonObject } from '../registry/entry-reader.ts';
@@ -19,7 +19,7 @@ const fileFields: ReadonlySet<string> = new Set(['keys']);
 const keyFields: ReadonlySet<string> = new Set(['kid', 'secret', 'created_at']);
 
 /** 1 to `tokenKeysMax` keys of different kids, or what is wrong. */
-export function parseTokenKeys(bytes: Uint8Array): Outcome<readonly StoredTokenKey[], string> {
+export function parseTokenKeys(bytes: Uint8Array): Result<readonly StoredTokenKey[], string> {
   const json = decodeJsonObject(bytes);
   if (!json.ok) return fail(json.error);
   const { error } = new EntryReader(json.value, 'file of token keys', fileFields);
@@ -46,7 +46,7 @@ export function writeTokenKeys(keys: readonly StoredTokenKey[]): string {
   return `${JSON.stringify({ keys: entries }, null, 2)}\n`;
 }
 
-function parseKey(entry: unknown): Outcome<StoredTokenKey, string> {
+function parseKey(entry: unknown): Result<StoredTokenKey, string> {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return fail(' must be an object');
   const fields = new EntryReader(entry as JsonObject, 'token key', keyFields);
   const kid = fields.id('kid', parseKid, '1-32 characters of A-Z a-z 0-9 _ . -');

@@ -1,5 +1,5 @@
 /** The rows of one kind of connection, and how a record is found. */
-import type { MemberId, Seat, SharedConnection } from '../../model/cluster.ts';
+import type { MemberId, SessionSlot, SharedConnection } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { Table } from '../lmdb/environment.ts';
@@ -51,7 +51,7 @@ export function findSharedConnection(tables: ConnectionTables, deviceId: DeviceI
   const row = tables.records.get(Buffer.from(deviceId));
   if (row === undefined) return null;
   const [epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt] = row;
-  return { epoch, seats: seatsOf(row), lastLoginAt, lastHeartbeatAt, lastOfflineAt };
+  return { epoch, slots: slotsOf(row), lastLoginAt, lastHeartbeatAt, lastOfflineAt };
 }
 
 /** Inside a batch only: the record and its mark among the open ones. */
@@ -74,7 +74,7 @@ export function putSharedConnection(
   wasOpen: boolean,
 ): void {
   const key = Buffer.from(deviceId);
-  const isOpen = row.seats.length > 0;
+  const isOpen = row.slots.length > 0;
   void tables.records.put(key, encodeShared(row));
   if (isOpen && !wasOpen) void tables.open.put(key, true);
   if (wasOpen && !isOpen) void tables.open.remove(key);
@@ -86,10 +86,10 @@ function encodeRow(record: ConnectionRecord): ConnectionRow {
 }
 
 function encodeShared(shared: SharedConnection): ConnectionRow {
-  const { epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, seats } = shared;
-  const [seat] = seats;
-  if (seat === undefined) return [epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, null];
-  const { session, member, node, loginAtMs } = seat;
+  const { epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, slots } = shared;
+  const [slot] = slots;
+  if (slot === undefined) return [epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, null];
+  const { session, member, node, loginAtMs } = slot;
   return [epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, session, member, node, loginAtMs];
 }
 
@@ -104,7 +104,7 @@ function decodeRow(row: ConnectionRow): ConnectionRecord {
 }
 
 /** There is one seat of a kind, so its epoch is the newest that was given. */
-function seatsOf(row: ConnectionRow): readonly Seat[] {
+function slotsOf(row: ConnectionRow): readonly SessionSlot[] {
   const [epoch, lastLoginAt, , , session, member = nobody, node = '', loginAtMs] = row;
   if (session === null) return [];
   return [

@@ -4,7 +4,11 @@
  * field that is wrong yields a placeholder, so that reading stays one expression, and the entry is not used.
  */
 import { utf8Length } from '../../lib/utf8.ts';
-import { registryListItemsMax, registrySecretBytesMax, registrySecretCharactersMin } from '../lmdb/store-limits.ts';
+import {
+  registryListItemsMax,
+  registrySecretBytesMax,
+  registrySecretCharactersMin,
+} from '../lmdb/store-limits.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

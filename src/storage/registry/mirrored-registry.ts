@@ -16,7 +16,7 @@ import { kindNames, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
 import { mirrorCheckSlice, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
 
-export interface MirroredRegistryHouse {
+export interface MirroredRegistryDeps {
   readonly tables: RegistryTables;
   readonly log: Log;
   /** After every commit of what others have changed, for those who keep something of it elsewhere. Never throws. */
@@ -25,15 +25,15 @@ export interface MirroredRegistryHouse {
 
 export class MirroredRegistryStore implements MirroredRegistry {
   readonly #tables: RegistryTables;
-  readonly #house: MirroredRegistryHouse;
+  readonly #deps: MirroredRegistryDeps;
   readonly #unshared: UnsharedEntries;
   readonly #followers = new Set<{ readonly told: () => void }>();
 
-  constructor(house: MirroredRegistryHouse) {
-    const { unshared } = house.tables;
+  constructor(deps: MirroredRegistryDeps) {
+    const { unshared } = deps.tables;
     assert(unshared !== null, 'a store that is written has these tables');
-    this.#house = house;
-    this.#tables = house.tables;
+    this.#deps = deps;
+    this.#tables = deps.tables;
     this.#unshared = unshared;
   }
 
@@ -93,7 +93,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
       try {
         told();
       } catch (error) {
-        this.#house.log.error({ err: error }, 'who follows the changes of the registry failed');
+        this.#deps.log.error({ err: error }, 'who follows the changes of the registry failed');
       }
   }
 
@@ -113,7 +113,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
     for (const [at, change] of changes.entries()) {
       const checked = checkChange(change);
       if (checked.ok) good.push(checked.value);
-      else this.#house.log.error({ fault: checked.error }, 'an entry of the shared registry is refused');
+      else this.#deps.log.error({ fault: checked.error }, 'an entry of the shared registry is refused');
       if (at % mirrorCheckSlice === mirrorCheckSlice - 1) await nextTurn();
     }
     return good;
@@ -123,7 +123,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
     const applied = new AppliedChanges();
     await this.#tables.environment.transaction(() => act(applied));
     this.#tables.environment.refresh();
-    if (applied.count > 0) this.#house.applied(applied);
+    if (applied.count > 0) this.#deps.applied(applied);
   }
 
   #applyOne({ kind, id, row }: CheckedChange, applied: AppliedChanges): void {

@@ -2,7 +2,7 @@
  * Rows of the registry as they cross between nodes: the stored bytes of a table. What comes from another node is
  * checked like an entry of an import, and put as this node itself would write it. Source: cluster.md, Registry.
  */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import type { RegistryChange } from '../../core/ports/mirrored.ts';
 import { parseEntry, writeEntry } from './registry-entry.ts';
@@ -23,7 +23,7 @@ export function packEntry<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind
 }
 
 /** What is wrong with the change, as a sentence that quotes no value of its row. Never throws. */
-export function checkChange({ kind, id, row }: RegistryChange): Outcome<CheckedChange, string> {
+export function checkChange({ kind, id, row }: RegistryChange): Result<CheckedChange, string> {
   if (!isKindName(kind)) return fail(`${JSON.stringify(kind.slice(0, 64))} is no kind of entry`);
   const checked = row === null ? checkId(kind, id) : checkRow(kind, id, row);
   if (!checked.ok) return fail(`${kind} ${JSON.stringify(id.slice(0, 255))}: ${checked.error}`);
@@ -33,19 +33,19 @@ export function checkChange({ kind, id, row }: RegistryChange): Outcome<CheckedC
 /** Ids that no entry can have are those too long for a key. */
 const idBytesMax = 1536;
 
-function checkId(kind: KindName, id: string): Outcome<null, string> {
+function checkId(kind: KindName, id: string): Result<null, string> {
   const bytes = Buffer.byteLength(id);
   if (bytes < 1 || bytes > idBytesMax) return fail(`is no id of a ${kind}`);
   return succeed(null);
 }
 
-function checkRow(kind: KindName, id: string, bytes: Uint8Array): Outcome<Buffer, string> {
+function checkRow(kind: KindName, id: string, bytes: Uint8Array): Result<Buffer, string> {
   if (bytes.length > registryEntryBytesMax) return fail(`is longer than ${registryEntryBytesMax} bytes`);
   const row = unpackPlain(bytes);
   return isRow(kind, row) ? repack(kind, id, row) : fail('its row has not the form of this release');
 }
 
-function repack<Kind extends KindName>(kind: Kind, id: string, row: RowOf[Kind]): Outcome<Buffer, string> {
+function repack<Kind extends KindName>(kind: Kind, id: string, row: RowOf[Kind]): Result<Buffer, string> {
   // Whether a secret may be short was decided where the entry came in.
   const rules = { allowShortSecrets: true };
   const entry = parseEntry(kind, writeEntry(kind, rowCodecs[kind].decode(id, row)), rules);

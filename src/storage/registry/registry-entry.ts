@@ -3,7 +3,7 @@
  * is not looked up here. Absent `not_before`, `not_after`, `expires_at`, `revoked` and `disabled` are null and
  * false, absent `types` is all of them; everything else must be there, and nothing else may be.
  */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import {
   parseAccessKeyId,
   parseApplicationId,
@@ -134,7 +134,7 @@ export function parseEntry<Kind extends KindName>(
   kind: Kind,
   json: JsonObject,
   rules?: EntryRules,
-): Outcome<EntryOf[Kind], FieldError> {
+): Result<EntryOf[Kind], FieldError> {
   const fields = new EntryReader(json, kind, forms[kind].keys, rules);
   const entry = forms[kind].read(fields);
   return fields.error === null ? succeed(entry) : fail(fields.error);

@@ -3,7 +3,7 @@
  * server. Each is one transaction on the writer thread, in turn with imports, never blocking the loop; when its
  * promise resolves it is committed and the next read sees it.
  */
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import type { AccessKeyId, ApplicationId, BridgeId, DeviceId } from '../../model/ids.ts';
 import type { Bridge, Credential, Device, Grant } from '../../model/registry.ts';
 import { generateAccessKeyId, generateSecret } from './generated-secrets.ts';
@@ -39,24 +39,21 @@ export class RegistryWriter {
   }
 
   /** Adds or replaces an entry; missing: what it refers to. */
-  put<Kind extends KindName>(
-    kind: Kind,
-    entry: EntryOf[Kind],
-  ): Promise<Outcome<EntryOf[Kind], MissingEntry>> {
+  put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Promise<Result<EntryOf[Kind], MissingEntry>> {
     return this.#change(() => this.#putChecked(kind, entry));
   }
 
-  putDevice(device: Device): Promise<Outcome<Device, MissingEntry>> {
+  putDevice(device: Device): Promise<Result<Device, MissingEntry>> {
     return this.put('device', device);
   }
 
   /** Disabled, it is answered like one that does not exist; with `disabled` false it is there again. */
-  disableDevice(deviceId: DeviceId, disabled = true): Promise<Outcome<Device, MissingEntry>> {
+  disableDevice(deviceId: DeviceId, disabled = true): Promise<Result<Device, MissingEntry>> {
     return this.#update('device', deviceId, (device) => ({ ...device, disabled }));
   }
 
   /** A credential with a made id and secret; its secret is told here and in an export with secrets only. */
-  createCredential(terms: CredentialTerms): Promise<Outcome<Credential, MissingEntry>> {
+  createCredential(terms: CredentialTerms): Promise<Result<Credential, MissingEntry>> {
     return this.put('credential', freshCredential(terms));
   }
 
@@ -64,10 +61,7 @@ export class RegistryWriter {
    * A second credential with the same application and permissions; the old one ends at `oldNotAfter` (Unix
    * seconds), or before that if it would have anyway, so that its users can change over in between.
    */
-  rotateCredential(
-    accessKeyId: AccessKeyId,
-    oldNotAfter: number,
-  ): Promise<Outcome<Credential, MissingEntry>> {
+  rotateCredential(accessKeyId: AccessKeyId, oldNotAfter: number): Promise<Result<Credential, MissingEntry>> {
     return this.#change(() => {
       const old = this.#tables.find('credential', accessKeyId);
       if (old === null) return fail({ kind: 'credential', id: accessKeyId });
@@ -80,16 +74,16 @@ export class RegistryWriter {
   }
 
   /** It is refused from now on and cannot be taken back; keys derived from it are the caller's to drop. */
-  revokeCredential(accessKeyId: AccessKeyId): Promise<Outcome<Credential, MissingEntry>> {
+  revokeCredential(accessKeyId: AccessKeyId): Promise<Result<Credential, MissingEntry>> {
     return this.#update('credential', accessKeyId, (credential) => ({ ...credential, revoked: true }));
   }
 
-  putBridge(bridge: Bridge): Promise<Outcome<Bridge, MissingEntry>> {
+  putBridge(bridge: Bridge): Promise<Result<Bridge, MissingEntry>> {
     return this.put('bridge', bridge);
   }
 
   /** Revoked, its key opens nothing; with `revoked` false it does again. Bridges that are connected are the caller's to close. */
-  revokeBridge(bridgeId: BridgeId, revoked = true): Promise<Outcome<Bridge, MissingEntry>> {
+  revokeBridge(bridgeId: BridgeId, revoked = true): Promise<Result<Bridge, MissingEntry>> {
     return this.#update('bridge', bridgeId, (bridge) => ({ ...bridge, revoked }));
   }
 
@@ -97,7 +91,7 @@ export class RegistryWriter {
     kind: Kind,
     id: string,
     change: (entry: EntryOf[Kind]) => EntryOf[Kind],
-  ): Promise<Outcome<EntryOf[Kind], MissingEntry>> {
+  ): Promise<Result<EntryOf[Kind], MissingEntry>> {
     return this.#change(() => {
       const entry = this.#tables.find(kind, id);
       if (entry === null) return fail({ kind, id });
@@ -107,7 +101,7 @@ export class RegistryWriter {
     });
   }
 
-  #putChecked<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Outcome<EntryOf[Kind], MissingEntry> {
+  #putChecked<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Result<EntryOf[Kind], MissingEntry> {
     const missing = referencesOf(kind, entry).find(
       (reference) => !this.#tables.has(reference.kind, reference.id),
     );

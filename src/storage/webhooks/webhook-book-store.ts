@@ -5,7 +5,7 @@ import type {
   HookChanges,
   HookRecord,
   ParkedEvent,
-  WebhookBook,
+  DeliveryStore,
 } from '../../core/ports/webhook-book.ts';
 import type { Table } from '../lmdb/environment.ts';
 import {
@@ -24,7 +24,7 @@ import type { WebhookTables } from './webhook-tables.ts';
 /** Rows read or removed between two turns of the loop. */
 const rowsSlice = 500;
 
-export class WebhookBookStore implements WebhookBook {
+export class LmdbDeliveryStore implements DeliveryStore {
   readonly #tables: WebhookTables;
 
   constructor(tables: WebhookTables) {

@@ -12,7 +12,7 @@ import { Metronome } from '../simulator/metronome.ts';
 import { packetsPerSecond, tonePacket } from './tone-packets.ts';
 
 /** A leg, as far as frames leave by it. */
-export interface FrameOutlet {
+export interface FrameSink {
   frame(bytes: Uint8Array): void;
   /** Bytes that wait for a listener that does not keep up. */
   readonly bufferedBytes: number;
@@ -53,7 +53,7 @@ export function noPlaybackTally(): PlaybackTally {
 const waitingBytesMax = mediaMessageBytesMax;
 
 export class BridgePlayback {
-  readonly #outlet: FrameOutlet;
+  readonly #sendQueue: FrameSink;
   readonly #tally: PlaybackTally;
   readonly #metronomes: Metronome[] = [];
   readonly #film: FilmShow | null;
@@ -63,10 +63,10 @@ export class BridgePlayback {
   constructor(
     clock: Clock,
     { film, tone }: { readonly film: FilmShow | null; readonly tone: ToneShow | null },
-    outlet: FrameOutlet,
+    sendQueue: FrameSink,
     tally: PlaybackTally,
   ) {
-    this.#outlet = outlet;
+    this.#sendQueue = sendQueue;
     this.#tally = tally;
     this.#film = film;
     if (film !== null) this.#metronomes.push(this.#show(clock, film));
@@ -97,7 +97,7 @@ export class BridgePlayback {
   }
 
   #frame({ film, coder, sizeAt }: FilmShow, atMs: number): void {
-    if (this.#outlet.bufferedBytes > waitingBytesMax) return this.#skip();
+    if (this.#sendQueue.bufferedBytes > waitingBytesMax) return this.#skip();
     const size = sizeAt(atMs);
     const coded = coder.code(film.pictureAt(atMs, size), size, this.#wantsKeyFrame);
     if (coded === null) return this.#skip();
@@ -125,7 +125,7 @@ export class BridgePlayback {
   #send(header: FrameHeader, payload: Uint8Array): void {
     const message = Buffer.concat([encodeFrameHeader(header), payload]);
     this.#tally.bytes += message.length;
-    this.#outlet.frame(message);
+    this.#sendQueue.frame(message);
   }
 }
 

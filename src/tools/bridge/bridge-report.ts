@@ -10,15 +10,15 @@ import { sizeInWords } from './picture-sizes.ts';
 import type { ProgressLine } from '../../cli/shell/progress-line.ts';
 
 /** How a bridge says what happens to it. */
-export interface BridgeVoice {
-  tell(event: string, json: object, text: string): void;
+export interface BridgeLogger {
+  notify(event: string, json: object, text: string): void;
   trouble(reason: string): void;
 }
 
 /** Lines for people; what goes beyond is in the counts. */
 const lines: Rate = { perSecond: 5, burst: 40 };
 
-export class BridgeReport implements BridgeVoice {
+export class BridgeReport implements BridgeLogger {
   readonly #context: Pick<CommandContext, 'clock' | 'output'>;
   readonly #line: ProgressLine;
   readonly #played: Readonly<PlaybackTally>;
@@ -42,7 +42,7 @@ export class BridgeReport implements BridgeVoice {
     this.#bucket = fullBucket(lines, this.#startedMs);
   }
 
-  tell(event: string, json: object, text: string): void {
+  notify(event: string, json: object, text: string): void {
     const { clock, output } = this.#context;
     if (!output.wantsJson && !this.#mayShow()) return;
     const at = new Date(clock.wallMs()).toISOString();
@@ -50,7 +50,7 @@ export class BridgeReport implements BridgeVoice {
   }
 
   trouble(reason: string): void {
-    this.tell('trouble', { reason }, reason);
+    this.notify('trouble', { reason }, reason);
   }
 
   /** Once a second. */

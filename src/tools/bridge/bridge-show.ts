@@ -3,11 +3,11 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
 import type { StartText } from './bridge-leg.ts';
-import { BridgePlayback, type FilmShow, type FrameOutlet, type PlaybackTally } from './bridge-playback.ts';
+import { BridgePlayback, type FilmShow, type FrameSink, type PlaybackTally } from './bridge-playback.ts';
 import type { Film } from './film.ts';
 import { openFrameCoder, type PlayedFormat } from './frame-coder.ts';
 import { sizeAt, sizeInWords } from './picture-sizes.ts';
-import type { BridgeVoice } from './bridge-report.ts';
+import type { BridgeLogger } from './bridge-report.ts';
 
 export interface ShowPlan {
   readonly format: PlayedFormat;
@@ -21,33 +21,33 @@ export interface ShowPlan {
   openFilm(): Film;
 }
 
-export interface ShowHouse {
+export interface ShowDeps {
   readonly clock: Clock;
   /** Null: only I420 can be played. */
   readonly engine: Engine | null;
   readonly tally: PlaybackTally;
-  readonly voice: BridgeVoice;
+  readonly logger: BridgeLogger;
 }
 
 /** Begins at once; `outlet` is the call. */
 export function beginShow(
-  { clock, engine, tally, voice }: ShowHouse,
+  { clock, engine, tally, logger }: ShowDeps,
   plan: ShowPlan,
   { request, audio }: StartText,
-  outlet: FrameOutlet,
+  sendQueue: FrameSink,
 ): BridgePlayback {
   const film = request === null ? null : filmShow(engine, plan, request);
   const speaks = audio.format === 'alaw';
   if (plan.wantsTone && !speaks)
-    voice.trouble(`no tone is played: the device takes ${audio.format}, and this bridge only speaks alaw`);
+    logger.trouble(`no tone is played: the device takes ${audio.format}, and this bridge only speaks alaw`);
   if (film !== null) {
     const { framesPerSecond, coder } = film;
     const size = sizeInWords(film.sizeAt(0));
     const json = { format: coder.format, frames_per_second: framesPerSecond, size };
-    voice.tell('playing', json, `plays ${coder.format} ${size}, ${framesPerSecond} frames a second`);
+    logger.notify('playing', json, `plays ${coder.format} ${size}, ${framesPerSecond} frames a second`);
   }
   const tone = plan.wantsTone && speaks ? { rate: audio.rate, channels: audio.channels } : null;
-  return new BridgePlayback(clock, { film, tone }, outlet, tally);
+  return new BridgePlayback(clock, { film, tone }, sendQueue, tally);
 }
 
 function filmShow(

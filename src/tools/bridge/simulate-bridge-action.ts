@@ -53,11 +53,11 @@ export async function simulateBridge(
   const bridge = new SimulatedBridge(
     {
       clock,
-      voice: report,
+      logger: report,
       answerAfterMs: options.answerAfter === undefined ? null : options.answerAfter * 1000,
       connect: (session, onKeyFrameWanted) =>
         BridgeLeg.connect({ url, key, session: session ?? undefined, onKeyFrameWanted, counts }),
-      play: (start, call) => beginShow({ clock, engine, tally, voice: report }, plan, start, call),
+      play: (start, call) => beginShow({ clock, engine, tally, logger: report }, plan, start, call),
     },
     {
       session: options.session ?? null,

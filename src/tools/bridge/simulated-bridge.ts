@@ -9,9 +9,9 @@ import { requestInWords, type BridgeLeg, type StartText } from './bridge-leg.ts'
 import { CommandError } from '../../cli/shell/command-error.ts';
 import { reveilleCommand } from '../../cli/api/invocation.ts';
 import { LegRefused, type LegClosed } from '../simulator/media-leg.ts';
-import { SimulatedCall, type CallHouse } from '../simulator/simulated-call.ts';
+import { SimulatedCall, type CallDeps } from '../simulator/simulated-call.ts';
 
-export interface BridgeHouse extends CallHouse {
+export interface BridgeDeps extends CallDeps {
   /** `session`: null: it stands idle. Rejects with LegRefused, or the socket's error. */
   connect(session: string | null, onKeyFrameWanted: () => void): Promise<BridgeLeg>;
 }
@@ -31,7 +31,7 @@ const comeBackToCallMsMax = 500;
 const partingMsMax = 2000;
 
 export class SimulatedBridge {
-  readonly #house: BridgeHouse;
+  readonly #deps: BridgeDeps;
   readonly #habits: BridgeHabits;
   #leg: BridgeLeg | null = null;
   #call: SimulatedCall | null = null;
@@ -42,8 +42,8 @@ export class SimulatedBridge {
   #isStopped = false;
   #endPause: () => void = () => undefined;
 
-  constructor(house: BridgeHouse, habits: BridgeHabits) {
-    this.#house = house;
+  constructor(deps: BridgeDeps, habits: BridgeHabits) {
+    this.#deps = deps;
     this.#habits = habits;
   }
 
@@ -73,7 +73,7 @@ export class SimulatedBridge {
     if (this.#call === null) return void leg.close();
     leg.report('ended', 'hangup_phone');
     this.#call.end();
-    const cancel = this.#house.clock.after(partingMsMax, () => void leg.terminate());
+    const cancel = this.#deps.clock.after(partingMsMax, () => void leg.terminate());
     void leg.closed.then(cancel);
   }
 
@@ -81,7 +81,7 @@ export class SimulatedBridge {
   async #connect(): Promise<BridgeLeg | null> {
     try {
       const session = this.#call?.session ?? this.#habits.session;
-      const leg = await this.#house.connect(session, () => this.#wantKeyFrame());
+      const leg = await this.#deps.connect(session, () => this.#wantKeyFrame());
       this.#hasBeenLetIn = true;
       if (!this.#isStopped) return leg;
       await leg.close();
@@ -96,7 +96,7 @@ export class SimulatedBridge {
   }
 
   #wantKeyFrame(): void {
-    this.#house.voice.tell('key_frame_wanted', {}, 'a key frame is wanted');
+    this.#deps.logger.notify('key_frame_wanted', {}, 'a key frame is wanted');
     this.#call?.wantKeyFrame();
   }
 
@@ -125,10 +125,10 @@ export class SimulatedBridge {
 
   /** The call that it is told to start, or to go on with. Rejects with LegGone. */
   async #callOf(leg: BridgeLeg): Promise<SimulatedCall> {
-    const { voice } = this.#house;
+    const { logger } = this.#deps;
     const named = this.#call?.session ?? this.#habits.session;
     const here = named === null ? 'connected, and idle' : `connected for ${named}`;
-    voice.tell('connected', { session: named }, here);
+    logger.notify('connected', { session: named }, here);
     if (named !== null) {
       const start = await leg.next<StartText>('start');
       return this.#call ?? this.#begin(named, start);
@@ -140,13 +140,13 @@ export class SimulatedBridge {
   #begin(session: string, start: StartText): SimulatedCall {
     const { request, audio, room } = start;
     const json = { session, request, audio, room: { room_id: room.room_id } };
-    this.#house.voice.tell('start', json, `call ${session}: asked for ${requestInWords(start)}`);
-    return new SimulatedCall(this.#house, session, start);
+    this.#deps.logger.notify('start', json, `call ${session}: asked for ${requestInWords(start)}`);
+    return new SimulatedCall(this.#deps, session, start);
   }
 
   #part({ code, reason }: LegClosed): void {
     const said = `closed with ${code} ${reason}`.trimEnd();
-    this.#house.voice.tell('closed', { code, reason }, said);
+    this.#deps.logger.notify('closed', { code, reason }, said);
     if (code === legCloses.revoked.code)
       throw new CommandError('the key of this bridge has been revoked', 'name another with --key');
     const isForGood = code === legCloses.ended.code || code === legCloses.replaced.code;
@@ -159,7 +159,7 @@ export class SimulatedBridge {
     this.#call = null;
     this.#callsDone += 1;
     this.#failures = 0;
-    this.#house.voice.tell(
+    this.#deps.logger.notify(
       'call_over',
       { session: call.session },
       `the call ${call.session} is over: ${how}`,
@@ -168,7 +168,7 @@ export class SimulatedBridge {
 
   #fail(why: string): void {
     this.#failures += 1;
-    this.#house.voice.trouble(why);
+    this.#deps.logger.trouble(why);
   }
 
   /** Before the next attempt; none when it is stopped. */
@@ -177,7 +177,7 @@ export class SimulatedBridge {
     const delayMsMax = this.#call === null ? comeBackMsMax : comeBackToCallMsMax;
     const delayMs = Math.min(delayMsMax, comeBackMsMin * 2 ** Math.min(this.#failures - 1, 30));
     return new Promise((resolve) => {
-      const cancel = this.#house.clock.after(delayMs, resolve);
+      const cancel = this.#deps.clock.after(delayMs, resolve);
       this.#endPause = () => {
         cancel();
         resolve();

@@ -13,7 +13,7 @@ export class Timeline {
   }
 
   /** `json`: what a machine should know beside it. `more`: lines below `what`, for people only. */
-  tell(who: string, what: string, json: object = {}, more: readonly string[] = []): void {
+  notify(who: string, what: string, json: object = {}, more: readonly string[] = []): void {
     const ms = this.#context.clock.monotonicMs() - this.#startedMs;
     const margin = `+${ms.toFixed(1).padStart(8)} ms  ${who.padEnd(whoWidth)}  `;
     const lines = [margin + what, ...more.map((line) => ' '.repeat(margin.length) + line)];
@@ -21,6 +21,6 @@ export class Timeline {
   }
 
   end(verdict: string): void {
-    this.tell('demo', verdict);
+    this.notify('demo', verdict);
   }
 }

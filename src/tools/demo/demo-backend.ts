@@ -43,7 +43,7 @@ export class DemoBackend {
       isRight,
     );
     const { signal, sleep } = record;
-    this.#timeline.tell('backend', `connectivity, ${phase}:`, { signal, sleep }, [
+    this.#timeline.notify('backend', `connectivity, ${phase}:`, { signal, sleep }, [
       `  signal  ${signal.is_online ? 'online ' : 'offline'}  ${timesOf(signal)}`,
       `  sleep            ${timesOf(sleep)}`,
     ]);
@@ -55,7 +55,7 @@ export class DemoBackend {
     const { ok, status, requestId } = result;
     if (!ok || status !== 202) throw new DemoFailure('HTTP 202, code 0', result);
     const said = `signed wakeup${withData(customData)}: HTTP 202, code 0, request ${requestId}`;
-    this.#timeline.tell('backend', said, { answer: envelopeOf(result) });
+    this.#timeline.notify('backend', said, { answer: envelopeOf(result) });
     return requestId;
   }
 
@@ -63,7 +63,7 @@ export class DemoBackend {
     const result = await this.#submit(customData);
     if (result.ok || result.code !== code) throw new DemoFailure(`code ${code}: ${why}`, result);
     const said = `signed wakeup${withData(customData)}: HTTP ${result.status}, code ${code}: ${why}`;
-    this.#timeline.tell('backend', said, { answer: envelopeOf(result) });
+    this.#timeline.notify('backend', said, { answer: envelopeOf(result) });
   }
 
   async expectOutcome(
@@ -79,7 +79,7 @@ export class DemoBackend {
       isRight,
     );
     const said = `outcome of that wakeup: ${outcome.status}, ${describeOutcome(outcome)}`;
-    this.#timeline.tell('backend', said, { outcome });
+    this.#timeline.notify('backend', said, { outcome });
   }
 
   /** Resolves when the device has acknowledged it. */
@@ -88,7 +88,7 @@ export class DemoBackend {
     const result = await api.sendMessage(device.deviceId, name, payload);
     const { acknowledged_at: at } = dataOf(result);
     const said = `signed message ${name}: HTTP ${result.status}, code 0, acknowledged at ${at}`;
-    this.#timeline.tell('backend', said, { answer: envelopeOf(result) });
+    this.#timeline.notify('backend', said, { answer: envelopeOf(result) });
   }
 
   async expectCallStatus(phase: string, inCall: boolean): Promise<void> {
@@ -99,7 +99,7 @@ export class DemoBackend {
       async () => dataOf(await api.callStatus(device.deviceId)),
       (data) => data.in_call === inCall,
     );
-    this.#timeline.tell('backend', `call status, ${phase}: in_call ${inCall}`, { call_status: status });
+    this.#timeline.notify('backend', `call status, ${phase}: in_call ${inCall}`, { call_status: status });
   }
 
   /** For a room that a phone has opened. */
@@ -109,7 +109,7 @@ export class DemoBackend {
     const credentials = dataOf(result);
     const said = `signed call credentials: HTTP ${result.status}, code 0`;
     const shown = { credentials: showCredentials(credentials) };
-    this.#timeline.tell('backend', said, shown, credentialLines(credentials));
+    this.#timeline.notify('backend', said, shown, credentialLines(credentials));
     return credentials;
   }
 
@@ -119,7 +119,7 @@ export class DemoBackend {
   }
 
   /** Every event of this device behind the cursor, to the last that `isLast`. */
-  async tellEvents(cursor: string, isLast: (event: WireEvent) => boolean): Promise<readonly WireEvent[]> {
+  async notifyEvents(cursor: string, isLast: (event: WireEvent) => boolean): Promise<readonly WireEvent[]> {
     const { api, clock, device } = this.#stage;
     const found: WireEvent[] = [];
     let after = cursor;
@@ -130,10 +130,10 @@ export class DemoBackend {
       return found;
     };
     await untilRight(clock, 'all events of the story', readOn, (events) => events.some(isLast));
-    this.#timeline.tell('backend', `GET /v1/events: ${found.length} events of this device`);
+    this.#timeline.notify('backend', `GET /v1/events: ${found.length} events of this device`);
     for (const event of found) {
       const seq = `seq ${String(event.seq).padStart(2)}`;
-      this.#timeline.tell('event log', `${seq}  ${event.type.padEnd(typeWidth)}  ${tellingPart(event)}`, {
+      this.#timeline.notify('event log', `${seq}  ${event.type.padEnd(typeWidth)}  ${tellingPart(event)}`, {
         event,
       });
     }

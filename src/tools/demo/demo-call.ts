@@ -37,7 +37,7 @@ export async function playCalls(
 ): Promise<void> {
   const engine = await openEngine();
   if (!engine.ok) {
-    timeline.tell('demo', `the call carries no pictures: ${engine.error}`);
+    timeline.notify('demo', `the call carries no pictures: ${engine.error}`);
     await playCall(stage, timeline, actors, { no_video: true }, () => Promise.resolve());
     return;
   }

@@ -46,7 +46,7 @@ async function demo(context: CommandContext, { pictures }: DemoOptions): Promise
 async function openStage(context: CommandContext, timeline: Timeline): Promise<DemoStage> {
   const running = findRunningServer(context.dataDirectory);
   if (running !== null) return findDemoStage(context, running, timeline);
-  timeline.tell(
+  timeline.notify(
     'server',
     `none runs on ${context.dataDirectory}: starting one of our own, for this story only`,
   );

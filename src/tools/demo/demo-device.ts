@@ -36,7 +36,7 @@ export class DemoDevice {
     const { epoch, heartbeatSeconds, sleep } = this.#controller.welcome;
     this.#sleepServers = sleep.servers;
     const advice = `sleep at ${sleep.servers.join(', ')}`;
-    this.#timeline.tell(
+    this.#timeline.notify(
       'controller',
       `signed in as ${device.deviceId}, epoch ${epoch}; told: a heartbeat every ${heartbeatSeconds} s, ${advice}`,
       { epoch, sleep },
@@ -52,16 +52,16 @@ export class DemoDevice {
     const connecting = SleepingModule.connect(address.port, options);
     const before = this.#module;
     this.#module = await within(this.#clock, 'a sleep login', connecting);
-    this.#timeline.tell('module', `logged in, wake mode ${wakeMode}, while the controller is awake`);
+    this.#timeline.notify('module', `logged in, wake mode ${wakeMode}, while the controller is awake`);
     if (before === null) return;
     await within(this.#clock, 'the end of the older connection', before.closed);
-    this.#timeline.tell('module', 'its older connection was closed: a newer login replaces it');
+    this.#timeline.notify('module', 'its older connection was closed: a newer login replaces it');
   }
 
   async powerDown(): Promise<void> {
     await within(this.#clock, 'the end of the signal', this.#awake.bye('going to sleep'));
     this.#controller = null;
-    this.#timeline.tell(
+    this.#timeline.notify(
       'controller',
       `said bye and is off${this.#module === null ? '' : ': the device is asleep'}`,
     );
@@ -69,7 +69,7 @@ export class DemoDevice {
 
   heartbeat(): void {
     this.#asleep.heartbeat();
-    this.#timeline.tell('module', 'heartbeat: 64 bytes, no answer');
+    this.#timeline.notify('module', 'heartbeat: 64 bytes, no answer');
   }
 
   /** Call it before the wakeup; what it gives waits for the packet, sees it byte for byte, and tells of it. */
@@ -83,16 +83,16 @@ export class DemoDevice {
       const { bytes, ms } = await arrival;
       if (bytes !== expected) throw new DemoFailure(`the packet ${expected}`, bytes);
       const when = `${ms.toFixed(1)} ms after the request began`;
-      this.#timeline.tell('module', `packet on the wire: ${bytes}, ${when}`, { packet: bytes });
+      this.#timeline.notify('module', `packet on the wire: ${bytes}, ${when}`, { packet: bytes });
     };
   }
 
   async bootAndSignIn(): Promise<void> {
-    this.#timeline.tell('module', 'its first six bytes match: the controller is powered up');
+    this.#timeline.notify('module', 'its first six bytes match: the controller is powered up');
     await new Promise<void>((resolve) => void this.#clock.after(bootMs, resolve));
     await this.signIn();
     this.#awake.reportWake('remote');
-    this.#timeline.tell('controller', 'wake report: woken by remote');
+    this.#timeline.notify('controller', 'wake report: woken by remote');
   }
 
   /** The credentials in the message of this name. */
@@ -101,7 +101,7 @@ export class DemoDevice {
     if (message.name !== name) throw new DemoFailure(`the message ${name}`, message.name);
     this.#awake.acknowledge(message.id);
     const credentials = message.payload as unknown as CallCredentialsData;
-    this.#timeline.tell(
+    this.#timeline.notify(
       'controller',
       `message ${name}: its credentials, acknowledged`,
       { message: { ...message, payload: showCredentials(credentials) } },
@@ -113,7 +113,7 @@ export class DemoDevice {
   async hangModuleUp(): Promise<void> {
     await this.#asleep.close();
     this.#module = null;
-    this.#timeline.tell('module', 'hung up: the controller is awake');
+    this.#timeline.notify('module', 'hung up: the controller is awake');
   }
 
   /** Leaves nothing open, whatever the story came to. */

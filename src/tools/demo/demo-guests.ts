@@ -6,7 +6,7 @@ import type { FreshBridge } from '../../cli/admin/registry-changes.ts';
 import type { SimulatedDevice } from '../simulator/simulated-devices.ts';
 import type { Timeline } from '../bridge/timeline.ts';
 
-export interface DemoGuests {
+export interface DemoParticipants {
   readonly device: SimulatedDevice;
   readonly bridge: { readonly bridgeId: string; readonly key: string };
   /** Disables the device and revokes the bridge. */
@@ -19,11 +19,11 @@ export interface DemoHosts {
   readonly appId: string;
 }
 
-export async function inviteGuests(
+export async function addParticipants(
   ops: OpsClient,
   { productId, appId }: DemoHosts,
   timeline: Timeline,
-): Promise<DemoGuests> {
+): Promise<DemoParticipants> {
   const suffix = randomBytes(3).toString('hex').toUpperCase();
   const bridgeId = `DEMO-BRIDGE-${suffix}`;
   const device = { deviceId: `DEMO-${suffix}`, secret: generateSecret() };
@@ -36,14 +36,14 @@ export async function inviteGuests(
     product_id: productId,
     secret: device.secret,
   });
-  timeline.tell('server', `device ${device.deviceId} and bridge ${bridgeId} added for this story`);
+  timeline.notify('server', `device ${device.deviceId} and bridge ${bridgeId} added for this story`);
   return {
     device,
     bridge: { bridgeId, key },
     leave: async () => {
       await ops.change('/v1/device/disable', { device_id: device.deviceId, disabled: true });
       await ops.change('/v1/bridge/revoke', { bridge_id: bridgeId });
-      timeline.tell('server', `device ${device.deviceId} disabled again, bridge ${bridgeId} revoked`);
+      timeline.notify('server', `device ${device.deviceId} disabled again, bridge ${bridgeId} revoked`);
     },
   };
 }

@@ -35,17 +35,17 @@ export class DemoLegs {
     const onKeyFrameWanted = (): void => this.#playback?.wantKeyFrame();
     const connecting = BridgeLeg.connect({ url, key: bridge.key, onKeyFrameWanted });
     this.#bridge = await within(this.#stage.clock, 'a bridge that is let in', connecting);
-    this.#timeline.tell('bridge', `connected as ${bridge.bridgeId}, and idle`);
+    this.#timeline.notify('bridge', `connected as ${bridge.bridgeId}, and idle`);
   }
 
   /** Calls of others are refused: the application may have real ones. */
   async takeCall(session: string): Promise<void> {
     const accepting = connected(this.#bridge).acceptAssignment(session);
     const { assign, start } = await within(this.#stage.clock, `an assignment of ${session}`, accepting);
-    this.#timeline.tell('bridge', `assigned ${assign.session}, and accepts`, { assign });
+    this.#timeline.notify('bridge', `assigned ${assign.session}, and accepts`, { assign });
     this.#start = start;
     const { request, audio } = start;
-    this.#timeline.tell('bridge', `told what to ask the phone for: ${requestInWords(start)}`, {
+    this.#timeline.notify('bridge', `told what to ask the phone for: ${requestInWords(start)}`, {
       start: { request, audio, room: { room_id: start.room.room_id } },
     });
   }
@@ -54,35 +54,35 @@ export class DemoLegs {
     const onFrame = this.#pictures.take;
     const connecting = DeviceLeg.connect({ url: this.#stage.mediaUrl, token, onFrame });
     this.#device = await within(this.#stage.clock, 'a device leg that is let in', connecting);
-    this.#timeline.tell('device leg', 'connected with the token of the message');
+    this.#timeline.notify('device leg', 'connected with the token of the message');
   }
 
   async accept(): Promise<void> {
     connected(this.#device).accept();
-    this.#timeline.tell('device leg', 'accepts the call');
+    this.#timeline.notify('device leg', 'accepts the call');
     await this.#expectState('bridge', 'attempting');
   }
 
   /** The phone has joined. */
   async answer(): Promise<void> {
     connected(this.#bridge).report('connected');
-    this.#timeline.tell('bridge', 'reports: connected');
+    this.#timeline.notify('bridge', 'reports: connected');
     await this.#expectState('device leg', 'connected');
   }
 
   /** What the phone shows reaches the device: resolves to its last picture, when it has had some. */
   async showPictures(engine: Engine, plan: ShowPlan): Promise<ReceivedPicture> {
     const { clock } = this.#stage;
-    const voice = {
-      tell: (_event: string, json: object, text: string) =>
-        this.#timeline.tell('bridge', text, { playing: json }),
-      trouble: (reason: string) => this.#timeline.tell('bridge', reason),
+    const logger = {
+      notify: (_event: string, json: object, text: string) =>
+        this.#timeline.notify('bridge', text, { playing: json }),
+      trouble: (reason: string) => this.#timeline.notify('bridge', reason),
     };
-    const house = { clock, engine, tally: noPlaybackTally(), voice };
-    this.#playback = beginShow(house, plan, connected(this.#start), connected(this.#bridge));
+    const deps = { clock, engine, tally: noPlaybackTally(), logger };
+    this.#playback = beginShow(deps, plan, connected(this.#start), connected(this.#bridge));
     const coming = this.#pictures.whenThere();
     const { text, json, last } = await within(clock, `${picturesWanted} pictures at the device`, coming);
-    this.#timeline.tell('device leg', text, { pictures: json });
+    this.#timeline.notify('device leg', text, { pictures: json });
     return last;
   }
 
@@ -90,7 +90,7 @@ export class DemoLegs {
   async hangUp(): Promise<void> {
     this.#endShow();
     connected(this.#bridge).report('ended', 'hangup_phone');
-    this.#timeline.tell('bridge', 'reports: the phone has hung up');
+    this.#timeline.notify('bridge', 'reports: the phone has hung up');
     await this.#expectState('device leg', 'ended');
     const { code, reason } = await within(
       this.#stage.clock,
@@ -98,7 +98,7 @@ export class DemoLegs {
       connected(this.#device).closed,
     );
     if (code !== 1000) throw new DemoFailure('close code 1000', code);
-    this.#timeline.tell('device leg', `closed with ${code} ${reason}`, { close: { code, reason } });
+    this.#timeline.notify('device leg', `closed with ${code} ${reason}`, { close: { code, reason } });
   }
 
   /** Leaves nothing open, whatever the call came to. */
@@ -117,7 +117,7 @@ export class DemoLegs {
     const coming = leg.until(({ type, state }) => type === 'state' && state === expected);
     const { state, reason } = (await within(this.#stage.clock, `the state ${expected}`, coming)) as StateText;
     const why = reason === null ? '' : `, ${reason}`;
-    this.#timeline.tell(who, `told: the call is ${state}${why}`, { state, reason });
+    this.#timeline.notify(who, `told: the call is ${state}${why}`, { state, reason });
   }
 }
 

@@ -28,9 +28,9 @@ export async function savePictures(
   const names = pictures.map((picture) => `${picture.name} ${sizeInWords(picture.size)}`).join(' | ');
   try {
     await writeFile(path, encodePng(engine, size, rgb));
-    timeline.tell('demo', `pictures saved: ${path}`, { saved: path }, [`  ${names}`]);
+    timeline.notify('demo', `pictures saved: ${path}`, { saved: path }, [`  ${names}`]);
   } catch (error) {
-    timeline.tell(
+    timeline.notify(
       'demo',
       `pictures not saved: ${(error as Error).message}; name a directory with --pictures`,
     );

@@ -17,7 +17,7 @@ import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import { apiBeside, openApi } from '../../cli/api/api-access.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError } from '../../cli/shell/command-error.ts';
-import { inviteGuests, type DemoGuests } from './demo-guests.ts';
+import { addParticipants, type DemoParticipants } from './demo-guests.ts';
 import { reveilleCommand } from '../../cli/api/invocation.ts';
 import { mediaUrl } from '../simulator/media-url.ts';
 import { opsClientOf } from '../../cli/admin/ops-client.ts';
@@ -33,8 +33,8 @@ export interface DemoStage {
   readonly signalUrl: string;
   /** Of the media listener, without a path. */
   readonly mediaUrl: string;
-  readonly device: DemoGuests['device'];
-  readonly bridge: DemoGuests['bridge'];
+  readonly device: DemoParticipants['device'];
+  readonly bridge: DemoParticipants['bridge'];
   /** Leaves no device enabled, no bridge unrevoked, no server running and no directory that the demo made. */
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function findDemoStage(
       `the registry has no live credential with ${needed.join(', ')} of an application with a product`,
       `make one: ${reveilleCommand('credential create --app APP')}`,
     );
-  timeline.tell('server', `process ${running.pid} runs on ${dataDirectory}`);
+  timeline.notify('server', `process ${running.pid} runs on ${dataDirectory}`);
   const schemes = { signal: schemeOf(settings.signal), media: schemeOf(settings.media) };
   return setStage({ clock, running, dataDirectory, schemes }, cast, timeline);
 }
@@ -138,19 +138,19 @@ async function setStage(
   if (api === undefined || signal === undefined || media === undefined)
     throw new CommandError(`the running server (process ${running.pid}) is of another release`, 'restart it');
   const ops = opsClientOf(running, dataDirectory);
-  timeline.tell('server', `API on ${api}, sleep server on ${sleep}`);
-  timeline.tell('server', `signal listener on ${signal}, media listener on ${media}`);
-  const guests = await inviteGuests(ops, { productId, appId: credential.appId }, timeline);
+  timeline.notify('server', `API on ${api}, sleep server on ${sleep}`);
+  timeline.notify('server', `signal listener on ${signal}, media listener on ${media}`);
+  const participants = await addParticipants(ops, { productId, appId: credential.appId }, timeline);
   const client = openApi(apiBeside(reachableAddress(api), running.apiCertFile ?? null), credential, clock);
   return {
-    ...guests,
+    ...participants,
     clock,
     api: client,
     signalUrl: signalUrl(schemes.signal, reachableAddress(signal)),
     mediaUrl: mediaUrl(schemes.media, media),
     close: async () => {
       client.close();
-      await guests.leave();
+      await participants.leave();
     },
   };
 }

@@ -87,7 +87,7 @@ async function beWokenAwake(device: DemoDevice, backend: DemoBackend): Promise<v
 
 async function readLog(device: DemoDevice, backend: DemoBackend, begin: string): Promise<void> {
   await device.powerDown();
-  const events = await backend.tellEvents(
+  const events = await backend.notifyEvents(
     begin,
     ({ type, epoch }) => type === 'device.signal.offline' && epoch === 2,
   );

@@ -18,7 +18,7 @@ export class ControllerHeartbeats {
 
   private constructor(clock: Clock) {
     this.#clock = clock;
-    this.#wheel = new DeadlineWheel(tickMs, clock.monotonicMs(), (entry) => this.#beat(entry));
+    this.#wheel = new DeadlineWheel(tickMs, clock.monotonicMs(), (entry) => this.#heartbeat(entry));
   }
 
   static of(clock: Clock): ControllerHeartbeats {
@@ -47,7 +47,7 @@ export class ControllerHeartbeats {
     this.#cancel = null;
   }
 
-  #beat(entry: HeartbeatEntry): void {
+  #heartbeat(entry: HeartbeatEntry): void {
     entry.deadlineMs = this.#clock.monotonicMs() + entry.heartbeatMs;
     this.#wheel.add(entry);
     entry.heartbeat();

@@ -24,7 +24,7 @@ export interface DeviceController {
 export type DeviceModule = Pick<SleepingModule, 'heartbeat' | 'nextPacket' | 'close'>;
 
 /** The way out to the servers. Both reject with what the server, or the way to it, said against. */
-export interface DeviceDoors {
+export interface DeviceEndpoints {
   readonly signIn: () => Promise<DeviceController>;
   /** `server`: `host:port`. */
   readonly fallAsleep: (server: string, advice: SleepAdvice) => Promise<DeviceModule>;
@@ -38,7 +38,7 @@ export interface DeviceEars {
 }
 
 export class DeviceConnections {
-  readonly #doors: DeviceDoors;
+  readonly #endpoints: DeviceEndpoints;
   readonly #ears: DeviceEars;
   #controller: DeviceController | null = null;
   #module: DeviceModule | null = null;
@@ -46,8 +46,8 @@ export class DeviceConnections {
   #signalAttempt = 0;
   #sleepAttempt = 0;
 
-  constructor(doors: DeviceDoors, ears: DeviceEars) {
-    this.#doors = doors;
+  constructor(endpoints: DeviceEndpoints, ears: DeviceEars) {
+    this.#endpoints = endpoints;
     this.#ears = ears;
   }
 
@@ -70,7 +70,7 @@ export class DeviceConnections {
   async signIn(): Promise<void> {
     const attempt = (this.#signalAttempt += 1);
     try {
-      const controller = await this.#doors.signIn();
+      const controller = await this.#endpoints.signIn();
       if (attempt !== this.#signalAttempt) return controller.leave();
       this.#controller = controller;
       this.#ears.happened({ kind: 'signed-in', advice: controller.advice });
@@ -84,7 +84,7 @@ export class DeviceConnections {
   async logIntoSleep(server: string, advice: SleepAdvice): Promise<void> {
     const attempt = (this.#sleepAttempt += 1);
     try {
-      const module = await this.#doors.fallAsleep(server, advice);
+      const module = await this.#endpoints.fallAsleep(server, advice);
       if (attempt !== this.#sleepAttempt) return void module.close();
       this.#module = module;
       this.#ears.happened({ kind: 'fell-asleep' });

@@ -2,13 +2,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { WakeMode } from '../../model/sleep.ts';
 import { parseListenAddress } from '../../server/config/settings-values.ts';
-import type { DeviceController, DeviceDoors } from './device-connections.ts';
+import type { DeviceController, DeviceEndpoints } from './device-connections.ts';
 import { reachableAddress } from '../../cli/admin/running-server.ts';
 import { SignalController } from './signal-controller.ts';
 import { sourceAddress, type SimulatedDevice } from './simulated-devices.ts';
 import { SleepingModule } from './sleeping-module.ts';
 
-export interface DeviceDoorsOptions {
+export interface DeviceEndpointsOptions {
   readonly clock: Clock;
   readonly signalUrl: string;
   /** `host:port` of the sleep server, whatever controllers are told; undefined: as they are told. */
@@ -22,7 +22,11 @@ export interface DeviceDoorsOptions {
 }
 
 /** For the device of this number (from 0). */
-export function openDoors(options: DeviceDoorsOptions, device: SimulatedDevice, number: number): DeviceDoors {
+export function openEndpoints(
+  options: DeviceEndpointsOptions,
+  device: SimulatedDevice,
+  number: number,
+): DeviceEndpoints {
   const { signalUrl, wakeMode, devices } = options;
   return {
     signIn: async () => {
@@ -56,7 +60,7 @@ function addressOf(server: string): { readonly host: string; readonly port: numb
   return address;
 }
 
-function presentController(controller: SignalController, options: DeviceDoorsOptions): DeviceController {
+function presentController(controller: SignalController, options: DeviceEndpointsOptions): DeviceController {
   const { sleepServer, heartbeatSeconds } = options;
   const { sleep, heartbeatSeconds: signalHeartbeatSeconds } = controller.welcome;
   return {

@@ -7,7 +7,7 @@ import { BoundedQueue } from '../../lib/bounded-queue.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
-import { DeviceConnections, type DeviceDoors } from './device-connections.ts';
+import { DeviceConnections, type DeviceEndpoints } from './device-connections.ts';
 import { DeviceTally } from './device-tally.ts';
 import {
   reduceDevice,
@@ -24,12 +24,12 @@ export interface DeviceFleetOptions extends DeviceHabits {
   readonly rampPerSecond: number;
 }
 
-export interface DeviceFleetHouse {
+export interface DeviceFleetDeps {
   readonly clock: Clock;
   /** 0 to below 1. */
   readonly random: () => number;
   /** `number`: from 0. */
-  readonly doorsOf: (device: SimulatedDevice, number: number) => DeviceDoors;
+  readonly endpointsOf: (device: SimulatedDevice, number: number) => DeviceEndpoints;
   readonly onWake: (deviceId: string, packet: Buffer) => void;
   /** A device that was woken is online again, so long after the packet. */
   readonly onAwake: (deviceId: string, tookMs: number) => void;
@@ -61,7 +61,7 @@ const tickMs = 20;
 export class DeviceFleet {
   readonly tally: DeviceTally;
   readonly #options: DeviceFleetOptions;
-  readonly #house: DeviceFleetHouse;
+  readonly #deps: DeviceFleetDeps;
   readonly #members: readonly Member[];
   readonly #line: BoundedQueue<Member>;
   readonly #wheel: DeadlineWheel<Member>;
@@ -69,11 +69,11 @@ export class DeviceFleet {
   readonly #bucket: TokenBucket;
   #cancelTick: Cancel | null = null;
 
-  constructor(devices: readonly SimulatedDevice[], options: DeviceFleetOptions, house: DeviceFleetHouse) {
+  constructor(devices: readonly SimulatedDevice[], options: DeviceFleetOptions, deps: DeviceFleetDeps) {
     this.#options = options;
-    this.#house = house;
+    this.#deps = deps;
     this.tally = new DeviceTally(devices.length);
-    const nowMs = house.clock.monotonicMs();
+    const nowMs = deps.clock.monotonicMs();
     this.#members = devices.map((device, number) => {
       const onMs = nowMs + (number * 1000) / options.rampPerSecond;
       return new Member(device.deviceId, switchedOff(onMs), (member) =>
@@ -88,7 +88,7 @@ export class DeviceFleet {
   }
 
   start(): void {
-    this.#cancelTick = this.#house.clock.every(tickMs, () => this.#tick());
+    this.#cancelTick = this.#deps.clock.every(tickMs, () => this.#tick());
     for (const member of this.#members) this.#schedule(member);
   }
 
@@ -106,7 +106,7 @@ export class DeviceFleet {
   /** One that is asleep, by chance; null: none is. */
   pickAsleep(): string | null {
     const { length } = this.#members;
-    const first = Math.floor(this.#house.random() * length);
+    const first = Math.floor(this.#deps.random() * length);
     for (let i = 0; i < length; i += 1) {
       const member = this.#members[(first + i) % length];
       if (member?.state.stage === 'asleep') return member.deviceId;
@@ -115,18 +115,18 @@ export class DeviceFleet {
   }
 
   #connect(member: Member, device: SimulatedDevice, number: number): DeviceConnections {
-    return new DeviceConnections(this.#house.doorsOf(device, number), {
+    return new DeviceConnections(this.#deps.endpointsOf(device, number), {
       happened: (event) => this.#happen(member, event),
       packet: (packet) => {
         this.tally.wakes += 1;
-        this.#house.onWake(member.deviceId, packet);
+        this.#deps.onWake(member.deviceId, packet);
       },
-      trouble: (error) => this.#tellTrouble(member, error),
+      trouble: (error) => this.#notifyTrouble(member, error),
     });
   }
 
   #tick(): void {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     this.#wheel.turn(nowMs);
     while (this.#line.length > 0 && this.#hasRoom() && waitForToken(this.#bucket, this.#rate, nowMs) === 0) {
       takeToken(this.#bucket);
@@ -142,7 +142,7 @@ export class DeviceFleet {
   }
 
   #fallDue(member: Member): void {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     if (member.heartbeatMs <= nowMs) {
       this.tally.heartbeats += member.connections.heartbeat();
       member.heartbeatMs = nowMs + heartbeatIntervalMs(member);
@@ -158,21 +158,21 @@ export class DeviceFleet {
   #goOn(member: Member): void {
     const { stage } = member.state;
     if (stage === 'signing-in' || stage === 'falling-asleep')
-      this.#tellTrouble(member, new Error(`${stage.replace('-', ' ')}: no answer in time`));
+      this.#notifyTrouble(member, new Error(`${stage.replace('-', ' ')}: no answer in time`));
     this.#happen(member, { kind: 'due' });
   }
 
-  #tellTrouble({ deviceId }: Member, error: Error): void {
+  #notifyTrouble({ deviceId }: Member, error: Error): void {
     if (this.#cancelTick === null) return;
     this.tally.countTrouble(error);
-    this.#house.onTrouble(deviceId, error);
+    this.#deps.onTrouble(deviceId, error);
   }
 
   #happen(member: Member, event: DeviceEvent): void {
     if (this.#cancelTick === null) return;
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     const before = member.state;
-    const now = { nowMs, random: this.#house.random(), habits: this.#options };
+    const now = { nowMs, random: this.#deps.random(), habits: this.#options };
     const { state, effects } = reduceDevice(before, event, now);
     member.state = state;
     for (const effect of effects) this.#perform(member, effect);
@@ -185,7 +185,7 @@ export class DeviceFleet {
     if (state.stage === 'online' || state.stage === 'asleep')
       member.heartbeatMs = nowMs + heartbeatIntervalMs(member);
     if (state.stage === 'online' && before.wokenMs !== null)
-      this.#house.onAwake(member.deviceId, nowMs - before.wokenMs);
+      this.#deps.onAwake(member.deviceId, nowMs - before.wokenMs);
     this.#schedule(member);
   }
 

@@ -22,7 +22,7 @@ const troubleLines: Rate = { perSecond: 1, burst: 5 };
 /** Under the table. */
 const latestMax = 5;
 
-export interface DeviceReportParts {
+export interface DeviceReportDeps {
   readonly clock: Clock;
   readonly output: Output;
   readonly table: LiveTable;
@@ -32,7 +32,7 @@ export interface DeviceReportParts {
 }
 
 export class DeviceReport {
-  readonly #parts: DeviceReportParts;
+  readonly #deps: DeviceReportDeps;
   readonly #startedMs: number;
   readonly #packetToOnline = new LatencyWindow();
   readonly #acceptedToOnline = new LatencyWindow();
@@ -44,9 +44,9 @@ export class DeviceReport {
   #beforeMs: number;
   #wereAllAsleep = false;
 
-  constructor(parts: DeviceReportParts) {
-    this.#parts = parts;
-    this.#startedMs = parts.clock.monotonicMs();
+  constructor(deps: DeviceReportDeps) {
+    this.#deps = deps;
+    this.#startedMs = deps.clock.monotonicMs();
     this.#beforeMs = this.#startedMs;
     this.#wakeBucket = fullBucket(wakeLines, this.#startedMs);
     this.#troubleBucket = fullBucket(troubleLines, this.#startedMs);
@@ -54,24 +54,24 @@ export class DeviceReport {
 
   wake(deviceId: string, packet: Buffer): void {
     const json = { event: 'wake', device_id: deviceId, packet: packet.toString('hex') };
-    this.#tellWake(json, `${showable(deviceId)}  woken: ${spacedHex(packet)}`);
+    this.#notifyWake(json, `${showable(deviceId)}  woken: ${spacedHex(packet)}`);
   }
 
   awake(deviceId: string, tookMs: number): void {
-    this.#packetToOnline.add(this.#parts.clock.monotonicMs(), tookMs);
+    this.#packetToOnline.add(this.#deps.clock.monotonicMs(), tookMs);
     const json = { event: 'awake', device_id: deviceId, took_ms: Math.round(tookMs) };
-    this.#tellWake(json, `${showable(deviceId)}  online again ${tookMs.toFixed(0)} ms after the packet`);
+    this.#notifyWake(json, `${showable(deviceId)}  online again ${tookMs.toFixed(0)} ms after the packet`);
   }
 
   outcome(outcome: WakeupOutcomeData): void {
     if (outcome.woke_after_ms !== null && !outcome.already_online)
-      this.#acceptedToOnline.add(this.#parts.clock.monotonicMs(), outcome.woke_after_ms);
+      this.#acceptedToOnline.add(this.#deps.clock.monotonicMs(), outcome.woke_after_ms);
     const said = `${showable(outcome.device_id)}  the server says: ${describeOutcome(outcome)}`;
-    this.#tellWake({ event: 'outcome', ...outcome }, said);
+    this.#notifyWake({ event: 'outcome', ...outcome }, said);
   }
 
   trouble(deviceId: string, error: Error): void {
-    const { clock, output, table } = this.#parts;
+    const { clock, output, table } = this.#deps;
     const text = showable(`${deviceId}: ${error.message}`);
     if (table.isDrawn && !output.wantsJson)
       return keepLatest(this.#latestTroubles, `${timeOfDay(clock)}  ${text}`);
@@ -83,7 +83,7 @@ export class DeviceReport {
 
   /** Once a second. */
   progress(): void {
-    const { clock, output, table, tally } = this.#parts;
+    const { clock, output, table, tally } = this.#deps;
     const nowMs = clock.monotonicMs();
     const loginsPerSecond =
       ((tally.logins - this.#loginsBefore) * 1000) / Math.max(1, nowMs - this.#beforeMs);
@@ -97,7 +97,7 @@ export class DeviceReport {
   }
 
   summary(): void {
-    const { clock, output, tally } = this.#parts;
+    const { clock, output, tally } = this.#deps;
     const nowMs = clock.monotonicMs();
     const seconds = Math.max(0.001, (nowMs - this.#startedMs) / 1000);
     const figures = this.#figures(nowMs, Math.round(tally.logins / seconds));
@@ -112,7 +112,7 @@ export class DeviceReport {
   }
 
   #figures(nowMs: number, loginsPerSecond: number): FleetFigures {
-    const { tally, wakesItself } = this.#parts;
+    const { tally, wakesItself } = this.#deps;
     const { logins, sleepLogins, refused, errors, heartbeats, messages, wakes } = tally;
     return {
       seconds: (nowMs - this.#startedMs) / 1000,
@@ -139,20 +139,20 @@ export class DeviceReport {
   #noteAllAsleep({ asleep, devices, seconds }: FleetFigures): void {
     if (this.#wereAllAsleep || asleep < devices) return;
     this.#wereAllAsleep = true;
-    const { output, table } = this.#parts;
+    const { output, table } = this.#deps;
     if (!table.isDrawn || output.wantsJson)
       output.answer({ event: 'asleep', devices }, `all ${devices} asleep after ${seconds.toFixed(0)} s`);
   }
 
-  #tellWake(json: object, text: string): void {
-    const { clock, output, table } = this.#parts;
+  #notifyWake(json: object, text: string): void {
+    const { clock, output, table } = this.#deps;
     if (output.wantsJson) output.answer({ ...json, at: moment(clock) }, text);
     else if (table.isDrawn) keepLatest(this.#latestWakes, `${timeOfDay(clock)}  ${text}`);
     else if (this.#mayShow(this.#wakeBucket, wakeLines)) output.answer(json, `${moment(clock)}  ${text}`);
   }
 
   #mayShow(bucket: TokenBucket, rate: Rate): boolean {
-    if (waitForToken(bucket, rate, this.#parts.clock.monotonicMs()) > 0) return false;
+    if (waitForToken(bucket, rate, this.#deps.clock.monotonicMs()) > 0) return false;
     takeToken(bucket);
     return true;
   }

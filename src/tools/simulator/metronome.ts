@@ -10,7 +10,7 @@ const tolerance = 1e-6;
 export class Metronome {
   readonly #clock: Clock;
   readonly #perSecond: number;
-  readonly #beat: (atMs: number) => void;
+  readonly #heartbeat: (atMs: number) => void;
   readonly #startedMs: number;
   #cancel: Cancel;
   #isStopped = false;
@@ -19,10 +19,10 @@ export class Metronome {
   #missed = 0;
 
   /** `beat` is told its moment, milliseconds since the first one, which comes as soon as the caller is done. */
-  constructor(clock: Clock, perSecond: number, beat: (atMs: number) => void) {
+  constructor(clock: Clock, perSecond: number, heartbeat: (atMs: number) => void) {
     this.#clock = clock;
     this.#perSecond = perSecond;
-    this.#beat = beat;
+    this.#heartbeat = heartbeat;
     this.#startedMs = clock.monotonicMs();
     this.#cancel = clock.after(0, () => this.#wake());
   }
@@ -44,7 +44,7 @@ export class Metronome {
     if (number > this.#number) {
       this.#missed += number - this.#number - 1;
       this.#number = number;
-      this.#beat(this.#momentOf(number));
+      this.#heartbeat(this.#momentOf(number));
     }
     if (this.#isStopped) return;
     const nextMs = this.#startedMs + this.#momentOf(this.#number + 1);

@@ -21,7 +21,7 @@ export interface FleetOptions {
   readonly rampPerSecond: number;
 }
 
-export interface FleetHouse {
+export interface FleetDeps {
   readonly clock: Clock;
   /** Logs one module in; rejects with LoginRefused when the server says no. */
   readonly connect: (options: SleepingModuleOptions) => Promise<FleetModule>;
@@ -62,7 +62,7 @@ const tickMs = 100;
 export class ModuleFleet {
   readonly tally: FleetTally = { online: 0, logins: 0, refused: 0, errors: 0, heartbeats: 0, wakes: 0 };
   readonly #options: FleetOptions;
-  readonly #house: FleetHouse;
+  readonly #deps: FleetDeps;
   readonly #members: readonly Member[];
   readonly #due: BoundedQueue<Member>;
   readonly #wheel: DeadlineWheel<Member>;
@@ -70,12 +70,12 @@ export class ModuleFleet {
   readonly #bucket: TokenBucket;
   #cancelTick: Cancel | null = null;
 
-  constructor(devices: readonly SimulatedDevice[], options: FleetOptions, house: FleetHouse) {
+  constructor(devices: readonly SimulatedDevice[], options: FleetOptions, deps: FleetDeps) {
     this.#options = options;
-    this.#house = house;
+    this.#deps = deps;
     this.#members = devices.map((device, number) => new Member(device, number));
     this.#due = new BoundedQueue(devices.length);
-    const nowMs = house.clock.monotonicMs();
+    const nowMs = deps.clock.monotonicMs();
     this.#wheel = new DeadlineWheel(tickMs, nowMs, (member) => this.#fallDue(member));
     const perTick = (options.rampPerSecond * tickMs) / 1000;
     this.#rate = { perSecond: options.rampPerSecond, burst: Math.max(1, perTick) };
@@ -88,7 +88,7 @@ export class ModuleFleet {
 
   start(): void {
     for (const member of this.#members) this.#due.push(member);
-    this.#cancelTick = this.#house.clock.every(tickMs, () => this.#tick());
+    this.#cancelTick = this.#deps.clock.every(tickMs, () => this.#tick());
     this.#tick();
   }
 
@@ -101,7 +101,7 @@ export class ModuleFleet {
   }
 
   #tick(): void {
-    const nowMs = this.#house.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     this.#wheel.turn(nowMs);
     while (this.#due.length > 0 && waitForToken(this.#bucket, this.#rate, nowMs) === 0) {
       takeToken(this.#bucket);
@@ -122,10 +122,10 @@ export class ModuleFleet {
 
   async #login(member: Member): Promise<void> {
     const { wakeMode, heartbeatSeconds } = this.#options;
-    const localAddress = this.#house.addressOf(member.number);
+    const localAddress = this.#deps.addressOf(member.number);
     const source = localAddress === undefined ? {} : { localAddress };
     try {
-      const module = await this.#house.connect({ ...member.device, wakeMode, heartbeatSeconds, ...source });
+      const module = await this.#deps.connect({ ...member.device, wakeMode, heartbeatSeconds, ...source });
       this.#comeOnline(member, module);
       await this.#readPackets(member.device.deviceId, module);
     } catch (error) {
@@ -147,7 +147,7 @@ export class ModuleFleet {
     for (;;) {
       const packet = await module.nextPacket();
       this.tally.wakes += 1;
-      this.#house.onWake(deviceId, packet);
+      this.#deps.onWake(deviceId, packet);
     }
   }
 
@@ -158,13 +158,13 @@ export class ModuleFleet {
     if (this.#cancelTick === null) return;
     if (error instanceof LoginRefused) this.tally.refused += 1;
     else this.tally.errors += 1;
-    this.#house.onTrouble(member.device.deviceId, error);
+    this.#deps.onTrouble(member.device.deviceId, error);
     member.failures += 1;
     this.#wait(member, retryDelayMs(member.failures, Math.random()));
   }
 
   #wait(member: Member, delayMs: number): void {
-    member.deadlineMs = this.#house.clock.monotonicMs() + delayMs;
+    member.deadlineMs = this.#deps.clock.monotonicMs() + delayMs;
     this.#wheel.add(member);
   }
 }

@@ -2,7 +2,7 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
 
-export interface RandomWakerHouse {
+export interface RandomWakerDeps {
   readonly clock: Clock;
   /** One that is asleep; null: none is. */
   readonly pick: () => string | null;
@@ -16,16 +16,16 @@ export interface RandomWakerHouse {
 const awaitedMax = 64;
 
 export class RandomWaker {
-  readonly #house: RandomWakerHouse;
+  readonly #deps: RandomWakerDeps;
   #awaited = 0;
   #cancel: Cancel | null = null;
 
-  constructor(house: RandomWakerHouse) {
-    this.#house = house;
+  constructor(deps: RandomWakerDeps) {
+    this.#deps = deps;
   }
 
   start(everyMs: number): void {
-    this.#cancel = this.#house.clock.every(everyMs, () => void this.#wakeOne());
+    this.#cancel = this.#deps.clock.every(everyMs, () => void this.#wakeOne());
   }
 
   /** What is awaited still is not told any more. */
@@ -35,14 +35,14 @@ export class RandomWaker {
   }
 
   async #wakeOne(): Promise<void> {
-    const deviceId = this.#awaited < awaitedMax ? this.#house.pick() : null;
+    const deviceId = this.#awaited < awaitedMax ? this.#deps.pick() : null;
     if (deviceId === null) return;
     this.#awaited += 1;
     try {
-      const outcome = await this.#house.wake(deviceId);
-      if (this.#cancel !== null) this.#house.onOutcome(outcome);
+      const outcome = await this.#deps.wake(deviceId);
+      if (this.#cancel !== null) this.#deps.onOutcome(outcome);
     } catch (error) {
-      if (this.#cancel !== null) this.#house.onTrouble(deviceId, error as Error);
+      if (this.#cancel !== null) this.#deps.onTrouble(deviceId, error as Error);
     } finally {
       this.#awaited -= 1;
     }

@@ -44,10 +44,10 @@ export class ReceivedPictures {
     if (this.#count === 0) this.#firstMs = this.#clock.monotonicMs();
     this.#count += 1;
     this.#bytes += payload.length;
-    if (this.#count === this.#wanted) this.#resolve(this.#tell({ size, jpeg: new Uint8Array(payload) }));
+    if (this.#count === this.#wanted) this.#resolve(this.#notify({ size, jpeg: new Uint8Array(payload) }));
   };
 
-  #tell(last: ReceivedPicture): PicturesTold {
+  #notify(last: ReceivedPicture): PicturesTold {
     const seconds = (this.#clock.monotonicMs() - this.#firstMs) / 1000;
     const perSecond = ((this.#count - 1) / Math.max(0.001, seconds)).toFixed(1);
     const bytesEach = Math.round(this.#bytes / this.#count);

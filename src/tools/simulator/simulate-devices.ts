@@ -4,7 +4,7 @@ import type { ReveilleClient } from '../../client/reveille-client.ts';
 import { findApi, openApi } from '../../cli/api/api-access.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { findCredential } from '../../cli/api/credential-source.ts';
-import { openDoors, type DeviceDoorsOptions } from './device-doors.ts';
+import { openEndpoints, type DeviceEndpointsOptions } from './device-doors.ts';
 import { DeviceFleet } from './device-fleet.ts';
 import { DeviceReport } from './device-report.ts';
 import { LiveTable } from './live-table.ts';
@@ -22,7 +22,7 @@ export async function simulateDevices(
   const { clock, output } = context;
   const { onlineFor, bootMs, ramp: rampPerSecond, wakeEvery } = options;
   const api = wakeEvery === undefined ? null : await openApiOf(context, options, devices);
-  const doors: DeviceDoorsOptions = {
+  const endpoints: DeviceEndpointsOptions = {
     clock,
     signalUrl,
     sleepServer: options.server,
@@ -37,7 +37,7 @@ export async function simulateDevices(
     {
       clock,
       random: () => Math.random(),
-      doorsOf: (device, number) => openDoors(doors, device, number),
+      endpointsOf: (device, number) => openEndpoints(endpoints, device, number),
       onWake: (deviceId, packet) => report.wake(deviceId, packet),
       onAwake: (deviceId, tookMs) => report.awake(deviceId, tookMs),
       onTrouble: (deviceId, error) => report.trouble(deviceId, error),

@@ -4,16 +4,16 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { BridgeLeg, StartText } from '../bridge/bridge-leg.ts';
-import type { FrameOutlet } from '../bridge/bridge-playback.ts';
-import type { BridgeVoice } from '../bridge/bridge-report.ts';
+import type { FrameSink } from '../bridge/bridge-playback.ts';
+import type { BridgeLogger } from '../bridge/bridge-report.ts';
 import { LegGone, type LegText } from './awaited-texts.ts';
 
-export interface CallHouse {
+export interface CallDeps {
   readonly clock: Clock;
-  readonly voice: BridgeVoice;
+  readonly logger: BridgeLogger;
   /** Milliseconds from the ringing after which the phone joins, accepted or not; null: it waits for the device. */
   readonly answerAfterMs: number | null;
-  play(start: StartText, outlet: FrameOutlet): Playback;
+  play(start: StartText, sendQueue: FrameSink): Playback;
 }
 
 export interface Playback {
@@ -30,9 +30,9 @@ interface StateText extends LegText {
 /** A call that carries no frames lives by pings. Source: calls-and-media.md, Call sessions and call status. */
 const pingEveryMs = 20_000;
 
-export class SimulatedCall implements FrameOutlet {
+export class SimulatedCall implements FrameSink {
   readonly session: string;
-  readonly #house: CallHouse;
+  readonly #deps: CallDeps;
   readonly #start: StartText;
   /** Null: the connection is lost, and may come again. */
   #leg: BridgeLeg | null = null;
@@ -40,8 +40,8 @@ export class SimulatedCall implements FrameOutlet {
   #cancelAnswer: Cancel | null = null;
   #isOver = false;
 
-  constructor(house: CallHouse, session: string, start: StartText) {
-    this.#house = house;
+  constructor(deps: CallDeps, session: string, start: StartText) {
+    this.#deps = deps;
     this.session = session;
     this.#start = start;
   }
@@ -62,7 +62,7 @@ export class SimulatedCall implements FrameOutlet {
   /** Begins, or goes on after a connection was lost, by a leg that was told `start`. Resolves when the leg is gone. */
   async attend(leg: BridgeLeg): Promise<void> {
     this.#leg = leg;
-    const cancelPings = this.#house.clock.every(pingEveryMs, () => void leg.ping());
+    const cancelPings = this.#deps.clock.every(pingEveryMs, () => void leg.ping());
     this.#takeUp(leg);
     try {
       for (;;) this.#hear(await leg.until(isNews));
@@ -88,20 +88,20 @@ export class SimulatedCall implements FrameOutlet {
       return this.#playback.wantKeyFrame();
     }
     leg.report('ringing');
-    this.#house.voice.tell('state', { session: this.session, state: 'ringing' }, 'reports: ringing');
-    const { clock, answerAfterMs } = this.#house;
+    this.#deps.logger.notify('state', { session: this.session, state: 'ringing' }, 'reports: ringing');
+    const { clock, answerAfterMs } = this.#deps;
     if (answerAfterMs !== null) this.#cancelAnswer ??= clock.after(answerAfterMs, () => this.#answer());
   }
 
   #hear(news: LegText): void {
-    const { voice } = this.#house;
+    const { logger } = this.#deps;
     if (news.type === 'error') {
       const said = `the listener did not understand: ${String(news['message'])}`;
-      return voice.trouble(said);
+      return logger.trouble(said);
     }
     const { state, reason } = news as StateText;
     const why = reason === null ? '' : `, ${reason}`;
-    voice.tell('state', { session: this.session, state, reason }, `told: the call is ${state}${why}`);
+    logger.notify('state', { session: this.session, state, reason }, `told: the call is ${state}${why}`);
     if (state === 'attempting') this.#answer();
     else if (state === 'connected') this.#play();
     else if (state === 'ended') this.end();
@@ -111,14 +111,14 @@ export class SimulatedCall implements FrameOutlet {
   #answer(): void {
     if (this.#playback !== null || this.#leg === null) return;
     this.#leg.report('connected');
-    this.#house.voice.tell('state', { session: this.session, state: 'connected' }, 'reports: connected');
+    this.#deps.logger.notify('state', { session: this.session, state: 'connected' }, 'reports: connected');
     this.#play();
   }
 
   #play(): void {
     this.#cancelAnswer?.();
     if (this.#isOver) return;
-    this.#playback ??= this.#house.play(this.#start, this);
+    this.#playback ??= this.#deps.play(this.#start, this);
   }
 }
 

@@ -7,44 +7,44 @@ import { assert } from '../../lib/assert.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { Ticket } from './ticket.ts';
 
-interface Lane {
+interface DeviceQueue {
   current: Ticket;
   /** In the order of the log. */
   readonly waiting: Ticket[];
 }
 
-export class DeviceLanes {
-  readonly #lanes = new Map<DeviceId, Lane>();
+export class DeviceOrder {
+  readonly #order = new Map<DeviceId, DeviceQueue>();
 
   /** True when it has the lane; else a `leave` will hand it out. */
   enter(ticket: Ticket): boolean {
     if (this.claim(ticket)) return true;
-    const lane = this.#lanes.get(ticket.deviceId);
-    assert(lane !== undefined, 'a lane that cannot be claimed is there');
-    insert(lane.waiting, ticket);
+    const queue = this.#order.get(ticket.deviceId);
+    assert(queue !== undefined, 'a lane that cannot be claimed is there');
+    insert(queue.waiting, ticket);
     return false;
   }
 
   /** True when it has the lane; else it is none of the lane's. */
   claim(ticket: Ticket): boolean {
-    if (this.#lanes.has(ticket.deviceId)) return false;
-    this.#lanes.set(ticket.deviceId, { current: ticket, waiting: [] });
+    if (this.#order.has(ticket.deviceId)) return false;
+    this.#order.set(ticket.deviceId, { current: ticket, waiting: [] });
     return true;
   }
 
   /** Who has the lane now; null also when `ticket` did not have it. */
   leave(ticket: Ticket): Ticket | null {
-    const lane = this.#lanes.get(ticket.deviceId);
-    if (lane?.current !== ticket) return null;
-    const next = lane.waiting.shift();
-    if (next === undefined) this.#lanes.delete(ticket.deviceId);
-    else lane.current = next;
+    const queue = this.#order.get(ticket.deviceId);
+    if (queue?.current !== ticket) return null;
+    const next = queue.waiting.shift();
+    if (next === undefined) this.#order.delete(ticket.deviceId);
+    else queue.current = next;
     return next ?? null;
   }
 
   /** It waits for an event that has failed once: for seconds, and not for an answer that is under way. */
   waitsBehindFailure(ticket: Ticket): boolean {
-    const current = this.#lanes.get(ticket.deviceId)?.current;
+    const current = this.#order.get(ticket.deviceId)?.current;
     return current !== undefined && current !== ticket && current.attempts > 0;
   }
 }

@@ -6,28 +6,28 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { WebhookBook } from '../../core/ports/webhook-book.ts';
+import type { DeliveryStore } from '../../core/ports/webhook-book.ts';
 import type { WebhookAnswer, WebhookSender } from '../../core/ports/webhook-sender.ts';
 import type { LogPages, WebhookRegistry } from '../../core/ports/webhook-sources.ts';
 import { encodeEvent } from '../../protocol/rest/event-json.ts';
 import { findConcerned } from './concerned-applications.ts';
 import type { Hook } from './hook.ts';
-import type { HookHouse } from './hook-house.ts';
+import type { HookDeps } from './hook-house.ts';
 import { HookRoster } from './hook-roster.ts';
-import { Ledger } from './ledger.ts';
+import { WriteBuffer } from './ledger.ts';
 import { webhookLimits, type WebhookLimits } from './limits.ts';
 import { LogTail } from './log-tail.ts';
 import { RetrySchedule } from './retry-schedule.ts';
 import type { Ticket } from './ticket.ts';
 import { WakeTimers } from './wake-timers.ts';
 
-export interface WebhookEngineParts {
+export interface WebhookEngineDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
   readonly registry: WebhookRegistry;
   readonly events: LogPages;
-  readonly book: WebhookBook;
+  readonly deliveries: DeliveryStore;
   readonly sender: WebhookSender;
   readonly limits?: WebhookLimits;
   /** Draws from 0 to 1, for jitter. */
@@ -38,11 +38,11 @@ export class WebhookEngine {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #sender: WebhookSender;
-  readonly #book: WebhookBook;
+  readonly #deliveries: DeliveryStore;
   readonly #registry: WebhookRegistry;
   readonly #limits: WebhookLimits;
   readonly #tail: LogTail;
-  readonly #ledger: Ledger;
+  readonly #writeBuffer: WriteBuffer;
   readonly #roster: HookRoster;
   readonly #timers: WakeTimers;
   /** Hooks that may have something to send, in the order of their turns. */
@@ -56,28 +56,36 @@ export class WebhookEngine {
   #isStopped = false;
   #onIdle = (): void => undefined;
 
-  constructor(parts: WebhookEngineParts) {
-    const { clock, log, telemetry, registry, book, limits = webhookLimits, random = Math.random } = parts;
+  constructor(deps: WebhookEngineDeps) {
+    const {
+      clock,
+      log,
+      telemetry,
+      registry,
+      deliveries,
+      limits = webhookLimits,
+      random = Math.random,
+    } = deps;
     this.#clock = clock;
     this.#log = log;
-    this.#sender = parts.sender;
-    this.#book = book;
+    this.#sender = deps.sender;
+    this.#deliveries = deliveries;
     this.#registry = registry;
     this.#limits = limits;
-    this.#tail = new LogTail(parts.events);
-    this.#ledger = new Ledger({ book, clock, log, limits });
+    this.#tail = new LogTail(deps.events);
+    this.#writeBuffer = new WriteBuffer({ deliveries, clock, log, limits });
     const schedule = new RetrySchedule(limits, random);
-    const house: HookHouse = {
+    const hookDeps: HookDeps = {
       clock,
       log,
       telemetry,
       registry,
       tail: this.#tail,
-      ledger: this.#ledger,
+      writeBuffer: this.#writeBuffer,
       limits,
       schedule,
     };
-    this.#roster = new HookRoster(book, house);
+    this.#roster = new HookRoster(deliveries, hookDeps);
     this.#timers = new WakeTimers(clock, (hook) => this.poke(hook));
   }
 
@@ -114,7 +122,7 @@ export class WebhookEngine {
     try {
       const gone = this.#roster.reconcile();
       for (const hook of gone) this.#forget(hook);
-      void this.#ledger.flush().then(() => this.#sweep());
+      void this.#writeBuffer.flush().then(() => this.#sweep());
     } catch (error) {
       this.#log.error({ err: error }, 'webhooks not read from the registry; those known stay');
     }
@@ -132,7 +140,7 @@ export class WebhookEngine {
 
   /** Commits what has changed; false: the store does not take it. */
   flush(): Promise<boolean> {
-    return this.#ledger.flush();
+    return this.#writeBuffer.flush();
   }
 
   /**
@@ -147,10 +155,10 @@ export class WebhookEngine {
     this.#sender.close();
     for (const hook of this.#roster.hooks()) {
       hook.putAside();
-      this.#ledger.touch(hook);
+      this.#writeBuffer.touch(hook);
     }
-    await this.#ledger.flush();
-    this.#ledger.stop();
+    await this.#writeBuffer.flush();
+    this.#writeBuffer.stop();
   }
 
   #idle(): Promise<void> {
@@ -224,7 +232,7 @@ export class WebhookEngine {
   /** Behind the commit that says who is gone. */
   async #sweep(): Promise<void> {
     try {
-      await this.#book.sweep();
+      await this.#deliveries.sweep();
     } catch (error) {
       this.#log.error(
         { err: error },

@@ -1,11 +1,11 @@
 /** The events of a hook that were never tried: those that may be now, and those that wait for an earlier one of their device. */
 import { assert } from '../../lib/assert.ts';
 import { BoundedQueue } from '../../lib/bounded-queue.ts';
-import { DeviceLanes } from './device-lanes.ts';
+import { DeviceOrder } from './device-lanes.ts';
 import type { Ticket } from './ticket.ts';
 
 export class FirstAttempts {
-  readonly #lanes = new DeviceLanes();
+  readonly #order = new DeviceOrder();
   /** Those that have their lane. */
   readonly #ready: BoundedQueue<Ticket>;
 
@@ -18,12 +18,12 @@ export class FirstAttempts {
   }
 
   add(ticket: Ticket): void {
-    if (this.#lanes.enter(ticket)) this.#push(ticket);
+    if (this.#order.enter(ticket)) this.#push(ticket);
   }
 
   /** One that has failed once, and so holds up the later ones of its device. */
   addFailedOnce(ticket: Ticket): void {
-    this.#lanes.claim(ticket);
+    this.#order.claim(ticket);
   }
 
   take(): Ticket | null {
@@ -32,12 +32,12 @@ export class FirstAttempts {
 
   /** It no longer holds up anything. */
   release(ticket: Ticket): void {
-    const next = this.#lanes.leave(ticket);
+    const next = this.#order.leave(ticket);
     if (next !== null) this.#push(next);
   }
 
   waitsBehindFailure(ticket: Ticket): boolean {
-    return this.#lanes.waitsBehindFailure(ticket);
+    return this.#order.waitsBehindFailure(ticket);
   }
 
   #push(ticket: Ticket): void {

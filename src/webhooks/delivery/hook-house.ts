@@ -3,18 +3,18 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { WebhookRegistry } from '../../core/ports/webhook-sources.ts';
-import type { Ledger } from './ledger.ts';
+import type { WriteBuffer } from './ledger.ts';
 import type { WebhookLimits } from './limits.ts';
 import type { LogTail } from './log-tail.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 
-export interface HookHouse {
+export interface HookDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
   readonly registry: WebhookRegistry;
   readonly tail: LogTail;
-  readonly ledger: Ledger;
+  readonly writeBuffer: WriteBuffer;
   readonly limits: WebhookLimits;
   readonly schedule: RetrySchedule;
 }

@@ -3,28 +3,28 @@
  * be told from now on, and what happened before can be read. One that is no longer in the registry goes with its queue.
  */
 import type { Webhook } from '../../model/registry.ts';
-import type { HookRecord, WebhookBook } from '../../core/ports/webhook-book.ts';
+import type { HookRecord, DeliveryStore } from '../../core/ports/webhook-book.ts';
 import { Hook } from './hook.ts';
-import type { HookHouse } from './hook-house.ts';
+import type { HookDeps } from './hook-house.ts';
 import { nothingKept, type KeptBefore } from './restore-failed.ts';
 
 export class HookRoster {
-  readonly #book: WebhookBook;
-  readonly #house: HookHouse;
+  readonly #deliveries: DeliveryStore;
+  readonly #deps: HookDeps;
   readonly #hooks = new Map<string, Hook>();
   /** In the book and not yet looked for in the registry. */
   #known: ReadonlyMap<string, HookRecord> = new Map();
   #nextNumber = 1;
 
-  constructor(book: WebhookBook, house: HookHouse) {
-    this.#book = book;
-    this.#house = house;
+  constructor(deliveries: DeliveryStore, deps: HookDeps) {
+    this.#deliveries = deliveries;
+    this.#deps = deps;
   }
 
   /** Throws when the store cannot be read. */
   restore(): void {
-    this.#known = this.#book.hooks();
-    this.#nextNumber = this.#book.freeNumber();
+    this.#known = this.#deliveries.hooks();
+    this.#nextNumber = this.#deliveries.freeNumber();
   }
 
   hooks(): Iterable<Hook> {
@@ -51,24 +51,24 @@ export class HookRoster {
     const gone = Array.from(this.#hooks.values()).filter(({ id }) => !wanted.has(id));
     for (const [id, webhook] of wanted) this.#take(id, webhook);
     for (const [id, record] of this.#known)
-      if (!wanted.has(id)) this.#house.ledger.drop({ id, number: record.number, record: () => record });
+      if (!wanted.has(id)) this.#deps.writeBuffer.drop({ id, number: record.number, record: () => record });
     this.#known = new Map();
     for (const hook of gone) {
       this.#hooks.delete(hook.id);
-      this.#house.ledger.drop(hook);
+      this.#deps.writeBuffer.drop(hook);
     }
     return gone;
   }
 
   #wanted(): ReadonlyMap<string, Webhook> {
-    const { hooksMax } = this.#house.limits;
+    const { hooksMax } = this.#deps.limits;
     const wanted = new Map<string, Webhook>();
     let refused = 0;
-    for (const webhook of this.#house.registry.webhooks())
+    for (const webhook of this.#deps.registry.webhooks())
       if (wanted.size < hooksMax) wanted.set(`${webhook.appId}\n${webhook.url}`, webhook);
       else refused += 1;
     if (refused > 0)
-      this.#house.log.error({ refused, hooks_max: hooksMax }, 'too many webhooks; some are not served');
+      this.#deps.log.error({ refused, hooks_max: hooksMax }, 'too many webhooks; some are not served');
     return wanted;
   }
 
@@ -81,7 +81,7 @@ export class HookRoster {
   #restored(id: string, webhook: Webhook): Hook | null {
     const record = this.#known.get(id);
     if (record === undefined) return null;
-    const { head } = this.#house.tail;
+    const { head } = this.#deps.tail;
     // A log that is younger than the book is another log.
     const cursor = Math.min(record.cursor, head);
     const hook = new Hook(
@@ -89,7 +89,7 @@ export class HookRoster {
       webhook,
       { ...record, cursor },
       this.#keptOf(record.number, cursor),
-      this.#house,
+      this.#deps,
     );
     hook.update(webhook);
     return hook;
@@ -97,9 +97,9 @@ export class HookRoster {
 
   /** Of parked events there are hardly any behind a cursor: parking takes hours, and moves the cursor on. */
   #keptOf(number: number, cursor: number): KeptBefore {
-    const parked = this.#book.parked(number, cursor, this.#house.limits.failedPerHookMax);
+    const parked = this.#deliveries.parked(number, cursor, this.#deps.limits.failedPerHookMax);
     return {
-      failed: Array.from(this.#book.failed(number)),
+      failed: Array.from(this.#deliveries.failed(number)),
       parkedAhead: parked.map(({ event }) => event.sequence),
     };
   }
@@ -107,14 +107,14 @@ export class HookRoster {
   #begun(id: string, webhook: Webhook): Hook {
     const record: HookRecord = {
       number: this.#nextNumber++,
-      cursor: this.#house.tail.head,
+      cursor: this.#deps.tail.head,
       parked: 0,
       switchedOff: null,
       lastSuccessAtMs: null,
       lastFailure: null,
     };
-    const hook = new Hook(id, webhook, record, nothingKept, this.#house);
-    this.#house.ledger.touch(hook);
+    const hook = new Hook(id, webhook, record, nothingKept, this.#deps);
+    this.#deps.writeBuffer.touch(hook);
     return hook;
   }
 }

@@ -5,7 +5,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DeliveryFailure } from '../../core/ports/webhook-book.ts';
 
-export class HookVoice {
+export class HookLogger {
   readonly #log: Log;
   readonly #telemetry: Pick<Telemetry, 'webhookDelivery'>;
   readonly #name: { readonly app_id: string; readonly url: string };

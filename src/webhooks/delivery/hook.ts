@@ -10,9 +10,9 @@ import type { WebhookAnswer } from '../../core/ports/webhook-sender.ts';
 import { Audience } from './audience.ts';
 import { Circuit } from './circuit.ts';
 import { FirstAttempts } from './first-attempts.ts';
-import type { HookHouse } from './hook-house.ts';
+import type { HookDeps } from './hook-house.ts';
 import { HookStanding } from './hook-standing.ts';
-import { HookVoice } from './hook-voice.ts';
+import { HookLogger } from './hook-voice.ts';
 import { KeptEvents } from './kept-events.ts';
 import { ReadAhead, type LogReader } from './read-ahead.ts';
 import { restoreFailed, type KeptBefore } from './restore-failed.ts';
@@ -21,37 +21,37 @@ import { ticketOf, type Ticket } from './ticket.ts';
 export class Hook {
   readonly id: string;
   readonly number: number;
-  readonly #house: HookHouse;
+  readonly #deps: HookDeps;
   readonly #circuit: Circuit;
   readonly #ahead: ReadAhead;
   readonly #first: FirstAttempts;
   readonly #kept: KeptEvents;
   readonly #standing: HookStanding;
-  readonly #voice: HookVoice;
+  readonly #logger: HookLogger;
   readonly #reader: LogReader = {
     take: (ticket) => this.#first.add(ticket),
-    lost: (events) => this.#voice.lost(events),
+    lost: (events) => this.#logger.lost(events),
   };
   #webhook: Webhook;
   #audience: Audience;
   #inFlight = 0;
   #retriesInFlight = 0;
 
-  constructor(id: string, webhook: Webhook, record: HookRecord, before: KeptBefore, house: HookHouse) {
-    const { limits, schedule, registry, ledger, tail } = house;
+  constructor(id: string, webhook: Webhook, record: HookRecord, before: KeptBefore, deps: HookDeps) {
+    const { limits, schedule, registry, writeBuffer, tail } = deps;
     this.id = id;
     this.number = record.number;
-    this.#house = house;
+    this.#deps = deps;
     this.#webhook = webhook;
     this.#audience = new Audience(webhook, registry);
     this.#standing = new HookStanding(record);
-    this.#voice = new HookVoice(webhook, house.log, house.telemetry);
+    this.#logger = new HookLogger(webhook, deps.log, deps.telemetry);
     const settledBefore = [...before.failed.map(({ event }) => event.sequence), ...before.parkedAhead];
     this.#circuit = new Circuit(limits.circuitFailures, schedule);
     this.#ahead = new ReadAhead(record.cursor, settledBefore, tail, limits);
     this.#first = new FirstAttempts(limits.windowEventsMax + limits.failedPerHookMax);
-    this.#kept = new KeptEvents(this, ledger, record.parked, limits.parkedPerHookMax);
-    restoreFailed(before.failed, this.#kept, this.#first, house);
+    this.#kept = new KeptEvents(this, writeBuffer, record.parked, limits.parkedPerHookMax);
+    restoreFailed(before.failed, this.#kept, this.#first, deps);
   }
 
   get webhook(): Webhook {
@@ -77,7 +77,7 @@ export class Hook {
 
   /** How many parked ones could be replayed now. */
   get replayRoom(): number {
-    return Math.max(0, this.#house.limits.failedPerHookMax - this.#kept.failed - this.#ahead.size);
+    return Math.max(0, this.#deps.limits.failedPerHookMax - this.#kept.failed - this.#ahead.size);
   }
 
   /** As it would be committed now. */
@@ -90,14 +90,14 @@ export class Hook {
   update(webhook: Webhook): void {
     if (this.#standing.isOffForAnother(webhook.secret)) this.enable();
     this.#webhook = webhook;
-    this.#audience = new Audience(webhook, this.#house.registry);
+    this.#audience = new Audience(webhook, this.#deps.registry);
   }
 
   /** On again, and worth an attempt now. */
   enable(): void {
     this.#standing.switchOn();
-    this.#circuit.hasten(this.#house.clock.monotonicMs());
-    this.#house.ledger.touch(this);
+    this.#circuit.hasten(this.#deps.clock.monotonicMs());
+    this.#deps.writeBuffer.touch(this);
   }
 
   /** What is unsettled waits among the failed, as if it were never tried: so the cursor passes it, for an orderly stop. */
@@ -110,20 +110,20 @@ export class Hook {
     for (const { event } of parked) {
       const ticket = ticketOf(event, 0, false);
       this.#kept.unpark(event);
-      this.#kept.keep(ticket, event, this.#house.clock.wallMs());
+      this.#kept.keep(ticket, event, this.#deps.clock.wallMs());
       this.#first.add(ticket);
     }
-    this.#circuit.hasten(this.#house.clock.monotonicMs());
+    this.#circuit.hasten(this.#deps.clock.monotonicMs());
   }
 
   /** Reads on in the log where it is worth it. True: more could be read now. Throws when the store cannot be read. */
   fill(): boolean {
-    const { ledger, limits } = this.#house;
-    if (this.#ahead.isAtHead || this.isOff || ledger.isFull || !this.#isWorthReading) return false;
+    const { writeBuffer, limits } = this.#deps;
+    if (this.#ahead.isAtHead || this.isOff || writeBuffer.isFull || !this.#isWorthReading) return false;
     if (this.#ahead.span > limits.spanEventsMax || (this.#ahead.room === 0 && !this.#first.hasReady))
       this.#setAside();
     const hasMore = this.#ahead.read(this.#room(), this.#audience, this.#reader);
-    ledger.touch(this, true);
+    writeBuffer.touch(this, true);
     if (hasMore || this.#ahead.isAtHead || this.#ahead.room > 0 || this.#first.hasReady) return hasMore;
     return this.#setAside();
   }
@@ -131,14 +131,14 @@ export class Hook {
   /** None of the events behind `from` is of its application. False: it was not that far. */
   pass(from: number): boolean {
     if (!this.#ahead.pass(from)) return false;
-    this.#house.ledger.touch(this, true);
+    this.#deps.writeBuffer.touch(this, true);
     return true;
   }
 
   /** The next event that may be tried, with its event in it; null: none now. */
   take(): Ticket | null {
-    if (this.isOff || this.#inFlight >= this.#house.limits.attemptsPerHookMax) return null;
-    const nowMs = this.#house.clock.monotonicMs();
+    if (this.isOff || this.#inFlight >= this.#deps.limits.attemptsPerHookMax) return null;
+    const nowMs = this.#deps.clock.monotonicMs();
     const isProbe = this.#circuit.isOpen;
     if (isProbe && !this.#circuit.mayProbe(nowMs)) return null;
     const ticket = this.#next(nowMs);
@@ -174,8 +174,8 @@ export class Hook {
 
   /** A window that is half full is worth filling up; one with nothing to try in it must be. */
   get #isWorthReading(): boolean {
-    if (this.#circuit.isOpen) return this.#circuit.mayProbe(this.#house.clock.monotonicMs());
-    return this.#ahead.room * 2 >= this.#house.limits.windowEventsMax || !this.#first.hasReady;
+    if (this.#circuit.isOpen) return this.#circuit.mayProbe(this.#deps.clock.monotonicMs());
+    return this.#ahead.room * 2 >= this.#deps.limits.windowEventsMax || !this.#first.hasReady;
   }
 
   /** How many events may be taken from the log: one for a probe, where no failed event is due for it. */
@@ -183,47 +183,47 @@ export class Hook {
     const room = Math.min(this.#ahead.room, this.replayRoom);
     if (!this.#circuit.isOpen) return room;
     const dueMs = this.#kept.due.nextDueMs ?? Infinity;
-    return this.#first.hasReady || dueMs <= this.#house.clock.monotonicMs() ? 0 : Math.min(1, room);
+    return this.#first.hasReady || dueMs <= this.#deps.clock.monotonicMs() ? 0 : Math.min(1, room);
   }
 
   #next(nowMs: number): Ticket | null {
     for (;;) {
       const ticket = this.#pick(nowMs);
       if (ticket === null) return null;
-      ticket.event ??= this.#house.ledger.findEvent(this.number, ticket.sequence);
+      ticket.event ??= this.#deps.writeBuffer.findEvent(this.number, ticket.sequence);
       if (ticket.event !== null) return ticket;
-      this.#voice.missing(ticket.sequence);
+      this.#logger.missing(ticket.sequence);
       this.#leave(ticket);
     }
   }
 
   /** While there are new events, retries have half of the room: those that hang must not hold up the others. */
   #pick(nowMs: number): Ticket | null {
-    const { attemptsPerHookMax } = this.#house.limits;
+    const { attemptsPerHookMax } = this.#deps.limits;
     const mayRetry = !this.#first.hasReady || this.#retriesInFlight * 2 < attemptsPerHookMax;
     const retry = mayRetry ? this.#kept.due.take(nowMs) : null;
     return retry ?? this.#first.take();
   }
 
   #deliver(ticket: Ticket): void {
-    const { clock, ledger } = this.#house;
-    this.#voice.delivered();
+    const { clock, writeBuffer } = this.#deps;
+    this.#logger.delivered();
     this.#standing.succeed(clock.wallMs());
-    if (this.#circuit.succeed()) this.#voice.circuitClosed();
+    if (this.#circuit.succeed()) this.#logger.circuitClosed();
     this.#leave(ticket);
-    ledger.touch(this);
+    writeBuffer.touch(this);
   }
 
   #fail(ticket: Ticket, { kind, status, reason }: Exclude<WebhookAnswer, { kind: 'delivered' }>): void {
-    const { clock, schedule } = this.#house;
+    const { clock, schedule } = this.#deps;
     const failure = { atMs: clock.wallMs(), status, reason };
     this.#standing.fail(failure);
     if (kind === 'gone') this.#switchOff(failure);
-    if (this.#circuit.fail(clock.monotonicMs(), ticket.isProbe)) this.#voice.circuitOpened(failure);
+    if (this.#circuit.fail(clock.monotonicMs(), ticket.isProbe)) this.#logger.circuitOpened(failure);
     ticket.attempts += 1;
     const delayMs = schedule.delayMs(ticket.attempts);
     if (delayMs === null) return this.#park(ticket, failure);
-    this.#voice.failed(kind);
+    this.#logger.failed(kind);
     ticket.dueMs = clock.monotonicMs() + delayMs;
     this.#ahead.settle(ticket);
     this.#kept.keep(ticket, eventOf(ticket), clock.wallMs() + delayMs);
@@ -233,13 +233,13 @@ export class Hook {
   #switchOff(failure: DeliveryFailure): void {
     if (this.isOff) return;
     this.#standing.switchOff(failure.atMs, this.#webhook.secret);
-    this.#voice.switchedOff(failure);
+    this.#logger.switchedOff(failure);
   }
 
   #park(ticket: Ticket, failure: DeliveryFailure): void {
     const event = eventOf(ticket);
     this.#leave(ticket);
-    this.#voice.parked(event, failure, this.#kept.park(event, failure));
+    this.#logger.parked(event, failure, this.#kept.park(event, failure));
   }
 
   /** It is settled for good. */
@@ -262,7 +262,7 @@ export class Hook {
 
   #hold(ticket: Ticket): void {
     this.#ahead.settle(ticket);
-    this.#kept.keep(ticket, eventOf(ticket), this.#house.clock.wallMs());
+    this.#kept.keep(ticket, eventOf(ticket), this.#deps.clock.wallMs());
   }
 }
 

@@ -2,21 +2,21 @@
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeliveryFailure } from '../../core/ports/webhook-book.ts';
 import { DueQueue } from './due-queue.ts';
-import type { Bookable, Ledger } from './ledger.ts';
+import type { BufferedHook, WriteBuffer } from './ledger.ts';
 import type { Ticket } from './ticket.ts';
 
 export class KeptEvents {
   /** Those that have failed and wait for their time. */
   readonly due = new DueQueue();
-  readonly #hook: Bookable;
-  readonly #ledger: Ledger;
+  readonly #hook: BufferedHook;
+  readonly #writeBuffer: WriteBuffer;
   readonly #parkedMax: number;
   #failed = 0;
   #parked: number;
 
-  constructor(hook: Bookable, ledger: Ledger, parked: number, parkedMax: number) {
+  constructor(hook: BufferedHook, writeBuffer: WriteBuffer, parked: number, parkedMax: number) {
     this.#hook = hook;
-    this.#ledger = ledger;
+    this.#writeBuffer = writeBuffer;
     this.#parked = parked;
     this.#parkedMax = parkedMax;
   }
@@ -41,7 +41,7 @@ export class KeptEvents {
     if (!ticket.isKept) this.#failed += 1;
     ticket.isKept = true;
     ticket.event = null;
-    this.#ledger.setFailed(this.#hook, ticket.sequence, { event, attempts: ticket.attempts, dueAtMs });
+    this.#writeBuffer.setFailed(this.#hook, ticket.sequence, { event, attempts: ticket.attempts, dueAtMs });
     if (ticket.attempts > 0) this.due.push(ticket);
   }
 
@@ -50,21 +50,21 @@ export class KeptEvents {
     if (!ticket.isKept) return;
     this.#failed -= 1;
     ticket.isKept = false;
-    this.#ledger.setFailed(this.#hook, ticket.sequence, null);
+    this.#writeBuffer.setFailed(this.#hook, ticket.sequence, null);
   }
 
   /** False when the oldest of the parked had to go for it. */
   park(event: LoggedEvent, failure: DeliveryFailure): boolean {
-    this.#ledger.setParked(this.#hook, event.sequence, { event, failure });
+    this.#writeBuffer.setParked(this.#hook, event.sequence, { event, failure });
     this.#parked += 1;
     if (this.#parked <= this.#parkedMax) return true;
     this.#parked -= 1;
-    this.#ledger.trimParked(this.#hook);
+    this.#writeBuffer.trimParked(this.#hook);
     return false;
   }
 
   unpark(event: LoggedEvent): void {
     this.#parked -= 1;
-    this.#ledger.setParked(this.#hook, event.sequence, null);
+    this.#writeBuffer.setParked(this.#hook, event.sequence, null);
   }
 }

@@ -12,20 +12,20 @@ import type {
   HookChanges,
   HookRecord,
   ParkedEvent,
-  WebhookBook,
+  DeliveryStore,
 } from '../../core/ports/webhook-book.ts';
 import type { WebhookLimits } from './limits.ts';
 
 /** A hook as the ledger needs it. */
-export interface Bookable {
+export interface BufferedHook {
   readonly id: string;
   readonly number: number;
   /** As it is now. */
   record(): HookRecord;
 }
 
-export interface LedgerParts {
-  readonly book: WebhookBook;
+export interface WriteBufferDeps {
+  readonly deliveries: DeliveryStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: Pick<WebhookLimits, 'commitMs' | 'commitIdleMs' | 'commitRetryMs' | 'changesWaitingMax'>;
@@ -33,15 +33,15 @@ export interface LedgerParts {
 
 /** Of one hook since the last commit began. */
 interface Page {
-  readonly hook: Bookable;
+  readonly hook: BufferedHook;
   isDropped: boolean;
   readonly failed: Map<number, FailedEvent | null>;
   readonly parked: Map<number, ParkedEvent | null>;
   parkedTrimmed: number;
 }
 
-export class Ledger {
-  readonly #parts: LedgerParts;
+export class WriteBuffer {
+  readonly #deps: WriteBufferDeps;
   /** By the number of the hook, in the order in which they changed. */
   #open = new Map<number, Page>();
   /** As they were when their commit began, also when it is asked for again. */
@@ -53,41 +53,41 @@ export class Ledger {
   #timerMs = 0;
   #isHealthy = true;
 
-  constructor(parts: LedgerParts) {
-    this.#parts = parts;
+  constructor(deps: WriteBufferDeps) {
+    this.#deps = deps;
   }
 
   /** The store takes nothing, and so much waits for it that no more should come. */
   get isFull(): boolean {
-    return this.#openChanges + this.#committingChanges >= this.#parts.limits.changesWaitingMax;
+    return this.#openChanges + this.#committingChanges >= this.#deps.limits.changesWaitingMax;
   }
 
   /** Its record is not what it was; `isIdle`: only by events that were not for it. */
-  touch(hook: Bookable, isIdle = false): void {
+  touch(hook: BufferedHook, isIdle = false): void {
     this.#page(hook);
-    this.#schedule(isIdle ? this.#parts.limits.commitIdleMs : this.#parts.limits.commitMs);
+    this.#schedule(isIdle ? this.#deps.limits.commitIdleMs : this.#deps.limits.commitMs);
   }
 
-  setFailed(hook: Bookable, sequence: number, failed: FailedEvent | null): void {
+  setFailed(hook: BufferedHook, sequence: number, failed: FailedEvent | null): void {
     this.#page(hook).failed.set(sequence, failed);
     this.#openChanges += 1;
     this.touch(hook);
   }
 
-  setParked(hook: Bookable, sequence: number, parked: ParkedEvent | null): void {
+  setParked(hook: BufferedHook, sequence: number, parked: ParkedEvent | null): void {
     this.#page(hook).parked.set(sequence, parked);
     this.#openChanges += 1;
     this.touch(hook);
   }
 
   /** The oldest of its parked goes. */
-  trimParked(hook: Bookable): void {
+  trimParked(hook: BufferedHook): void {
     this.#page(hook).parkedTrimmed += 1;
     this.touch(hook);
   }
 
   /** Nothing of it is committed any more but that it is gone. */
-  drop(hook: Bookable): void {
+  drop(hook: BufferedHook): void {
     const page = this.#page(hook);
     page.isDropped = true;
     page.failed.clear();
@@ -101,7 +101,7 @@ export class Ledger {
       const failed = pages.get(number)?.failed.get(sequence);
       if (failed !== undefined) return failed?.event ?? null;
     }
-    return this.#parts.book.findFailed(number, sequence)?.event ?? null;
+    return this.#deps.deliveries.findFailed(number, sequence)?.event ?? null;
   }
 
   /** Commits now what has changed up to now; false: the store has refused it once more. */
@@ -118,7 +118,7 @@ export class Ledger {
     this.#cancelTimer?.();
   }
 
-  #page(hook: Bookable): Page {
+  #page(hook: BufferedHook): Page {
     const known = this.#open.get(hook.number);
     if (known !== undefined) return known;
     const page = { hook, isDropped: false, failed: new Map(), parked: new Map(), parkedTrimmed: 0 };
@@ -128,12 +128,12 @@ export class Ledger {
 
   /** One timer, for the earliest that was asked for. */
   #schedule(delayMs: number): void {
-    const dueMs = this.#parts.clock.monotonicMs() + delayMs;
+    const dueMs = this.#deps.clock.monotonicMs() + delayMs;
     const isSoonEnough = this.#timerMs <= dueMs || this.#committing.size > 0;
     if (this.#commit !== null || (this.#cancelTimer !== null && isSoonEnough)) return;
     this.#cancelTimer?.();
     this.#timerMs = dueMs;
-    this.#cancelTimer = this.#parts.clock.after(delayMs, () => void this.#begin());
+    this.#cancelTimer = this.#deps.clock.after(delayMs, () => void this.#begin());
   }
 
   #begin(): Promise<void> {
@@ -150,26 +150,26 @@ export class Ledger {
   }
 
   async #handOver(): Promise<void> {
-    const { book, limits } = this.#parts;
+    const { deliveries, limits } = this.#deps;
     try {
-      await book.commit(Array.from(this.#committing.values()));
+      await deliveries.commit(Array.from(this.#committing.values()));
       this.#committing = new Map();
       this.#committingChanges = 0;
-      this.#tellHealth(null);
+      this.#notifyHealth(null);
     } catch (error) {
-      this.#tellHealth(error);
+      this.#notifyHealth(error);
     }
     this.#commit = null;
     if (this.#committing.size > 0) this.#schedule(limits.commitRetryMs);
     else if (this.#open.size > 0) this.#schedule(limits.commitMs);
   }
 
-  #tellHealth(failure: unknown): void {
+  #notifyHealth(failure: unknown): void {
     const isHealthy = failure === null;
     if (isHealthy === this.#isHealthy) return;
     this.#isHealthy = isHealthy;
-    if (isHealthy) this.#parts.log.info({}, 'the store of the webhooks takes writes again');
-    else this.#parts.log.error({ err: failure }, 'the store of the webhooks refuses writes');
+    if (isHealthy) this.#deps.log.info({}, 'the store of the webhooks takes writes again');
+    else this.#deps.log.error({ err: failure }, 'the store of the webhooks refuses writes');
   }
 }
 

@@ -1,7 +1,7 @@
 /** The failed events of a hook as the book has them, put back to where they were when the process ended. */
 import type { FailedEvent } from '../../core/ports/webhook-book.ts';
 import type { FirstAttempts } from './first-attempts.ts';
-import type { HookHouse } from './hook-house.ts';
+import type { HookDeps } from './hook-house.ts';
 import type { KeptEvents } from './kept-events.ts';
 import { ticketOf } from './ticket.ts';
 
@@ -19,7 +19,7 @@ export function restoreFailed(
   failed: readonly FailedEvent[],
   kept: KeptEvents,
   first: FirstAttempts,
-  { clock, schedule }: Pick<HookHouse, 'clock' | 'schedule'>,
+  { clock, schedule }: Pick<HookDeps, 'clock' | 'schedule'>,
 ): void {
   const byAttempts = failed.toSorted((one, other) => other.attempts - one.attempts);
   for (const { event, attempts, dueAtMs } of byAttempts) {

@@ -8,57 +8,57 @@ import type {
   HookChanges,
   HookRecord,
   ParkedEvent,
-  WebhookBook,
+  DeliveryStore,
 } from '../../core/ports/webhook-book.ts';
 
-export class SharedBook implements WebhookBook {
-  readonly #book: WebhookBook;
+export class ReplicatedDeliveryStore implements DeliveryStore {
+  readonly #deliveries: DeliveryStore;
   readonly #keep: (changes: readonly HookChanges[]) => Promise<void>;
 
   /** `keep`: nothing in it is only counted; what is trimmed is named. May be told the same again. */
-  constructor(book: WebhookBook, keep: (changes: readonly HookChanges[]) => Promise<void>) {
-    this.#book = book;
+  constructor(deliveries: DeliveryStore, keep: (changes: readonly HookChanges[]) => Promise<void>) {
+    this.#deliveries = deliveries;
     this.#keep = keep;
   }
 
   hooks(): ReadonlyMap<string, HookRecord> {
-    return this.#book.hooks();
+    return this.#deliveries.hooks();
   }
 
   freeNumber(): number {
-    return this.#book.freeNumber();
+    return this.#deliveries.freeNumber();
   }
 
   failed(number: number): Iterable<FailedEvent> {
-    return this.#book.failed(number);
+    return this.#deliveries.failed(number);
   }
 
   findFailed(number: number, sequence: number): FailedEvent | null {
-    return this.#book.findFailed(number, sequence);
+    return this.#deliveries.findFailed(number, sequence);
   }
 
   parked(number: number, after: number, limit: number): readonly ParkedEvent[] {
-    return this.#book.parked(number, after, limit);
+    return this.#deliveries.parked(number, after, limit);
   }
 
   findParked(number: number, eventId: EventId): Promise<ParkedEvent | null> {
-    return this.#book.findParked(number, eventId);
+    return this.#deliveries.findParked(number, eventId);
   }
 
   async commit(changes: readonly HookChanges[]): Promise<void> {
     if (changes.length === 0) return;
     await this.#keep(changes.map((change) => this.#named(change)));
-    await this.#book.commit(changes);
+    await this.#deliveries.commit(changes);
   }
 
   sweep(): Promise<void> {
-    return this.#book.sweep();
+    return this.#deliveries.sweep();
   }
 
   #named(change: HookChanges): HookChanges {
     if (change.parkedTrimmed === 0) return change;
     const parked = new Map<number, ParkedEvent | null>();
-    for (const { event } of this.#book.parked(change.number, 0, change.parkedTrimmed))
+    for (const { event } of this.#deliveries.parked(change.number, 0, change.parkedTrimmed))
       parked.set(event.sequence, null);
     for (const [sequence, kept] of change.parked) parked.set(sequence, kept);
     return { ...change, parked, parkedTrimmed: 0 };

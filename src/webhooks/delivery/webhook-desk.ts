@@ -1,10 +1,10 @@
 /** Administration of the webhooks: what there is of them, and what an operator may do. Source: events.md, Webhooks. */
 import type { Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Outcome } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/outcome.ts';
 import { generateMessageId, type EventId } from '../../model/ids.ts';
-import type { WebhookBook } from '../../core/ports/webhook-book.ts';
+import type { DeliveryStore } from '../../core/ports/webhook-book.ts';
 import type {
-  DeskRefusal,
+  WebhookAdminRefusal,
   ReplayResult,
   TestResult,
   WebhookDetails,
@@ -18,34 +18,34 @@ import type { Hook } from './hook.ts';
 import { parkedShownMax, replayEventsMax, testsMax } from './limits.ts';
 import { describeParked, describeWebhook } from './webhook-status.ts';
 
-export interface WebhookDeskParts {
+export interface WebhookAdminDeps {
   readonly clock: Clock;
   readonly engine: WebhookEngine;
-  readonly book: WebhookBook;
+  readonly deliveries: DeliveryStore;
   readonly sender: WebhookSender;
 }
 
-type Answer<Value> = Outcome<Value, DeskRefusal>;
+type Answer<Value> = Result<Value, WebhookAdminRefusal>;
 
-export class WebhookDesk {
-  readonly #parts: WebhookDeskParts;
+export class WebhookAdmin {
+  readonly #deps: WebhookAdminDeps;
   #tests = 0;
   /** One replay after the other: the second must not find what the first has taken. */
   #replays: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: WebhookDeskParts) {
-    this.#parts = parts;
+  constructor(deps: WebhookAdminDeps) {
+    this.#deps = deps;
   }
 
   list(): WebhookStatus[] {
-    return Array.from(this.#parts.engine.roster.hooks(), (hook) => this.#describe(hook));
+    return Array.from(this.#deps.engine.roster.hooks(), (hook) => this.#describe(hook));
   }
 
   /** With its parked events whose sequence is behind `after`, at most `limit` and `parkedShownMax`. */
   show(name: WebhookName, after: number, limit: number): Answer<WebhookDetails> {
     const found = this.#find(name);
     if (!found.ok) return found;
-    const parked = this.#parts.book.parked(found.value.number, after, Math.min(limit, parkedShownMax));
+    const parked = this.#deps.deliveries.parked(found.value.number, after, Math.min(limit, parkedShownMax));
     return succeed({ webhook: this.#describe(found.value), parked: parked.map(describeParked) });
   }
 
@@ -54,7 +54,7 @@ export class WebhookDesk {
     const found = this.#find(name);
     if (!found.ok) return found;
     if (this.#tests >= testsMax) return fail({ kind: 'busy', message: `${testsMax} tests are under way` });
-    const { clock, sender } = this.#parts;
+    const { clock, sender } = this.#deps;
     const startedMs = clock.monotonicMs();
     this.#tests += 1;
     const answer = await sender.send(found.value.webhook, testMessage(clock));
@@ -79,12 +79,12 @@ export class WebhookDesk {
     const found = this.#find(name);
     if (!found.ok) return found;
     found.value.enable();
-    this.#parts.engine.poke(found.value);
+    this.#deps.engine.poke(found.value);
     return succeed(this.#describe(found.value));
   }
 
   async #replay(name: WebhookName, eventId: EventId | null): Promise<Answer<ReplayResult>> {
-    const { engine, book } = this.#parts;
+    const { engine, deliveries } = this.#deps;
     if (!(await engine.flush()))
       return fail({ kind: 'busy', message: 'the store of the webhooks refuses writes' });
     const found = this.#find(name);
@@ -92,17 +92,17 @@ export class WebhookDesk {
     const hook = found.value;
     const limit = Math.min(replayEventsMax, hook.replayRoom);
     if (limit === 0) return succeed({ replayed: 0, parked: hook.record().parked });
-    const one = eventId === null ? null : await book.findParked(hook.number, eventId);
+    const one = eventId === null ? null : await deliveries.findParked(hook.number, eventId);
     if (eventId !== null && one === null)
       return fail({ kind: 'unknown', message: `no event ${eventId} is parked for this webhook` });
-    const parked = one === null ? book.parked(hook.number, 0, limit) : [one];
+    const parked = one === null ? deliveries.parked(hook.number, 0, limit) : [one];
     hook.replay(parked);
     engine.poke(hook);
     return succeed({ replayed: parked.length, parked: hook.record().parked });
   }
 
   #find({ url, appId }: WebhookName): Answer<Hook> {
-    const [hook, other] = this.#parts.engine.roster.find(url, appId);
+    const [hook, other] = this.#deps.engine.roster.find(url, appId);
     if (hook === undefined) return fail({ kind: 'unknown', message: `no webhook ${url} in the registry` });
     if (other === undefined) return succeed(hook);
     return fail({ kind: 'ambiguous', message: `several applications have the webhook ${url}: name one` });
@@ -110,7 +110,7 @@ export class WebhookDesk {
 
   #describe(hook: Hook): WebhookStatus {
     return describeWebhook(hook.webhook, hook.record(), {
-      head: this.#parts.engine.head,
+      head: this.#deps.engine.head,
       failed: hook.failed,
       isCircuitOpen: hook.isCircuitOpen,
     });

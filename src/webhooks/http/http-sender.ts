@@ -18,7 +18,7 @@ import type { NameResolver } from './name-resolver.ts';
 import { refuseAddress } from './special-address.ts';
 import { describeTransportError } from './transport-error.ts';
 
-export interface HttpSenderParts {
+export interface HttpSenderDeps {
   readonly clock: Clock;
   readonly resolver: NameResolver;
   /** Whether special addresses are allowed. */
@@ -36,7 +36,7 @@ interface Receiver {
 }
 
 export class HttpSender implements WebhookSender {
-  readonly #parts: HttpSenderParts;
+  readonly #deps: HttpSenderDeps;
   readonly #lookup: LookupFunction;
   readonly #http: KeptHttpConnections;
   readonly #https: KeptHttpsConnections;
@@ -44,9 +44,9 @@ export class HttpSender implements WebhookSender {
   readonly #receivers = new WeakMap<Webhook, Receiver | Error>();
   readonly #underWay = new Set<HttpAttempt>();
 
-  constructor(parts: HttpSenderParts) {
-    const { resolver, allowLocal } = parts;
-    this.#parts = parts;
+  constructor(deps: HttpSenderDeps) {
+    const { resolver, allowLocal } = deps;
+    this.#deps = deps;
     this.#lookup = checkedLookup(resolver, allowLocal);
     this.#http = new KeptHttpConnections(allowLocal);
     this.#https = new KeptHttpsConnections(allowLocal);
@@ -55,7 +55,7 @@ export class HttpSender implements WebhookSender {
   async send(webhook: Webhook, message: WebhookMessage): Promise<WebhookAnswer> {
     const receiver = this.#receiverOf(webhook);
     if (receiver instanceof Error) return failed(receiver.message);
-    const startedMs = this.#parts.clock.monotonicMs();
+    const startedMs = this.#deps.clock.monotonicMs();
     try {
       const end = await this.#attempt(receiver, message, startedMs);
       // That a receiver closes an idle connection is no failure of this event.
@@ -73,7 +73,7 @@ export class HttpSender implements WebhookSender {
   }
 
   async #attempt(receiver: Receiver, message: WebhookMessage, startedMs: number): Promise<AttemptEnd> {
-    const { clock, userAgent, attemptMsMax } = this.#parts;
+    const { clock, userAgent, attemptMsMax } = this.#deps;
     const body = Buffer.from(message.body);
     const headers = {
       'content-type': 'application/json',
@@ -105,7 +105,7 @@ export class HttpSender implements WebhookSender {
     const isPlain = url.protocol === 'http:';
     if (!isPlain && url.protocol !== 'https:') return new Error('only http and https URLs are sent to');
     // An address needs no lookup, and so gets none.
-    const refusal = isIP(hostname ?? '') === 0 ? null : refuseAddress(hostname ?? '', this.#parts.allowLocal);
+    const refusal = isIP(hostname ?? '') === 0 ? null : refuseAddress(hostname ?? '', this.#deps.allowLocal);
     if (refusal !== null) return new Error(refusal);
     try {
       return {

@@ -1,11 +1,11 @@
 /** Everything that crosses between the main thread and the thread of the webhooks. */
-import type { Outcome } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/outcome.ts';
 import type { EventId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { WebhookResultLabel } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/webhook-book.ts';
 import type {
-  DeskRefusal,
+  WebhookAdminRefusal,
   ReplayResult,
   TestResult,
   WebhookDetails,
@@ -22,7 +22,7 @@ export interface WebhookTask {
   /** The sequence of the newest committed event. */
   readonly head: number;
   /** The main thread keeps the book too, and first. */
-  readonly isBookShared: boolean;
+  readonly isDeliveryStoreShared: boolean;
 }
 
 export type WebhookQuestion =
@@ -42,9 +42,9 @@ export interface WebhookAnswers {
   readonly enable: WebhookStatus;
 }
 
-export type WebhookReply<Kind extends keyof WebhookAnswers = keyof WebhookAnswers> = Outcome<
+export type WebhookReply<Kind extends keyof WebhookAnswers = keyof WebhookAnswers> = Result<
   WebhookAnswers[Kind],
-  DeskRefusal
+  WebhookAdminRefusal
 >;
 
 export type ToWebhooks =

@@ -1,22 +1,22 @@
 /** The webhooks' book of this node, made anew from what the nodes share. Nothing else has it open meanwhile. */
 import type { HookChanges } from '../../core/ports/webhook-book.ts';
-import { WebhookBookStore } from '../../storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../storage/webhooks/webhook-book-store.ts';
 import { WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
 
 type Take = (changes: readonly HookChanges[]) => Promise<void>;
 
 /** `load` hands over what there is. Resolves to the newest cursor of all hooks; 0: there is none. */
-export async function seedWebhookBook(
+export async function seedDeliveryStore(
   directory: string,
   load: (take: Take) => Promise<void>,
 ): Promise<number> {
   const tables = new WebhookTables(directory, 'write');
   try {
-    const book = new WebhookBookStore(tables);
-    await book.commit(Array.from(book.hooks(), ([id, { number }]) => gone(id, number)));
-    await book.sweep();
-    await load((changes) => book.commit(changes));
-    return Math.max(0, ...Array.from(book.hooks().values(), ({ cursor }) => cursor));
+    const deliveries = new LmdbDeliveryStore(tables);
+    await deliveries.commit(Array.from(deliveries.hooks(), ([id, { number }]) => gone(id, number)));
+    await deliveries.sweep();
+    await load((changes) => deliveries.commit(changes));
+    return Math.max(0, ...Array.from(deliveries.hooks().values(), ({ cursor }) => cursor));
   } finally {
     await tables.environment.close();
   }

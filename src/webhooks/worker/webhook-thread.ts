@@ -19,14 +19,14 @@ import type {
   WebhookTask,
 } from './webhook-messages.ts';
 
-export interface WebhookThreadParts {
+export interface WebhookThreadDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
   /** As it is at each start. */
   readonly task: () => WebhookTask;
   /** Keeps the book where other nodes find it, if the task says so. */
-  readonly keepBook?: ((changes: readonly HookChanges[]) => Promise<void>) | undefined;
+  readonly replicateDeliveries?: ((changes: readonly HookChanges[]) => Promise<void>) | undefined;
   /** A test has one that it can make die. */
   readonly startWorker?: (task: WebhookTask) => Worker;
 }
@@ -45,7 +45,7 @@ const notRunning = fail({
 } as const);
 
 export class WebhookThread {
-  readonly #parts: WebhookThreadParts;
+  readonly #deps: WebhookThreadDeps;
   readonly #asked = new Map<number, (reply: WebhookReply) => void>();
   #worker: Worker | null = null;
   #isStopping = false;
@@ -53,8 +53,8 @@ export class WebhookThread {
   #restartMs = restartMsMin;
   #cancelRestart: Cancel = () => undefined;
 
-  constructor(parts: WebhookThreadParts) {
-    this.#parts = parts;
+  constructor(deps: WebhookThreadDeps) {
+    this.#deps = deps;
   }
 
   /** Resolves when it serves; rejects when it cannot be started. */
@@ -90,7 +90,7 @@ export class WebhookThread {
     if (worker === null) return;
     await new Promise<void>((resolve) => {
       worker.once('exit', () => resolve());
-      const giveUp = this.#parts.clock.after(stopMsMax, () => void worker.terminate());
+      const giveUp = this.#deps.clock.after(stopMsMax, () => void worker.terminate());
       worker.once('exit', giveUp);
       this.post({ kind: 'stop' });
     });
@@ -105,7 +105,7 @@ export class WebhookThread {
 
   /** `onFailure`: it ended before it was ready. */
   #begin(onReady: () => void, onFailure: (failure: Error) => void): void {
-    const { clock, task, startWorker = startWebhookWorker } = this.#parts;
+    const { clock, task, startWorker = startWebhookWorker } = this.#deps;
     const startedMs = clock.monotonicMs();
     const worker = startWorker(task());
     let failure = new Error('the thread of the webhooks ended');
@@ -128,7 +128,7 @@ export class WebhookThread {
   }
 
   #restart(failure: Error): void {
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#deps;
     log.error(
       { err: failure, restart_ms: this.#restartMs },
       'the thread of the webhooks died; it is started again',
@@ -143,7 +143,7 @@ export class WebhookThread {
   }
 
   #hear(message: Exclude<FromWebhooks, { readonly kind: 'ready' }>): void {
-    const { log, telemetry } = this.#parts;
+    const { log, telemetry } = this.#deps;
     switch (message.kind) {
       case 'reply':
         this.#asked.get(message.id)?.(message.reply);
@@ -162,7 +162,7 @@ export class WebhookThread {
   async #keep(id: number, changes: readonly HookChanges[]): Promise<void> {
     let fault: string | null = null;
     try {
-      await this.#parts.keepBook?.(changes);
+      await this.#deps.replicateDeliveries?.(changes);
     } catch (error) {
       fault = messageOf(error);
     }

@@ -37,7 +37,7 @@ export interface Keeping {
   kept(id: number, fault: string | null): void;
 }
 
-export function bookOverPort(send: Send): Keeping {
+export function deliveryStoreOverPort(send: Send): Keeping {
   const asked = new Map<number, (fault: string | null) => void>();
   let made = 0;
   return {

@@ -11,14 +11,14 @@ import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { StateTables } from '../../storage/lmdb/state-tables.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
-import { WebhookBookStore } from '../../storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../storage/webhooks/webhook-book-store.ts';
 import { WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
 import { WebhookEngine } from '../delivery/engine.ts';
 import { HttpSender } from '../http/http-sender.ts';
 import { webhookLimits } from '../delivery/limits.ts';
 import { SystemNames } from '../http/name-resolver.ts';
-import { SharedBook } from '../delivery/shared-book.ts';
-import { WebhookDesk } from '../delivery/webhook-desk.ts';
+import { ReplicatedDeliveryStore } from '../delivery/shared-book.ts';
+import { WebhookAdmin } from '../delivery/webhook-desk.ts';
 import type {
   FromWebhooks,
   ToWebhooks,
@@ -26,7 +26,7 @@ import type {
   WebhookReply,
   WebhookTask,
 } from './webhook-messages.ts';
-import { bookOverPort, countsOverPort, logOverPort } from './webhook-voice.ts';
+import { deliveryStoreOverPort, countsOverPort, logOverPort } from './webhook-voice.ts';
 
 /** Counts cross so often. */
 const countsMs = 1000;
@@ -44,9 +44,11 @@ const registry = new RegistryStore(registryTables);
 const state = new StateTables(task.directory, 'read-only');
 const events = new StoredEvents(state);
 const tables = new WebhookTables(task.directory, 'write');
-const stored = new WebhookBookStore(tables);
-const keeping = bookOverPort(send);
-const book = task.isBookShared ? new SharedBook(stored, (changes) => keeping.keep(changes)) : stored;
+const stored = new LmdbDeliveryStore(tables);
+const keeping = deliveryStoreOverPort(send);
+const deliveries = task.isDeliveryStoreShared
+  ? new ReplicatedDeliveryStore(stored, (changes) => keeping.keep(changes))
+  : stored;
 const sender = new HttpSender({
   clock,
   resolver: new SystemNames(),
@@ -63,10 +65,10 @@ const engine = new WebhookEngine({
     findProduct: (productId) => registry.findProduct(productId),
   },
   events,
-  book,
+  deliveries,
   sender,
 });
-const desk = new WebhookDesk({ clock, engine, book, sender });
+const service = new WebhookAdmin({ clock, engine, deliveries, sender });
 
 engine.start(task.head);
 const stopCounting = clock.every(countsMs, () => counts.flush());
@@ -95,15 +97,15 @@ async function take(message: ToWebhooks): Promise<void> {
 async function answer(question: WebhookQuestion): Promise<WebhookReply> {
   switch (question.kind) {
     case 'list':
-      return succeed(desk.list());
+      return succeed(service.list());
     case 'show':
-      return desk.show(question.name, question.after, question.limit);
+      return service.show(question.name, question.after, question.limit);
     case 'test':
-      return desk.test(question.name);
+      return service.test(question.name);
     case 'replay':
-      return desk.replay(question.name, question.eventId);
+      return service.replay(question.name, question.eventId);
     case 'enable':
-      return desk.enable(question.name);
+      return service.enable(question.name);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The steps of a call against an API that answers as the test says: what a backend does on each code. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import type { CallApi, CallParts } from '../../../docs/examples/backend/call-context.ts';
+import type { CallApi, CallDeps } from '../../../docs/examples/backend/call-context.ts';
 import { CallFlow } from '../../../docs/examples/backend/call-flow.ts';
 import { Capabilities } from '../../../docs/examples/backend/capabilities.ts';
 import { wakeRequestId } from '../../../docs/examples/backend/reach-device.ts';
@@ -89,7 +89,7 @@ beforeEach(() => {
 });
 
 function flowOf(script: ScriptedApi, callMsMax = 60_000, callsMax = 10): CallFlow {
-  const parts: CallParts = {
+  const deps: CallDeps = {
     api: script.api,
     capabilities,
     caughtUp: Promise.resolve(),
@@ -99,7 +99,7 @@ function flowOf(script: ScriptedApi, callMsMax = 60_000, callsMax = 10): CallFlo
     retryPauseMs: 0,
     log: (step, fields = {}) => void steps.push({ step, fields }),
   };
-  return new CallFlow(parts, { callMsMax, callsMax });
+  return new CallFlow(deps, { callMsMax, callsMax });
 }
 
 /** What it came to: the last word of the log. */

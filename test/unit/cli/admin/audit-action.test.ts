@@ -6,7 +6,11 @@ import { test } from 'node:test';
 import { showAudit, type AuditOptions } from '../../../../src/cli/admin/audit-action.ts';
 import { followAudit } from '../../../../src/cli/admin/audit-follow.ts';
 import { changeRegistry } from '../../../../src/cli/admin/change-registry.ts';
-import { createOpsToken, listOpsTokens, revokeOpsToken } from '../../../../src/cli/admin/ops-token-actions.ts';
+import {
+  createOpsToken,
+  listOpsTokens,
+  revokeOpsToken,
+} from '../../../../src/cli/admin/ops-token-actions.ts';
 import type { AuditLine } from '../../../../src/model/audit.ts';
 import { auditResultMsMax } from '../../../../src/model/limits.ts';
 import { AuditFiles, auditPath } from '../../../../src/storage/audit/audit-files.ts';

@@ -2,9 +2,16 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { listTokenKeys, retireTokenKey, rotateTokenKeys } from '../../../../src/cli/admin/token-key-actions.ts';
+import {
+  listTokenKeys,
+  retireTokenKey,
+  rotateTokenKeys,
+} from '../../../../src/cli/admin/token-key-actions.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
-import type { TokenKeyListing, TokenKeyRotationJson } from '../../../../src/gateways/admin/token-key-routes.ts';
+import type {
+  TokenKeyListing,
+  TokenKeyRotationJson,
+} from '../../../../src/gateways/admin/token-key-routes.ts';
 import { ServerLock } from '../../../../src/storage/lmdb/server-lock.ts';
 import { linesInFile } from '../../../support/audit-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';

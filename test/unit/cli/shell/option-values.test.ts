@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidArgumentError } from 'commander';
-import { formatMoment, parseMoment, parseSpan, wholeNumberOption } from '../../../../src/cli/shell/option-values.ts';
+import {
+  formatMoment,
+  parseMoment,
+  parseSpan,
+  wholeNumberOption,
+} from '../../../../src/cli/shell/option-values.ts';
 
 test('a moment is Unix seconds or ISO 8601', () => {
   assert.equal(parseMoment('1795163400'), 1_795_163_400);

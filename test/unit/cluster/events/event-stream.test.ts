@@ -146,9 +146,9 @@ test('while NATS is away an event is refused, and can be told when it is back', 
   const scene = new Scene();
   const node = scene.node();
   const event = scene.event('e1');
-  scene.stream.isAway = true;
+  scene.stream.isUnavailable = true;
   await assert.rejects(node.publish(event), { name: 'SharedStateAway' });
-  scene.stream.isAway = false;
+  scene.stream.isUnavailable = false;
   await node.publish(event);
   assert.deepEqual(scene.told, ['e1 1']);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import type { PeerKind, PeerQuestion } from '../../../../src/model/peer.ts';
-import { expelEverywhere } from '../../../../src/cluster/ownership/expel-everywhere.ts';
+import { disconnectEverywhere } from '../../../../src/cluster/ownership/expel-everywhere.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { ClusterScene, settle } from '../../../support/cluster-scene.ts';
 
@@ -23,13 +23,13 @@ test('beats are those of the sessions that are here, 0 before the first', async 
   const scene = new ClusterScene();
   const module = scene.member(0).sleep();
   module.connection.lastHeartbeatAt = 1_795_163_500;
-  const beats = (deviceId: DeviceId): Promise<unknown> => ask(scene, { kind: 'beats', deviceId });
+  const heartbeats = (deviceId: DeviceId): Promise<unknown> => ask(scene, { kind: 'heartbeats', deviceId });
   const sleep = { session: module.session, heartbeatAt: 1_795_163_500 };
-  assert.deepEqual(await beats(testDevice), { sleep, signal: null });
+  assert.deepEqual(await heartbeats(testDevice), { sleep, signal: null });
   const controller = scene.member(0).comeOnline();
   const signal = { session: controller.session, heartbeatAt: 0 };
-  assert.deepEqual(await beats(testDevice), { sleep, signal });
-  assert.deepEqual(await beats(nobody), { sleep: null, signal: null });
+  assert.deepEqual(await heartbeats(testDevice), { sleep, signal });
+  assert.deepEqual(await heartbeats(nobody), { sleep: null, signal: null });
 });
 
 test('a write is for one session: another one is absent, a module that cannot take it deaf', async () => {
@@ -43,7 +43,7 @@ test('a write is for one session: another one is absent, a module that cannot ta
   assert.equal(await write(session), 'written');
   assert.equal(await write('session-9' as SessionId), 'absent');
   assert.equal(await write(session, null, nobody), 'absent');
-  assert.equal(await write(session, Buffer.from([1, 2])), 'deaf');
+  assert.equal(await write(session, Buffer.from([1, 2])), 'unwakeable');
   connection.immediately = 'refused';
   assert.equal(await write(session), 'refused');
   assert.equal(connection.wakes.length, 2);
@@ -69,12 +69,12 @@ test('news are passed on, a displaced session closes', async () => {
   const scene = new ClusterScene();
   const { session, connection } = scene.member(0).sleep();
   const kinds = ['registry-changed', 'log-grew', 'token-keys-changed'] as const;
-  for (const kind of kinds) scene.member(1).peers.tell('everybody', { kind });
-  const about = { kind: 'displaced', connection: 'sleep', deviceId: testDevice } as const;
-  scene.member(1).peers.tell(scene.member(0).id, { ...about, session: 'session-9' as SessionId });
+  for (const kind of kinds) scene.member(1).peers.notify('everybody', { kind });
+  const about = { kind: 'superseded', connection: 'sleep', deviceId: testDevice } as const;
+  scene.member(1).peers.notify(scene.member(0).id, { ...about, session: 'session-9' as SessionId });
   await settle();
   assert.deepEqual(connection.closes, [], 'it speaks of another');
-  scene.member(1).peers.tell(scene.member(0).id, { ...about, session });
+  scene.member(1).peers.notify(scene.member(0).id, { ...about, session });
   await settle();
   assert.deepEqual(scene.member(0).heard, kinds);
   assert.deepEqual(connection.closes, ['replaced']);
@@ -84,29 +84,29 @@ test('a device is expelled at every member that has a session of it, and what wa
   const scene = new ClusterScene();
   const modules = [0, 1].map((place) => scene.member(place).sleep().connection);
   const controller = scene.member(2).comeOnline().connection;
-  assert.deepEqual(await expelEverywhere(scene.member(0).house, testDevice), ['signal', 'sleep']);
+  assert.deepEqual(await disconnectEverywhere(scene.member(0).deps, testDevice), ['signal', 'sleep']);
   for (const { closes } of [...modules, controller]) assert.deepEqual(closes, ['kicked']);
   for (const member of scene.members) member.commit();
-  assert.deepEqual(await expelEverywhere(scene.member(0).house, testDevice), []);
+  assert.deepEqual(await disconnectEverywhere(scene.member(0).deps, testDevice), []);
 });
 
 test('a member that cannot be reached keeps its session, and it is not told as ended', async () => {
   const scene = new ClusterScene();
   const controller = scene.member(1).comeOnline().connection;
   scene.member(0).sleep();
-  scene.network.fault(scene.member(1).id, 'deaf');
-  assert.deepEqual(await expelEverywhere(scene.member(0).house, testDevice), ['sleep']);
+  scene.network.fault(scene.member(1).id, 'unwakeable');
+  assert.deepEqual(await disconnectEverywhere(scene.member(0).deps, testDevice), ['sleep']);
   assert.deepEqual(controller.closes, []);
   scene.shared.fault = 'away';
-  assert.deepEqual(await expelEverywhere(scene.member(0).house, testDevice), []);
+  assert.deepEqual(await disconnectEverywhere(scene.member(0).deps, testDevice), []);
   assert.equal(scene.member(0).log.lines.length, 1);
 });
 
 test('alone, a device is expelled here', async () => {
   const scene = new ClusterScene(['n1']);
   scene.member(0).sleep();
-  const house = { ...scene.member(0).house, cluster: null };
-  assert.deepEqual(await expelEverywhere(house, testDevice), ['sleep']);
+  const deps = { ...scene.member(0).deps, cluster: null };
+  assert.deepEqual(await disconnectEverywhere(deps, testDevice), ['sleep']);
 });
 
 test('who takes a seat tells those whose sessions it has displaced, and nobody of its own', async () => {
@@ -122,7 +122,7 @@ test('who takes a seat tells those whose sessions it has displaced, and nobody o
     [
       [
         scene.member(0).id,
-        { kind: 'displaced', connection: 'signal', deviceId: testDevice, session: second.session },
+        { kind: 'superseded', connection: 'signal', deviceId: testDevice, session: second.session },
       ],
     ],
   );
@@ -134,7 +134,7 @@ test('a session that has lost its seat closes as replaced, and its end is not to
   const scene = new ClusterScene();
   const { session, connection } = scene.member(0).comeOnline();
   const events = scene.shared.log.head;
-  scene.member(0).seats.lost({ connection: 'signal', deviceId: testDevice, session });
+  scene.member(0).slots.lost({ connection: 'signal', deviceId: testDevice, session });
   scene.member(0).commit();
   assert.deepEqual(connection.closes, ['replaced']);
   assert.equal(scene.shared.log.head, events);

@@ -13,11 +13,11 @@ async function settledOf(asks: readonly Promise<unknown>[]): Promise<unknown[]> 
 test('a question is settled once, by the first who does', async () => {
   const asks = new OpenAsks(new DrivenClock());
   const ids: number[] = [];
-  const ask = asks.ask('expel', 1000, (id) => ids.push(id) > 0);
+  const ask = asks.ask('disconnect', 1000, (id) => ids.push(id) > 0);
   const [id = 0] = ids;
-  assert.equal(asks.answered({ kind: 'answer', id, to: 'expel', answer: true }), true);
+  assert.equal(asks.answered({ kind: 'answer', id, to: 'disconnect', answer: true }), true);
   asks.failed(id, 'nobody');
-  assert.equal(asks.answered({ kind: 'answer', id, to: 'expel', answer: false }), true);
+  assert.equal(asks.answered({ kind: 'answer', id, to: 'disconnect', answer: false }), true);
   assert.deepEqual(await ask, succeed(true));
   assert.equal(asks.size, 0);
 });
@@ -25,7 +25,7 @@ test('a question is settled once, by the first who does', async () => {
 test('an answer to another kind of question settles nothing', async () => {
   const asks = new OpenAsks(new DrivenClock());
   let asked = 0;
-  const ask = asks.ask('expel', 1000, (id) => (asked = id) > 0);
+  const ask = asks.ask('disconnect', 1000, (id) => (asked = id) > 0);
   assert.equal(asks.answered({ kind: 'answer', id: asked, to: 'metrics', answer: '' }), false);
   assert.deepEqual(await settledOf([ask]), ['open']);
 });

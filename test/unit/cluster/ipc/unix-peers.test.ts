@@ -92,8 +92,8 @@ test('a member listens under its process and its life, where nobody else may loo
 });
 
 test('a path that no socket can have is refused in words', async () => {
-  const house = { self: memberOne, clock: new DrivenClock(), log: new FakeLog(), host: new ScriptedHost() };
-  const peers = new UnixPeers({ ...house, directory: `/tmp/${'x'.repeat(100)}` });
+  const deps = { self: memberOne, clock: new DrivenClock(), log: new FakeLog(), host: new ScriptedHost() };
+  const peers = new UnixPeers({ ...deps, directory: `/tmp/${'x'.repeat(100)}` });
   await assert.rejects(peers.listen(), /longer than the 103 bytes/);
 });
 
@@ -101,8 +101,8 @@ test('a member that does not listen yet is waited for, and asked as soon as it d
   const scene = await sceneOf(t);
   const { peers, clock, other } = scene;
   peers.members([other]);
-  const early = peers.ask(memberTwo, questions.expel, 50);
-  const ask = peers.ask(memberTwo, questions.expel, 5000);
+  const early = peers.ask(memberTwo, questions.disconnect, 50);
+  const ask = peers.ask(memberTwo, questions.disconnect, 5000);
   clock.advance(60);
   assert.deepEqual(await early, fail('unsent'));
   const host = new ScriptedHost();
@@ -165,7 +165,7 @@ test('what is told to a member that does not read is dropped when there is no ro
   const order = signedOrder({ room: { ...callRoom, payload: 'x'.repeat(700_000) } });
   const asks = Array.from({ length: 30 }, () => peers.ask(memberTwo, { kind: 'issue-call', order }, 1000));
   assert.deepEqual(await asks.at(-1), fail('unsent'));
-  while (peers.noticesDropped === 0) peers.tell('everybody', { kind: 'log-grew' });
+  while (peers.noticesDropped === 0) peers.notify('everybody', { kind: 'log-grew' });
   peers.members([]);
   assert.deepEqual(await asks[0], fail('nobody'));
   assert.deepEqual([peers.isAlive(memberTwo), peers.noticesDropped], [false, 1]);
@@ -179,8 +179,8 @@ test('when a connection breaks, what was asked is unanswered at once, and the ne
   await connection.message();
   connection.socket.destroy();
   assert.deepEqual(await broken, fail('unanswered'));
-  const ask = peers.ask(memberTwo, questions.expel, 1800);
-  peers.tell(memberTwo, { kind: 'log-grew' });
+  const ask = peers.ask(memberTwo, questions.disconnect, 1800);
+  peers.notify(memberTwo, { kind: 'log-grew' });
   clock.advance(peerRedialMs);
   const next = await raw.connection();
   await next.hello();
@@ -188,7 +188,7 @@ test('when a connection breaks, what was asked is unanswered at once, and the ne
   const asked = await next.message();
   assert.ok(asked?.kind === 'question');
   assert.equal((await next.message())?.kind, 'notice');
-  next.say(encodePeerMessage({ kind: 'answer', id: asked.id, to: 'expel', answer: false }));
+  next.say(encodePeerMessage({ kind: 'answer', id: asked.id, to: 'disconnect', answer: false }));
   assert.deepEqual(await ask, succeed(false));
 });
 
@@ -200,7 +200,7 @@ test('what waited behind what a stopped member did not read is not lost with the
   const order = signedOrder({ room: { ...callRoom, payload: 'x'.repeat(700_000) } });
   const large = peers.ask(memberTwo, { kind: 'issue-call', order }, 1800);
   for (let turn = 0; turn < 20; turn += 1) await setImmediate();
-  const ask = peers.ask(memberTwo, questions.expel, 1800);
+  const ask = peers.ask(memberTwo, questions.disconnect, 1800);
   connection.socket.destroy();
   assert.deepEqual(await large, fail('unanswered'));
   clock.advance(peerRedialMs);
@@ -208,8 +208,8 @@ test('what waited behind what a stopped member did not read is not lost with the
   await next.hello();
   next.greet({ kind: 'hello', member: memberTwo, release });
   const asked = await next.message();
-  assert.ok(asked?.kind === 'question' && asked.question.kind === 'expel');
-  next.say(encodePeerMessage({ kind: 'answer', id: asked.id, to: 'expel', answer: true }));
+  assert.ok(asked?.kind === 'question' && asked.question.kind === 'disconnect');
+  next.say(encodePeerMessage({ kind: 'answer', id: asked.id, to: 'disconnect', answer: true }));
   assert.deepEqual(await ask, succeed(true));
 });
 
@@ -231,14 +231,14 @@ test('processes of two releases refuse each other in words, once, and ask each o
   const scene = await sceneOf(t);
   const { peers, clock, log, other } = scene;
   const newLog = new FakeLog();
-  const house = { self: memberTwo, clock, log: newLog, host: new ScriptedHost(), release: '9.9.9' };
-  const two = new UnixPeers({ ...house, directory: scene.directory });
+  const deps = { self: memberTwo, clock, log: newLog, host: new ScriptedHost(), release: '9.9.9' };
+  const two = new UnixPeers({ ...deps, directory: scene.directory });
   t.after(() => two.close());
   await two.listen();
   peers.members([other]);
-  const ask = peers.ask(memberTwo, questions.expel, 1000);
+  const ask = peers.ask(memberTwo, questions.disconnect, 1000);
   assert.deepEqual(await ask, fail('unsent'));
-  assert.deepEqual(await peers.ask(memberTwo, questions.expel, 1000), fail('unsent'));
+  assert.deepEqual(await peers.ask(memberTwo, questions.disconnect, 1000), fail('unsent'));
   const sentence = `release ${release}, and this member is of 9.9.9`;
   clock.advance(10 * peerRedialMs);
   for (let turn = 0; turn < 5; turn += 1) await setImmediate();
@@ -259,7 +259,7 @@ test('who answers for another member, or in another version, is not asked', asyn
     const scene = await sceneOf(t);
     const raw = await rawMember(scene);
     scene.peers.members([scene.other]);
-    const ask = scene.peers.ask(memberTwo, questions.expel, 1000);
+    const ask = scene.peers.ask(memberTwo, questions.disconnect, 1000);
     speak(await raw.connection());
     assert.deepEqual(await ask, fail('unsent'));
     assert.match(JSON.stringify(scene.log.lines), /this is node-1\/3@three|version 2, this member speaks 1/);
@@ -270,7 +270,7 @@ const nonsense: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
   'what is no message': [Uint8Array.of(1, 0xc1), /no message/],
   'a message of another version': [Uint8Array.of(2, 0xc0), /version 2, this member speaks 1/],
   'a question where it is to answer': [
-    encodePeerMessage({ kind: 'question', id: 1, from: memberTwo, question: questions.expel }),
+    encodePeerMessage({ kind: 'question', id: 1, from: memberTwo, question: questions.disconnect }),
     /sent a question/,
   ],
   'an answer to another kind of question': [
@@ -283,21 +283,21 @@ for (const [name, [payload, complaint]] of Object.entries(nonsense))
   test(`a member that sends ${name} is cut off, and it is said why`, async (t) => {
     const scene = await sceneOf(t);
     const { connection } = await linked(scene);
-    const ask = scene.peers.ask(memberTwo, questions.expel, 1000);
+    const ask = scene.peers.ask(memberTwo, questions.disconnect, 1000);
     await connection.message();
     connection.say(payload);
     assert.deepEqual(await ask, fail('unanswered'));
     assert.match(JSON.stringify(scene.log.lines), complaint);
   });
 
-const badGuests: Readonly<Record<string, readonly [(guest: RawConnection) => void, RegExp]>> = {
+const badViewers: Readonly<Record<string, readonly [(guest: RawConnection) => void, RegExp]>> = {
   'speaks for another member': [
     (guest) =>
       guest.say(encodePeerMessage({ kind: 'notice', from: memberOne, notice: { kind: 'log-grew' } })),
     /speaks for node-1\/1@one/,
   ],
   'answers what nobody asked': [
-    (guest) => guest.say(encodePeerMessage({ kind: 'answer', id: 1, to: 'expel', answer: true })),
+    (guest) => guest.say(encodePeerMessage({ kind: 'answer', id: 1, to: 'disconnect', answer: true })),
     /answered where it is to ask/,
   ],
   'sends what is no message': [(guest) => guest.say(Uint8Array.of(1, 0xc1)), /no message/],
@@ -307,7 +307,7 @@ const badGuests: Readonly<Record<string, readonly [(guest: RawConnection) => voi
   ],
 };
 
-for (const [name, [speak, complaint]] of Object.entries(badGuests))
+for (const [name, [speak, complaint]] of Object.entries(badViewers))
   test(`who comes and ${name} is cut off, and nothing of it is heard`, async (t) => {
     const scene = await sceneOf(t);
     const guest = await visitor(scene);
@@ -336,7 +336,12 @@ test('a question that is cut anywhere is answered when it is whole', async (t) =
   const guest = await visitor(scene);
   guest.greet({ kind: 'hello', member: memberTwo, release });
   await guest.hello();
-  const payload = encodePeerMessage({ kind: 'question', id: 7, from: memberTwo, question: questions.expel });
+  const payload = encodePeerMessage({
+    kind: 'question',
+    id: 7,
+    from: memberTwo,
+    question: questions.disconnect,
+  });
   const length = Buffer.alloc(4);
   length.writeUInt32BE(payload.length);
   guest.socket.setNoDelay();
@@ -344,5 +349,5 @@ test('a question that is cut anywhere is answered when it is whole', async (t) =
     guest.socket.write(Buffer.of(byte));
     await setImmediate();
   }
-  assert.deepEqual(await guest.message(), { kind: 'answer', id: 7, to: 'expel', answer: true });
+  assert.deepEqual(await guest.message(), { kind: 'answer', id: 7, to: 'disconnect', answer: true });
 });

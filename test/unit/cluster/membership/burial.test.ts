@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
-import { beatsWriteMs } from '../../../../src/model/limits.ts';
+import { heartbeatsWriteMs } from '../../../../src/model/limits.ts';
 import { OwnershipScene, type OwningNode } from '../../../support/ownership-scene.ts';
 
 const devices = Array.from({ length: 40 }, (_, index) => `DEVICE-${index}` as DeviceId);
@@ -15,7 +15,7 @@ async function threeNodes() {
 
 /** Every part is written down, and then written again. */
 async function rounds(scene: OwnershipScene, count: number): Promise<void> {
-  for (let parts = 0; parts < count * 64; parts++) await scene.pass(beatsWriteMs / 64);
+  for (let parts = 0; parts < count * 64; parts++) await scene.pass(heartbeatsWriteMs / 64);
 }
 
 function lostOf(scene: OwnershipScene): string[] {
@@ -31,7 +31,7 @@ test('sessions of a member that was lost at once are closed', async () => {
   const { scene, a, b } = await threeNodes();
   const sessions = loginAll(a);
   await scene.settle();
-  await b.ownership.bury(a.member);
+  await b.ownership.failOver(a.member);
   assert.deepEqual(lostOf(scene), sessions);
 });
 
@@ -43,8 +43,8 @@ test('sessions that were written down, and those that came after, are closed onc
   await scene.settle();
   scene.cut(a);
   await scene.pass(10_000);
-  await Promise.all([b.ownership.bury(a.member), c.ownership.bury(a.member)]);
-  await b.ownership.bury(a.member);
+  await Promise.all([b.ownership.failOver(a.member), c.ownership.failOver(a.member)]);
+  await b.ownership.failOver(a.member);
   assert.deepEqual(lostOf(scene), [...sessions, later].toSorted());
 });
 
@@ -60,7 +60,7 @@ test('only rows that changed since the last writing are looked through', async (
     assert.equal(position, newest);
     return scene.rows.open().since(position);
   };
-  await b.ownership.bury(a.member);
+  await b.ownership.failOver(a.member);
   assert.deepEqual(lostOf(scene), [session]);
 });
 
@@ -71,9 +71,9 @@ test('a session that others have taken over is not closed', async () => {
   scene.cut(a);
   b.login('X' as DeviceId, 'signal', 'y');
   await scene.settle();
-  await b.ownership.bury(a.member);
+  await b.ownership.failOver(a.member);
   assert.deepEqual(lostOf(scene), []);
-  assert.deepEqual(scene.seats('X' as DeviceId, 'signal'), ['y']);
+  assert.deepEqual(scene.slots('X' as DeviceId, 'signal'), ['y']);
 });
 
 test('a burial that NATS went away from is gone on with', async () => {
@@ -82,13 +82,13 @@ test('a burial that NATS went away from is gone on with', async () => {
   await rounds(scene, 1);
   scene.cut(a);
   scene.way(b).rows.requestsLeft = 20;
-  const buried = b.ownership.bury(a.member).catch(() => undefined);
+  const failedOver = b.ownership.failOver(a.member).catch(() => undefined);
   await scene.pass(1000);
   scene.cut(b);
   scene.mend(b);
   await scene.pass(1000);
-  await buried;
-  await b.ownership.bury(a.member);
+  await failedOver;
+  await b.ownership.failOver(a.member);
   assert.deepEqual(lostOf(scene), sessions);
 });
 
@@ -100,7 +100,7 @@ test('the last heartbeat that was written down is in the row of a session that w
   a.hears(deviceId, 'sleep', 1_800_000_000);
   await rounds(scene, 1);
   scene.cut(a);
-  await b.ownership.bury(a.member);
+  await b.ownership.failOver(a.member);
   assert.equal(scene.row(deviceId).sleep.lastHeartbeatAt, 1_800_000_000);
 });
 
@@ -118,12 +118,12 @@ test('a burier that dies at any step leaves an end untold to nobody: the next on
       scene.cut(a);
       scene.way(b).rows.requestsLeft = steps;
       scene.way(b).publishes = publishes;
-      void b.ownership.bury(a.member).catch(() => undefined);
+      void b.ownership.failOver(a.member).catch(() => undefined);
       await scene.settle();
       scene.cut(b);
       await scene.pass(10_000);
-      await c.ownership.bury(a.member);
-      await c.ownership.bury(a.member);
+      await c.ownership.failOver(a.member);
+      await c.ownership.failOver(a.member);
       assert.deepEqual(lostOf(scene), sessions.toSorted(), `${steps} steps`);
     }
 });
@@ -136,21 +136,21 @@ test('a burier that was stopped ends no session that was claimed again since it 
   scene.cut(a);
   // It has found the seat, and is stopped before it strikes it off.
   scene.way(b).rows.requestsLeft = 1;
-  const buried = b.ownership.bury(a.member).catch(() => undefined);
+  const failedOver = b.ownership.failOver(a.member).catch(() => undefined);
   await scene.settle();
   scene.cut(b);
-  await c.ownership.bury(a.member);
+  await c.ownership.failOver(a.member);
   scene.mend(a);
   await scene.pass(1000);
   scene.mend(b);
   await scene.pass(10_000);
-  await buried;
+  await failedOver;
   assert.deepEqual(scene.log.words, [
     'device.sleep.login 1 A',
     'device.sleep.offline 1 A node_lost',
     'device.sleep.login 2 A recovered',
   ]);
-  assert.deepEqual(scene.seats(deviceId, 'sleep'), ['s']);
+  assert.deepEqual(scene.slots(deviceId, 'sleep'), ['s']);
 });
 
 test('a session that came back and died before that was told is told of both', async () => {
@@ -159,14 +159,14 @@ test('a session that came back and died before that was told is told of both', a
     a.login(devices[0] as DeviceId, 'signal', 's');
     await rounds(scene, 1);
     scene.cut(a);
-    await b.ownership.bury(a.member);
+    await b.ownership.failOver(a.member);
     scene.way(a).publishes = false;
     scene.mend(a);
     await scene.settle();
     if (isRestarted) scene.restart(a);
     else scene.cut(a);
     await scene.pass(1000);
-    await b.ownership.bury(a.member);
+    await b.ownership.failOver(a.member);
     await scene.pass(1000);
     assert.deepEqual(scene.log.words, [
       'device.signal.online 1 A',
@@ -182,10 +182,10 @@ test('a session that is gone at its member without an end is ended when it is mi
   const deviceId = devices[0] as DeviceId;
   const session = a.login(deviceId, 'sleep', 's');
   await rounds(scene, 1);
-  a.displaced(deviceId, session);
+  a.superseded(deviceId, session);
   await rounds(scene, 1);
   assert.deepEqual(lostOf(scene), []);
   await rounds(scene, 2);
   assert.deepEqual(lostOf(scene), ['s']);
-  assert.deepEqual(scene.seats(deviceId, 'sleep'), []);
+  assert.deepEqual(scene.slots(deviceId, 'sleep'), []);
 });

@@ -5,21 +5,21 @@ import { WebhookLease } from '../../../../src/cluster/membership/webhook-lease.t
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';
-import { MemoryShelf } from '../../../support/memory-shelf.ts';
+import { MemoryKvStore } from '../../../support/memory-shelf.ts';
 
 const nodeA = 'node-a/0@1' as MemberId;
 const nodeB = 'node-b/0@1' as MemberId;
 
 class Scene {
   readonly clock = new DrivenClock();
-  readonly shelf = new MemoryShelf();
+  readonly kv = new MemoryKvStore();
   readonly log = new FakeLog();
   readonly told: string[] = [];
   readonly dead = new Set<MemberId>();
 
-  lease(self: MemberId, shelf = this.shelf): WebhookLease {
+  lease(self: MemberId, kv = this.kv): WebhookLease {
     return new WebhookLease({
-      shelf,
+      kv,
       clock: this.clock,
       log: this.log,
       self,
@@ -81,13 +81,13 @@ test('a holder that cannot renew stops before another may call it gone, and may 
   const one = scene.lease(nodeA);
   one.start();
   await scene.pass(1000);
-  scene.shelf.isAway = true;
+  scene.kv.isUnavailable = true;
   await scene.pass(4500);
   assert.deepEqual(scene.told, ['a gained']);
   await scene.pass(1000);
   assert.deepEqual(scene.told, ['a gained', 'a lost']);
   assert.equal(one.isHeld, false);
-  scene.shelf.isAway = false;
+  scene.kv.isUnavailable = false;
   await scene.pass(3000);
   assert.deepEqual(scene.told, ['a gained', 'a lost', 'a gained']);
 });
@@ -97,12 +97,12 @@ test('a renewal that takes longer than the lease renews nothing', async () => {
   const one = scene.lease(nodeA);
   one.start();
   await scene.pass(1000);
-  const answer = scene.shelf.compareAndSet.bind(scene.shelf);
+  const answer = scene.kv.compareAndSet.bind(scene.kv);
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  scene.shelf.compareAndSet = async (...args) => {
+  scene.kv.compareAndSet = async (...args) => {
     await held;
     return answer(...args);
   };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodePiece, encodePieces } from '../../../../src/cluster/ownership/beat-pieces.ts';
-import { beatPieceBytesMax } from '../../../../src/cluster/records/row-limits.ts';
-import type { DeviceBeat } from '../../../../src/protocol/cluster/stored-values.ts';
+import { heartbeatPieceBytesMax } from '../../../../src/cluster/records/row-limits.ts';
+import type { DeviceHeartbeat } from '../../../../src/protocol/cluster/stored-values.ts';
 import { generateSessionId, type DeviceId } from '../../../../src/model/ids.ts';
 
-function beats(count: number, idLength: number): DeviceBeat[] {
+function heartbeats(count: number, idLength: number): DeviceHeartbeat[] {
   return Array.from({ length: count }, (_, index) => ({
     deviceId: `${index}`.padStart(idLength, 'x') as DeviceId,
     connection: index % 2 === 0 ? 'sleep' : 'signal',
@@ -23,31 +23,31 @@ function decoded(pieces: readonly Uint8Array[]) {
 }
 
 test('a part without sessions is one piece that says so', () => {
-  assert.deepEqual(decoded(encodePieces(7, [])), [{ position: 7, pieces: 1, beats: [] }]);
+  assert.deepEqual(decoded(encodePieces(7, [])), [{ position: 7, pieces: 1, heartbeats: [] }]);
 });
 
 test('a part comes back as it was', () => {
-  const written = beats(100, 12);
+  const written = heartbeats(100, 12);
   assert.deepEqual(decoded(encodePieces(2 ** 40, written)), [
-    { position: 2 ** 40, pieces: 1, beats: written },
+    { position: 2 ** 40, pieces: 1, heartbeats: written },
   ]);
 });
 
 test('a large part is cut, no piece is too large, and nothing is lost', () => {
-  const written = beats(10_000, 255);
+  const written = heartbeats(10_000, 255);
   const pieces = encodePieces(1, written);
   assert.ok(pieces.length > 1);
-  assert.ok(pieces.every(({ length }) => length <= beatPieceBytesMax));
+  assert.ok(pieces.every(({ length }) => length <= heartbeatPieceBytesMax));
   const read = decoded(pieces);
   assert.ok(read.every((piece) => piece.pieces === pieces.length));
   assert.deepEqual(
-    read.flatMap((piece) => piece.beats),
+    read.flatMap((piece) => piece.heartbeats),
     written,
   );
 });
 
 test('a piece that is cut short, of another version, or says nonsense is refused', () => {
-  const [whole] = encodePieces(1, beats(3, 12));
+  const [whole] = encodePieces(1, heartbeats(3, 12));
   assert.ok(whole !== undefined);
   for (let length = 0; length < whole.length; length++)
     assert.equal(decodePiece(whole.subarray(0, length)).ok, false, `${length} bytes`);

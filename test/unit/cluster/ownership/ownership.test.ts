@@ -20,10 +20,10 @@ test('a login takes its seat at once, and its event has the epoch of all', async
   const { scene, a } = await twoNodes();
   a.login(device, 'signal', 's1');
   await scene.settle();
-  assert.deepEqual(scene.seats(device, 'signal'), ['s1']);
+  assert.deepEqual(scene.slots(device, 'signal'), ['s1']);
   assert.deepEqual(scene.log.words, ['device.signal.online 1 A']);
   assert.deepEqual(
-    a.takings.map(({ epoch, displaced }) => [epoch, displaced]),
+    a.takings.map(({ epoch, superseded }) => [epoch, superseded]),
     [[1, []]],
   );
 });
@@ -45,7 +45,7 @@ test('a login on another node takes the seat over, and the older one is told', a
   await scene.settle();
   assert.deepEqual(scene.log.words.at(-1), 'device.signal.online 2 B replaced');
   assert.deepEqual(
-    b.takings[0]?.displaced.map(({ session }) => session),
+    b.takings[0]?.superseded.map(({ session }) => session),
     ['s1'],
   );
   assert.equal(a.find(device, 'signal'), null);
@@ -57,7 +57,7 @@ test('a device sleeps at both nodes, and each end is told with its own epoch', a
   await scene.settle();
   b.login(device, 'sleep', 's2');
   await scene.settle();
-  assert.deepEqual(scene.seats(device, 'sleep'), ['s1', 's2']);
+  assert.deepEqual(scene.slots(device, 'sleep'), ['s1', 's2']);
   a.end(device, 'sleep');
   await scene.settle();
   assert.equal(scene.log.words.at(-1), 'device.sleep.offline 1 A reset');
@@ -72,7 +72,7 @@ test('a login made while NATS was away loses to a later one, without an event', 
   await scene.settle();
   scene.mend(a);
   await scene.settle();
-  assert.deepEqual(scene.seats(device, 'signal'), ['s2']);
+  assert.deepEqual(scene.slots(device, 'signal'), ['s2']);
   assert.deepEqual(
     a.losses.map(({ session }) => session),
     ['s1'],
@@ -89,7 +89,7 @@ test('a login made while NATS was away wins over an earlier one', async () => {
   await scene.pass(minuteMs);
   scene.mend(a);
   await scene.settle();
-  assert.deepEqual(scene.seats(device, 'signal'), ['s2']);
+  assert.deepEqual(scene.slots(device, 'signal'), ['s2']);
   assert.equal(b.find(device, 'signal'), null);
 });
 
@@ -99,7 +99,7 @@ test('the end of a session that was called lost is not told again', async () => 
   await scene.settle();
   scene.cut(a);
   a.end(device, 'signal');
-  await b.ownership.bury(a.member);
+  await b.ownership.failOver(a.member);
   scene.mend(a);
   await scene.settle();
   assert.deepEqual(scene.log.words.slice(1), ['device.signal.offline 1 A node_lost']);
@@ -111,7 +111,7 @@ test('a live session that was called lost is claimed again, with a new epoch', a
   await scene.settle();
   scene.cut(a);
   await scene.pass(minuteMs);
-  await b.ownership.bury(a.member);
+  await b.ownership.failOver(a.member);
   scene.mend(a);
   await scene.settle();
   assert.deepEqual(scene.log.words.slice(1), [
@@ -139,14 +139,14 @@ test('a live session that was called lost is closed where a later login has its 
     a.losses.map(({ session }) => session),
     ['s1'],
   );
-  assert.deepEqual(scene.seats(device, 'signal'), ['s2']);
+  assert.deepEqual(scene.slots(device, 'signal'), ['s2']);
 });
 
 test('an event of its loss is enough for a live session to be claimed again', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'signal', 's1');
   await scene.settle();
-  await b.ownership.bury(a.member);
+  await b.ownership.failOver(a.member);
   await scene.settle();
   assert.deepEqual(scene.log.words.at(-1), 'device.signal.online 2 A recovered');
 });
@@ -198,7 +198,7 @@ test('a session of an earlier life that was buried does not rise again', async (
   await scene.settle();
   scene.cut(a);
   await scene.pass(minuteMs);
-  await b.ownership.bury(a.member);
+  await b.ownership.failOver(a.member);
   scene.restart(a);
   await scene.pass(1000);
   assert.deepEqual(scene.log.words, ['device.signal.offline 1 A node_lost']);
@@ -210,7 +210,7 @@ test('a row that cannot be read holds up nothing', async () => {
   a.login(device, 'signal', 's1');
   a.login(otherDevice, 'signal', 's2');
   await scene.pass(100);
-  assert.deepEqual(scene.seats(otherDevice, 'signal'), ['s2']);
+  assert.deepEqual(scene.slots(otherDevice, 'signal'), ['s2']);
   assert.equal(a.outbox.length, 0);
   assert.deepEqual(
     a.log.lines.map(({ level }) => level),
@@ -221,13 +221,13 @@ test('a row that cannot be read holds up nothing', async () => {
 test('a failure is told of once, and tried again until it succeeds', async () => {
   const { scene, a } = await twoNodes();
   const { rows } = scene.way(a);
-  rows.isAway = true;
+  rows.isUnavailable = true;
   a.login(device, 'signal', 's1');
   for (let tries = 0; tries < 10; tries++) await scene.pass(changeRetryMsMax);
   assert.equal(a.log.lines.filter(({ level }) => level === 'warn').length, 1);
-  rows.isAway = false;
+  rows.isUnavailable = false;
   await scene.pass(changeRetryMsMax);
-  assert.deepEqual(scene.seats(device, 'signal'), ['s1']);
+  assert.deepEqual(scene.slots(device, 'signal'), ['s1']);
   assert.equal(a.log.lines.at(-1)?.message, 'changes are shared again');
 });
 
@@ -315,7 +315,7 @@ test('a stop waits until others have seen everything, and leaves no heartbeats b
   await scene.pass(100);
   await stopped;
   assert.deepEqual(scene.log.words.at(-1), 'device.signal.offline 1 A reset');
-  assert.deepEqual(Array.from(scene.beats.values.keys()).filter(isOf(a)), []);
+  assert.deepEqual(Array.from(scene.heartbeats.values.keys()).filter(isOf(a)), []);
 });
 
 test('after a stop the outbox is left alone: its store may be closed', async () => {
@@ -340,7 +340,7 @@ test('who is stopped before it has begun takes nothing, and writes no heartbeats
   await scene.pass(1);
   await stopped;
   a.login(device, 'signal', 's1');
-  const { values } = scene.beats;
+  const { values } = scene.heartbeats;
   const written = values.size;
   await scene.pass(minuteMs);
   assert.deepEqual([scene.log.words, a.outbox.reads], [[], 0]);

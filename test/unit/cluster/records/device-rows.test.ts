@@ -4,7 +4,11 @@ import { DeviceRows, RowUnreadable } from '../../../../src/cluster/records/devic
 import { deviceHash } from '../../../../src/cluster/nats/nats-names.ts';
 import { rowTriesMax } from '../../../../src/cluster/records/row-limits.ts';
 import { encodeDeviceRow } from '../../../../src/protocol/cluster/stored-values.ts';
-import { neverShared, reduceShared, type SharedEvent } from '../../../../src/model/state/shared-connection.ts';
+import {
+  neverShared,
+  reduceShared,
+  type SharedEvent,
+} from '../../../../src/model/state/shared-connection.ts';
 import type { MemberId, SharedConnection } from '../../../../src/model/cluster.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -22,7 +26,7 @@ const login: SharedEvent = {
 };
 const step = (row: SharedConnection) => reduceShared('signal', row, login);
 
-function house() {
+function deps() {
   const bucket = new FakeBucket();
   const way = bucket.open();
   const clock = new DrivenClock();
@@ -30,12 +34,12 @@ function house() {
 }
 
 test('a device that never logged in has an empty row', async () => {
-  const { rows } = house();
+  const { rows } = deps();
   assert.deepEqual(await rows.find(device), { sleep: neverShared, signal: neverShared });
 });
 
 test('a change is read again, and leaves the other connection as it was', async () => {
-  const { rows } = house();
+  const { rows } = deps();
   await rows.change(device, 'signal', step);
   await rows.change(device, 'sleep', (row) => reduceShared('sleep', row, login));
   const { sleep, signal } = await rows.find(device);
@@ -43,7 +47,7 @@ test('a change is read again, and leaves the other connection as it was', async 
 });
 
 test('a change that another was faster than is made to the newer row', async () => {
-  const { bucket, way, rows } = house();
+  const { bucket, way, rows } = deps();
   const newer = { sleep: neverShared, signal: { ...neverShared, epoch: 7 } };
   way.beforePut = (key) => {
     way.beforePut = () => undefined;
@@ -54,7 +58,7 @@ test('a change that another was faster than is made to the newer row', async () 
 });
 
 test('a change that others are always faster than fails', async () => {
-  const { bucket, way, clock, rows } = house();
+  const { bucket, way, clock, rows } = deps();
   way.beforePut = (key) => {
     bucket.write(key, encodeDeviceRow(device, { sleep: neverShared, signal: neverShared }));
   };
@@ -69,15 +73,15 @@ test('a change that others are always faster than fails', async () => {
 });
 
 test('a change that changes nothing is not written', async () => {
-  const { bucket, rows } = house();
+  const { bucket, rows } = deps();
   await rows.change(device, 'signal', step);
   const { outcome } = await rows.change(device, 'signal', step);
-  assert.ok(outcome.kind === 'seated' && !outcome.isNew);
+  assert.ok(outcome.kind === 'claimed' && !outcome.isNew);
   assert.equal(bucket.revision, 1);
 });
 
 test('a row of another device, or no row at all, is refused', async () => {
-  const { bucket, rows } = house();
+  const { bucket, rows } = deps();
   const row = { sleep: neverShared, signal: neverShared };
   bucket.write(deviceHash(device), encodeDeviceRow(otherDevice, row));
   await assert.rejects(rows.find(device), RowUnreadable);
@@ -86,7 +90,7 @@ test('a row of another device, or no row at all, is refused', async () => {
 });
 
 test('a row that was deleted by hand is an empty one', async () => {
-  const { bucket, rows } = house();
+  const { bucket, rows } = deps();
   bucket.write(deviceHash(device), new Uint8Array());
   const { row } = await rows.change(device, 'signal', step);
   assert.equal(row.epoch, 1);

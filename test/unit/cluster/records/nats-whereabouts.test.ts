@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deviceHash } from '../../../../src/cluster/nats/nats-names.ts';
-import { beatPartKeptMs } from '../../../../src/cluster/records/row-limits.ts';
-import { beatsWriteMs } from '../../../../src/model/limits.ts';
-import { SharedStateAway } from '../../../../src/core/ports/whereabouts.ts';
+import { heartbeatPartKeptMs } from '../../../../src/cluster/records/row-limits.ts';
+import { heartbeatsWriteMs } from '../../../../src/model/limits.ts';
+import { SharedStateUnavailable } from '../../../../src/core/ports/whereabouts.ts';
 import { device, OwnershipScene } from '../../../support/ownership-scene.ts';
 
 async function twoNodes() {
@@ -17,12 +17,12 @@ test('a node finds where a device is, whichever node it is at', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'sleep', 's1');
   await scene.settle();
-  const { sleep, signal } = await b.ownership.whereabouts.find(device, 1000);
+  const { sleep, signal } = await b.ownership.locator.find(device, 1000);
   assert.deepEqual(
-    sleep.seats.map(({ member, epoch }) => [member, epoch]),
+    sleep.slots.map(({ member, epoch }) => [member, epoch]),
     [[a.member, 1]],
   );
-  assert.deepEqual(signal.seats, []);
+  assert.deepEqual(signal.slots, []);
 });
 
 test('what is kept of a device has its heartbeat, as its owner has written it down', async () => {
@@ -30,8 +30,8 @@ test('what is kept of a device has its heartbeat, as its owner has written it do
   a.login(device, 'sleep', 's1');
   await scene.settle();
   a.hears(device, 'sleep', 1_800_000_000);
-  for (let part = 0; part < 64; part++) await scene.pass(beatsWriteMs / 64);
-  const { sleep } = await b.ownership.whereabouts.findKept(device, 1000);
+  for (let part = 0; part < 64; part++) await scene.pass(heartbeatsWriteMs / 64);
+  const { sleep } = await b.ownership.locator.findKept(device, 1000);
   assert.equal(sleep.lastHeartbeatAt, 1_800_000_000);
 });
 
@@ -39,24 +39,27 @@ test('a part that many ask about is read once in a while', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'sleep', 's1');
   await scene.settle();
-  const { beats } = scene.way(b);
-  const before = beats.reads;
-  for (let asked = 0; asked < 10; asked++) await b.ownership.whereabouts.findKept(device, 1000);
-  assert.equal(beats.reads - before, 1);
-  await scene.pass(beatPartKeptMs);
-  await b.ownership.whereabouts.findKept(device, 1000);
-  assert.equal(beats.reads - before, 2);
+  const { heartbeats } = scene.way(b);
+  const before = heartbeats.reads;
+  for (let asked = 0; asked < 10; asked++) await b.ownership.locator.findKept(device, 1000);
+  assert.equal(heartbeats.reads - before, 1);
+  await scene.pass(heartbeatPartKeptMs);
+  await b.ownership.locator.findKept(device, 1000);
+  assert.equal(heartbeats.reads - before, 2);
 });
 
 test('a NATS that is away, or does not answer in time, or answers with nonsense, is said to be away', async () => {
   const { scene, a, b } = await twoNodes();
   const { rows } = scene.way(a);
   rows.hold();
-  const late = assert.rejects(Promise.resolve(a.ownership.whereabouts.find(device, 1000)), SharedStateAway);
+  const late = assert.rejects(
+    Promise.resolve(a.ownership.locator.find(device, 1000)),
+    SharedStateUnavailable,
+  );
   await scene.pass(1000);
   await late;
   scene.cut(a);
-  await assert.rejects(Promise.resolve(a.ownership.whereabouts.findKept(device, 1000)), SharedStateAway);
+  await assert.rejects(Promise.resolve(a.ownership.locator.findKept(device, 1000)), SharedStateUnavailable);
   scene.rows.write(deviceHash(device), Buffer.from('not a row'));
-  await assert.rejects(Promise.resolve(b.ownership.whereabouts.find(device, 1000)), SharedStateAway);
+  await assert.rejects(Promise.resolve(b.ownership.locator.find(device, 1000)), SharedStateUnavailable);
 });

@@ -1,29 +1,34 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WebhookBookVault } from '../../../../src/cluster/records/webhook-book-vault.ts';
-import type { FailedEvent, HookChanges, HookRecord, ParkedEvent } from '../../../../src/core/ports/webhook-book.ts';
+import { NatsDeliveryStore } from '../../../../src/cluster/records/webhook-book-vault.ts';
+import type {
+  FailedEvent,
+  HookChanges,
+  HookRecord,
+  ParkedEvent,
+} from '../../../../src/core/ports/webhook-book.ts';
 import { FakeLog } from '../../../support/fakes.ts';
-import { MemoryShelf } from '../../../support/memory-shelf.ts';
-import { MemoryWebhookBook } from '../../../support/memory-webhook-book.ts';
+import { MemoryKvStore } from '../../../support/memory-shelf.ts';
+import { MemoryDeliveryStore } from '../../../support/memory-webhook-book.ts';
 import { loggedEvent } from '../../../support/webhook-scene.ts';
 
 const failure = { atMs: 5, status: 500, reason: 'answered 500' };
 
 class Scene {
-  readonly shelf = new MemoryShelf();
+  readonly kv = new MemoryKvStore();
   readonly log = new FakeLog();
   isHolder = true;
-  readonly vault = this.another();
+  readonly repository = this.another();
 
-  another(): WebhookBookVault {
-    return new WebhookBookVault({ shelf: this.shelf, log: this.log, mayWrite: () => this.isHolder });
+  another(): NatsDeliveryStore {
+    return new NatsDeliveryStore({ kv: this.kv, log: this.log, mayWrite: () => this.isHolder });
   }
 
   /** As the next holder loads it. */
-  async loaded(): Promise<MemoryWebhookBook> {
-    const book = new MemoryWebhookBook();
-    await this.another().load((changes) => book.commit(changes));
-    return book;
+  async loaded(): Promise<MemoryDeliveryStore> {
+    const deliveries = new MemoryDeliveryStore();
+    await this.another().load((changes) => deliveries.commit(changes));
+    return deliveries;
   }
 }
 
@@ -57,8 +62,8 @@ const parked = (sequence: number): ParkedEvent => ({ event: loggedEvent(sequence
 
 test('the next holder finds cursor, failed and parked as they were kept', async () => {
   const scene = new Scene();
-  await scene.vault.load(async () => undefined);
-  await scene.vault.keep([
+  await scene.repository.load(async () => undefined);
+  await scene.repository.keep([
     changes(10, {
       failed: new Map([
         [8, failed(8)],
@@ -68,49 +73,51 @@ test('the next holder finds cursor, failed and parked as they were kept', async 
     }),
     changes(4, { number: 2 }),
   ]);
-  const book = await scene.loaded();
+  const deliveries = await scene.loaded();
   const { record } = changes(10);
-  assert.deepEqual(Array.from(book.records.values()), [
+  assert.deepEqual(Array.from(deliveries.records.values()), [
     { ...record, parked: 1 },
     changes(4, { number: 2 }).record,
   ]);
-  assert.deepEqual(book.failed(1), [failed(8), failed(9)]);
-  assert.deepEqual(book.parked(1, 0, 10), [parked(3)]);
+  assert.deepEqual(deliveries.failed(1), [failed(8), failed(9)]);
+  assert.deepEqual(deliveries.parked(1, 0, 10), [parked(3)]);
 });
 
 test('what is settled goes, and its place in the bucket is used again', async () => {
   const scene = new Scene();
-  await scene.vault.load(async () => undefined);
+  await scene.repository.load(async () => undefined);
   for (let sequence = 1; sequence <= 100; sequence++) {
-    await scene.vault.keep([changes(sequence, { failed: new Map([[sequence, failed(sequence)]]) })]);
-    await scene.vault.keep([changes(sequence, { failed: new Map([[sequence, null]]) })]);
+    await scene.repository.keep([changes(sequence, { failed: new Map([[sequence, failed(sequence)]]) })]);
+    await scene.repository.keep([changes(sequence, { failed: new Map([[sequence, null]]) })]);
   }
-  assert.equal(scene.shelf.entries.size, 2);
+  assert.equal(scene.kv.entries.size, 2);
   const next = scene.another();
   await next.load(async () => undefined);
   await next.keep([changes(101, { failed: new Map([[101, failed(101)]]) })]);
-  assert.equal(scene.shelf.entries.size, 2, 'also by the next holder');
+  assert.equal(scene.kv.entries.size, 2, 'also by the next holder');
   assert.deepEqual((await scene.loaded()).failed(1), [failed(101)]);
 });
 
 test('a failed event that is parked is the one and not the other', async () => {
   const scene = new Scene();
-  await scene.vault.load(async () => undefined);
-  await scene.vault.keep([changes(5, { failed: new Map([[5, failed(5, 7)]]) })]);
-  await scene.vault.keep([changes(5, { failed: new Map([[5, null]]), parked: new Map([[5, parked(5)]]) })]);
-  const book = await scene.loaded();
-  assert.deepEqual(book.failed(1), []);
-  assert.deepEqual(book.parked(1, 0, 10), [parked(5)]);
+  await scene.repository.load(async () => undefined);
+  await scene.repository.keep([changes(5, { failed: new Map([[5, failed(5, 7)]]) })]);
+  await scene.repository.keep([
+    changes(5, { failed: new Map([[5, null]]), parked: new Map([[5, parked(5)]]) }),
+  ]);
+  const deliveries = await scene.loaded();
+  assert.deepEqual(deliveries.failed(1), []);
+  assert.deepEqual(deliveries.parked(1, 0, 10), [parked(5)]);
 });
 
 test('a hook that is dropped goes with all it had', async () => {
   const scene = new Scene();
-  await scene.vault.load(async () => undefined);
-  await scene.vault.keep([changes(5, { failed: new Map([[5, failed(5)]]) })]);
-  await scene.vault.keep([{ ...changes(5), record: null }]);
-  const book = await scene.loaded();
-  assert.equal(book.records.size, 0);
-  await scene.vault.keep([changes(9, { number: 1 })]);
+  await scene.repository.load(async () => undefined);
+  await scene.repository.keep([changes(5, { failed: new Map([[5, failed(5)]]) })]);
+  await scene.repository.keep([{ ...changes(5), record: null }]);
+  const deliveries = await scene.loaded();
+  assert.equal(deliveries.records.size, 0);
+  await scene.repository.keep([changes(9, { number: 1 })]);
   assert.deepEqual(
     (await scene.loaded()).failed(1),
     [],
@@ -130,22 +137,22 @@ test('wherever a crash comes, no cursor has passed a failed event that is not th
   let crashes = 0;
   for (let at = 1; ; at++) {
     const scene = new Scene();
-    await scene.vault.load(async () => undefined);
-    await scene.vault.keep([before]);
-    scene.shelf.failFrom = scene.shelf.puts + at;
-    const isKept = await scene.vault.keep([after]).then(
+    await scene.repository.load(async () => undefined);
+    await scene.repository.keep([before]);
+    scene.kv.failFrom = scene.kv.puts + at;
+    const isKept = await scene.repository.keep([after]).then(
       () => true,
       () => false,
     );
-    scene.shelf.failFrom = 0;
-    const book = await scene.loaded();
-    const sequences = new Set(book.failed(1).map(({ event }) => event.sequence));
-    const [record] = book.records.values();
+    scene.kv.failFrom = 0;
+    const deliveries = await scene.loaded();
+    const sequences = new Set(deliveries.failed(1).map(({ event }) => event.sequence));
+    const [record] = deliveries.records.values();
     if (record?.cursor === 9) assert.ok([7, 9].every((sequence) => sequences.has(sequence)));
     else assert.ok(sequences.has(5));
     if (isKept) break;
     crashes += 1;
-    await scene.vault.keep([after]);
+    await scene.repository.keep([after]);
     assert.deepEqual(
       (await scene.loaded()).failed(1).map(({ event }) => event.sequence),
       [7, 9],
@@ -157,17 +164,17 @@ test('wherever a crash comes, no cursor has passed a failed event that is not th
 
 test('a node whose turn is over writes nothing', async () => {
   const scene = new Scene();
-  await scene.vault.load(async () => undefined);
+  await scene.repository.load(async () => undefined);
   scene.isHolder = false;
-  await assert.rejects(scene.vault.keep([changes(1)]), /another node/);
-  assert.equal(scene.shelf.puts, 0);
+  await assert.rejects(scene.repository.keep([changes(1)]), /another node/);
+  assert.equal(scene.kv.puts, 0);
 });
 
 test('ten thousand failed events are handed over in bounded portions', async () => {
   const scene = new Scene();
-  await scene.vault.load(async () => undefined);
+  await scene.repository.load(async () => undefined);
   const many = new Map(Array.from({ length: 10_000 }, (_, at) => [at + 1, failed(at + 1)]));
-  await scene.vault.keep([changes(10_000, { failed: many })]);
+  await scene.repository.keep([changes(10_000, { failed: many })]);
   let entries = 0;
   let largest = 0;
   await scene.another().load(async (portion) => {

@@ -58,7 +58,7 @@ test('entries and deletions of the bucket come to stand here, and the start can 
 test('a node whose NATS is away starts with what it has', async (t) => {
   const scene = new Scene();
   t.after(() => scene.mirror.stop());
-  scene.stream.isAway = true;
+  scene.stream.isUnavailable = true;
   scene.mirror.start();
   const caughtUp = scene.mirror.caughtUp(3000);
   scene.clock.advance(3000);

@@ -4,7 +4,13 @@ import { test } from 'node:test';
 import type { BridgeId } from '../../../../src/model/ids.ts';
 import { BridgeKeys } from '../../../../src/core/calls/bridge-keys.ts';
 import { callOrder } from '../../../support/call-scene.ts';
-import { admitted, bridgeKey, developmentKeys, DeskScene, refusal } from '../../../support/desk-scene.ts';
+import {
+  admitted,
+  bridgeKey,
+  developmentKeys,
+  LegServiceScene,
+  refusal,
+} from '../../../support/desk-scene.ts';
 import { otherApp, testApp } from '../../../support/fakes.ts';
 
 function sha256(text: string): string {
@@ -12,9 +18,9 @@ function sha256(text: string): string {
 }
 
 test('a bridge of the registry is let in by its key', async () => {
-  const scene = new DeskScene();
+  const scene = new LegServiceScene();
   scene.addBridge({ appIds: [testApp, otherApp] });
-  assert.deepEqual(admitted(await scene.desk.admitBridge(bridgeKey, null)), {
+  assert.deepEqual(admitted(await scene.service.admitBridge(bridgeKey, null)), {
     bridgeId: 'bridge-1',
     keySha256: sha256(bridgeKey),
     sessionId: null,
@@ -22,15 +28,15 @@ test('a bridge of the registry is let in by its key', async () => {
 });
 
 test('a key is hashed as UTF-8', async () => {
-  const scene = new DeskScene();
+  const scene = new LegServiceScene();
   scene.addBridge({ bridgeId: 'b-2' as BridgeId, keySha256: sha256('clé-✓') });
-  assert.equal(admitted(await scene.desk.admitBridge('clé-✓', null)).bridgeId, 'b-2');
+  assert.equal(admitted(await scene.service.admitBridge('clé-✓', null)).bridgeId, 'b-2');
 });
 
 for (const [index, key] of developmentKeys.entries())
   test(`development key ${index + 1} makes a bridge`, async () => {
-    const scene = new DeskScene();
-    assert.deepEqual(admitted(await scene.desk.admitBridge(key, null)), {
+    const scene = new LegServiceScene();
+    assert.deepEqual(admitted(await scene.service.admitBridge(key, null)), {
       bridgeId: `dev-${index + 1}`,
       keySha256: sha256(key),
       sessionId: null,
@@ -45,26 +51,26 @@ const badKeys: { name: string; key: string }[] = [
 ];
 for (const { name, key } of badKeys)
   test(`${name} is refused`, async () => {
-    const scene = new DeskScene();
-    assert.equal(await refusal(scene.desk.admitBridge(key, null)), 'bridge_key');
+    const scene = new LegServiceScene();
+    assert.equal(await refusal(scene.service.admitBridge(key, null)), 'bridge_key');
   });
 
 test('no key is no key, even where the registry has the hash of nothing', async () => {
-  const scene = new DeskScene();
+  const scene = new LegServiceScene();
   scene.addBridge({ bridgeId: 'careless' as BridgeId, key: '' });
-  assert.equal(await refusal(scene.desk.admitBridge('', null)), 'bridge_key');
+  assert.equal(await refusal(scene.service.admitBridge('', null)), 'bridge_key');
 });
 
 test('a revoked bridge is refused, whatever session it names', async () => {
-  const scene = new DeskScene();
+  const scene = new LegServiceScene();
   const { call } = await scene.newCall();
   scene.addBridge({ revoked: true });
-  assert.equal(await refusal(scene.desk.admitBridge(bridgeKey, null)), 'bridge_key');
-  assert.equal(await refusal(scene.desk.admitBridge(bridgeKey, call)), 'bridge_key');
+  assert.equal(await refusal(scene.service.admitBridge(bridgeKey, null)), 'bridge_key');
+  assert.equal(await refusal(scene.service.admitBridge(bridgeKey, call)), 'bridge_key');
 });
 
 test('bridges that share a key have the applications of those that are not revoked', () => {
-  const scene = new DeskScene();
+  const scene = new LegServiceScene();
   scene.addBridge({ bridgeId: 'b-0' as BridgeId, revoked: true, appIds: [otherApp] });
   const rightsOf = (): readonly string[] | null | undefined =>
     new BridgeKeys(scene.registry, []).rightsOf(sha256(bridgeKey))?.appIds;
@@ -74,27 +80,27 @@ test('bridges that share a key have the applications of those that are not revok
 });
 
 test('a bridge may come for a live session of its application', async () => {
-  const scene = new DeskScene();
+  const scene = new LegServiceScene();
   const { call } = await scene.newCall();
-  assert.equal(admitted(await scene.desk.admitBridge(bridgeKey, call)).sessionId, call);
+  assert.equal(admitted(await scene.service.admitBridge(bridgeKey, call)).sessionId, call);
   assert.equal(scene.state(call), 'issued', 'nothing is changed by that');
 });
 
 test('a session that is not there, has ended, or is another application’s is unknown', async () => {
-  const scene = new DeskScene();
+  const scene = new LegServiceScene();
   const { call: foreign } = await scene.newCall(callOrder({ appId: otherApp }));
   const { call: ended } = await scene.newCall();
   scene.directory.end(ended, 'cancelled');
   for (const session of ['', 'no-such-session', '__proto__', ended, foreign])
-    assert.equal(await refusal(scene.desk.admitBridge(bridgeKey, session)), 'unknown_session');
-  assert.equal(await refusal(scene.desk.admitBridge(developmentKeys[0] ?? '', foreign)), null);
+    assert.equal(await refusal(scene.service.admitBridge(bridgeKey, session)), 'unknown_session');
+  assert.equal(await refusal(scene.service.admitBridge(developmentKeys[0] ?? '', foreign)), null);
 });
 
 test('a registry that cannot be read lets no bridge of it in, and says so without the key', async () => {
-  const scene = new DeskScene();
+  const scene = new LegServiceScene();
   scene.registry.failure = new Error('the store cannot be read');
-  assert.equal(await refusal(scene.desk.admitBridge(bridgeKey, null)), 'unavailable');
+  assert.equal(await refusal(scene.service.admitBridge(bridgeKey, null)), 'unavailable');
   assert.equal(scene.log.lines.length, 1);
   assert.ok(!JSON.stringify(scene.log.lines).includes(bridgeKey));
-  assert.equal(await refusal(scene.desk.admitBridge(developmentKeys[0] ?? '', null)), null);
+  assert.equal(await refusal(scene.service.admitBridge(developmentKeys[0] ?? '', null)), null);
 });

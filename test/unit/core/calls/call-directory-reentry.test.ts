@@ -8,12 +8,12 @@ import { CallScene, legWords, orderForRoom, progress } from '../../../support/ca
 import { FakeCallLeg } from '../../../support/fakes.ts';
 
 class AnsweringLeg extends FakeCallLeg {
-  onTell: () => void = () => undefined;
+  onNotify: () => void = () => undefined;
   onClose: () => void = () => undefined;
 
-  override tell(message: LegMessage): void {
-    super.tell(message);
-    this.onTell();
+  override notify(message: LegMessage): void {
+    super.notify(message);
+    this.onNotify();
   }
 
   override close(reason: LegCloseReason): void {
@@ -46,7 +46,7 @@ function sceneWithLegs(): {
 test('a device that accepts as soon as it is told of ringing is heard after that', () => {
   const { scene, sessionId, bridge, device } = sceneWithLegs();
   const follower = scene.follow();
-  device.onTell = () => scene.directory.report(sessionId, 'device', device, progress('attempting'));
+  device.onNotify = () => scene.directory.report(sessionId, 'device', device, progress('attempting'));
   scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
   assert.deepEqual(scene.told(sessionId), ['started establishing', 'state ringing', 'state attempting']);
   assert.deepEqual(follower.told, [
@@ -77,7 +77,7 @@ test('a follower that ends the call when it hears of it: all hear of the change 
 
 test('a leg whose socket breaks as it is told says so at once, and is told and closed no more', () => {
   const { scene, sessionId, bridge, device } = sceneWithLegs();
-  device.onTell = () => scene.directory.disconnected(sessionId, 'device', device);
+  device.onNotify = () => scene.directory.disconnected(sessionId, 'device', device);
   scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
   scene.directory.report(sessionId, 'bridge', bridge, progress('connected'));
   scene.directory.end(sessionId, 'error');
@@ -155,7 +155,7 @@ test('legs that end other calls as a turn of the wheel closes them: every call e
   const sessions = ['1', '2', '3', '4'].map((room) => scene.issue(orderForRoom(room)));
   for (const [i, sessionId] of sessions.entries()) {
     const bridge = new AnsweringLeg();
-    bridge.onTell = () => {
+    bridge.onNotify = () => {
       for (const other of sessions) scene.directory.end(other, 'error');
     };
     scene.clock.advance(i === 3 ? 500 : 100);

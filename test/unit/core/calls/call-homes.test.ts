@@ -5,20 +5,20 @@ import { fail, succeed } from '../../../../src/lib/outcome.ts';
 import type { DeviceCallsKept, MemberId } from '../../../../src/model/cluster.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import type { PeerQuestion } from '../../../../src/model/peer.ts';
-import { CallHomes } from '../../../../src/core/calls/call-homes.ts';
-import type { CallKeepers, KeptCalls } from '../../../../src/core/ports/call-keepers.ts';
-import { SharedStateAway } from '../../../../src/core/ports/whereabouts.ts';
+import { CallPlacement } from '../../../../src/core/calls/call-homes.ts';
+import type { CallPlacements, KeptCalls } from '../../../../src/core/ports/call-keepers.ts';
+import { SharedStateUnavailable } from '../../../../src/core/ports/whereabouts.ts';
 import { callOrder, CallScene, orderForRoom } from '../../../support/call-scene.ts';
 import { FakeLog, testDevice } from '../../../support/fakes.ts';
 
-class SharedKeepers implements CallKeepers {
+class SharedPlacements implements CallPlacements {
   readonly rows = new Map<DeviceId, KeptCalls>();
-  isAway = false;
+  isUnavailable = false;
   /** Called once, before the next put: somebody else is faster. */
   meanwhile: (() => void) | null = null;
 
   async find(deviceId: DeviceId): Promise<KeptCalls | null> {
-    if (this.isAway) throw new SharedStateAway('away');
+    if (this.isUnavailable) throw new SharedStateUnavailable('away');
     return this.rows.get(deviceId) ?? null;
   }
 
@@ -27,7 +27,7 @@ class SharedKeepers implements CallKeepers {
     kept: DeviceCallsKept,
     revision: number | null,
   ): Promise<'done' | 'conflict'> {
-    if (this.isAway) throw new SharedStateAway('away');
+    if (this.isUnavailable) throw new SharedStateUnavailable('away');
     const { meanwhile } = this;
     this.meanwhile = null;
     meanwhile?.();
@@ -46,16 +46,16 @@ class Member {
   readonly id: MemberId;
   readonly scene = new CallScene();
   readonly log = new FakeLog();
-  readonly homes: CallHomes;
+  readonly placement: CallPlacement;
   readonly #cluster: Cluster;
 
   constructor(cluster: Cluster, name: string) {
     this.id = `${name}/0@1` as MemberId;
     this.#cluster = cluster;
-    this.homes = new CallHomes({
+    this.placement = new CallPlacement({
       log: this.log,
       directory: this.scene.directory,
-      keepers: cluster.keepers,
+      placements: cluster.placements,
       peers: {
         self: this.id,
         alive: () => cluster.alive.map(({ id }) => id),
@@ -63,7 +63,7 @@ class Member {
         ask: async (to, question) => {
           const asked = cluster.alive.find(({ id }) => id === to);
           const { sessionId } = question as PeerQuestion<'take-calls'>;
-          return asked === undefined ? fail('nobody') : succeed(asked.homes.give(sessionId));
+          return asked === undefined ? fail('nobody') : succeed(asked.placement.give(sessionId));
         },
       },
     });
@@ -71,15 +71,15 @@ class Member {
 
   /** As an issuance does, and what the outbox does behind it. */
   async issue(order = callOrder()): Promise<SessionId> {
-    assert.equal(await this.homes.homeOf(order.deviceId), 'here');
+    assert.equal(await this.placement.homeOf(order.deviceId), 'here');
     const sessionId = this.scene.issue(order);
-    this.homes.settled(order.deviceId);
+    this.placement.settled(order.deviceId);
     await this.save(order.deviceId);
     return sessionId;
   }
 
   save(deviceId = testDevice): Promise<void> {
-    return this.homes.save(deviceId, this.scene.records.read(deviceId));
+    return this.placement.save(deviceId, this.scene.records.read(deviceId));
   }
 
   die(): void {
@@ -88,7 +88,7 @@ class Member {
 }
 
 class Cluster {
-  readonly keepers = new SharedKeepers();
+  readonly placements = new SharedPlacements();
   alive: Member[] = [];
 
   join(name: string): Member {
@@ -106,66 +106,66 @@ function twoMembers(): { cluster: Cluster; a: Member; b: Member } {
 test('the first session of a device makes its member the keeper, and others are sent there', async () => {
   const { a, b } = twoMembers();
   await a.issue();
-  assert.equal(await b.homes.homeOf(testDevice), a.id);
-  assert.equal(a.homes.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.homeOf(testDevice), a.id);
+  assert.equal(a.placement.homeOf(testDevice), 'here');
 });
 
 test('of two members that issue at once one is the keeper', async () => {
   const { cluster, a, b } = twoMembers();
-  const kept = { keeper: b.id, sessions: [], isIssuing: true, revision: 7 };
-  cluster.keepers.meanwhile = () => cluster.keepers.rows.set(testDevice, kept);
-  assert.equal(await a.homes.homeOf(testDevice), b.id);
-  assert.equal(cluster.keepers.rows.get(testDevice)?.keeper, b.id);
+  const kept = { coordinator: b.id, sessions: [], isIssuing: true, revision: 7 };
+  cluster.placements.meanwhile = () => cluster.placements.rows.set(testDevice, kept);
+  assert.equal(await a.placement.homeOf(testDevice), b.id);
+  assert.equal(cluster.placements.rows.get(testDevice)?.coordinator, b.id);
 });
 
 test('a session that is answered for, and that nobody else sees yet, is asked for where it was issued', async () => {
   const { a, b } = twoMembers();
-  assert.equal(await a.homes.homeOf(testDevice), 'here');
-  assert.equal(await b.homes.homeOf(testDevice), a.id, 'while it is being issued');
+  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.homeOf(testDevice), a.id, 'while it is being issued');
   a.scene.issue(callOrder());
-  a.homes.settled(testDevice);
+  a.placement.settled(testDevice);
   await turn();
-  assert.equal(await b.homes.homeOf(testDevice), a.id, 'before it is written');
+  assert.equal(await b.placement.homeOf(testDevice), a.id, 'before it is written');
 });
 
 test('what an earlier call still had to write does not give the next one away', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
   a.scene.directory.end(sessionId, 'cancelled');
-  const issuing = a.homes.homeOf(testDevice);
+  const issuing = a.placement.homeOf(testDevice);
   await a.save();
   await issuing;
-  await a.homes.save(testDevice, []);
-  assert.equal(await b.homes.homeOf(testDevice), a.id);
+  await a.placement.save(testDevice, []);
+  assert.equal(await b.placement.homeOf(testDevice), a.id);
   a.scene.issue(callOrder());
-  a.homes.settled(testDevice);
-  await a.homes.save(testDevice, []);
-  assert.equal(await b.homes.homeOf(testDevice), a.id);
+  a.placement.settled(testDevice);
+  await a.placement.save(testDevice, []);
+  assert.equal(await b.placement.homeOf(testDevice), a.id);
 });
 
 test('a session that was refused leaves the next one to anybody', async () => {
   const { a, b } = twoMembers();
-  assert.equal(await a.homes.homeOf(testDevice), 'here');
-  assert.equal(await a.homes.homeOf(testDevice), 'here');
-  a.homes.settled(testDevice);
+  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  a.placement.settled(testDevice);
   await turn();
-  assert.equal(await b.homes.homeOf(testDevice), a.id, 'another is at work');
-  a.homes.settled(testDevice);
+  assert.equal(await b.placement.homeOf(testDevice), a.id, 'another is at work');
+  a.placement.settled(testDevice);
   await turn();
-  assert.equal(await b.homes.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.homeOf(testDevice), 'here');
 });
 
 test('a claim of a member that is gone holds nobody up, nor one that cannot be given up', async () => {
   const { cluster, a, b } = twoMembers();
-  assert.equal(await a.homes.homeOf(testDevice), 'here');
-  cluster.keepers.isAway = true;
-  a.homes.settled(testDevice);
+  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  cluster.placements.isUnavailable = true;
+  a.placement.settled(testDevice);
   await turn();
   assert.equal(a.log.lines.at(-1)?.level, 'warn');
-  cluster.keepers.isAway = false;
-  assert.equal(await b.homes.homeOf(testDevice), a.id);
+  cluster.placements.isUnavailable = false;
+  assert.equal(await b.placement.homeOf(testDevice), a.id);
   a.die();
-  assert.equal(await b.homes.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.homeOf(testDevice), 'here');
 });
 
 test('when its calls are over anybody may keep the next ones', async () => {
@@ -173,14 +173,14 @@ test('when its calls are over anybody may keep the next ones', async () => {
   const sessionId = await a.issue();
   a.scene.directory.end(sessionId, 'cancelled');
   await a.save();
-  assert.equal(await b.homes.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.homeOf(testDevice), 'here');
 });
 
 test('a call of a keeper that is gone goes on at the member that is asked next', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
   a.die();
-  assert.equal(await b.homes.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.homeOf(testDevice), 'here');
   assert.equal(b.scene.state(sessionId), 'issued');
   assert.deepEqual(b.scene.told(sessionId), []);
 });
@@ -190,31 +190,31 @@ test('a member that buries another takes up its calls, each once', async () => {
   const other = 'TESTDEVICE02' as DeviceId;
   const sessions = [await a.issue(), await a.issue(callOrder({ deviceId: other }))];
   a.die();
-  assert.equal(await b.homes.takeOver(a.id), 2);
+  assert.equal(await b.placement.takeOver(a.id), 2);
   for (const sessionId of sessions) assert.equal(b.scene.state(sessionId), 'issued');
-  assert.equal(await b.homes.takeOver(a.id), 0);
-  assert.equal(cluster.keepers.rows.get(other)?.keeper, b.id);
+  assert.equal(await b.placement.takeOver(a.id), 0);
+  assert.equal(cluster.placements.rows.get(other)?.coordinator, b.id);
 });
 
 test('a device that comes elsewhere takes all its calls along, while nobody is connected to them', async () => {
   const { a, b } = twoMembers();
   const first = await a.issue();
   const second = await a.issue(orderForRoom('room-2'));
-  await b.homes.fetch(first, testDevice);
+  await b.placement.fetch(first, testDevice);
   assert.deepEqual([b.scene.state(first), b.scene.state(second)], ['issued', 'issued']);
   assert.equal(a.scene.directory.size, 0);
   assert.deepEqual(a.scene.told(first), [], 'it did not end');
-  assert.equal(await a.homes.homeOf(testDevice), b.id);
+  assert.equal(await a.placement.homeOf(testDevice), b.id);
 });
 
 test('what the old keeper still had to write does not take the calls back', async () => {
   const { cluster, a, b } = twoMembers();
   const sessionId = await a.issue();
-  await b.homes.fetch(sessionId, testDevice);
+  await b.placement.fetch(sessionId, testDevice);
   await a.save();
   await b.save();
   assert.deepEqual(
-    cluster.keepers.rows.get(testDevice)?.sessions.map((session) => session.sessionId),
+    cluster.placements.rows.get(testDevice)?.sessions.map((session) => session.sessionId),
     [sessionId],
   );
 });
@@ -223,7 +223,7 @@ test('a call with a leg connected stays where it is', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
   a.scene.connectDevice(sessionId);
-  await b.homes.fetch(sessionId, testDevice);
+  await b.placement.fetch(sessionId, testDevice);
   assert.equal(b.scene.state(sessionId), null);
   assert.equal(a.scene.state(sessionId), 'establishing');
 });
@@ -231,31 +231,31 @@ test('a call with a leg connected stays where it is', async () => {
 test('a bridge that names a session finds it without knowing its device', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
-  await b.homes.fetch(sessionId, null);
+  await b.placement.fetch(sessionId, null);
   assert.equal(b.scene.state(sessionId), 'issued');
 });
 
 test('a session that nobody has is brought from nowhere', async () => {
   const { b } = twoMembers();
-  await b.homes.fetch('session-of-nobody' as SessionId, null);
+  await b.placement.fetch('session-of-nobody' as SessionId, null);
   assert.equal(b.scene.directory.size, 0);
 });
 
 test('while what is shared is away, the calls that are here have their home, and others none', async () => {
   const { cluster, a } = twoMembers();
   await a.issue();
-  cluster.keepers.isAway = true;
-  assert.equal(a.homes.homeOf(testDevice), 'here');
-  assert.equal(await a.homes.homeOf('TESTDEVICE02' as DeviceId), 'away');
-  await assert.rejects(a.homes.sessionsOf('TESTDEVICE02' as DeviceId), SharedStateAway);
+  cluster.placements.isUnavailable = true;
+  assert.equal(a.placement.homeOf(testDevice), 'here');
+  assert.equal(await a.placement.homeOf('TESTDEVICE02' as DeviceId), 'away');
+  await assert.rejects(a.placement.sessionsOf('TESTDEVICE02' as DeviceId), SharedStateUnavailable);
 });
 
 test('the sessions of another keeper are told, and its own are not told twice', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
   assert.deepEqual(
-    (await b.homes.sessionsOf(testDevice)).map((session) => session.sessionId),
+    (await b.placement.sessionsOf(testDevice)).map((session) => session.sessionId),
     [sessionId],
   );
-  assert.deepEqual(await a.homes.sessionsOf(testDevice), []);
+  assert.deepEqual(await a.placement.sessionsOf(testDevice), []);
 });

@@ -11,8 +11,8 @@ import { refusal } from '../../../../src/model/codes.ts';
 import { callCommitMsMax, callTokenBytesMax } from '../../../../src/model/limits.ts';
 import {
   issueCallCredentials,
-  type CallCredentialsHouse,
-  type IssuingHomes,
+  type CallCredentialsDeps,
+  type IssuingPlacement,
 } from '../../../../src/core/calls/issue-call-credentials.ts';
 import { IssuedCalls, type CallIssued } from '../../../../src/core/calls/issued-calls.ts';
 import { callMedia } from '../../../support/call-scene.ts';
@@ -52,13 +52,13 @@ class Scene {
   readonly directory: CallDirectory;
   draining = false;
   idleBridge = false;
-  house: CallCredentialsHouse;
+  deps: CallCredentialsDeps;
   readonly told: CallIssued[] = [];
   #signatures = 0;
 
   constructor(sessionsMax = 1000, signaturesMax = 1000) {
     this.directory = new CallDirectory(this, sessionsMax);
-    this.house = {
+    this.deps = {
       clock: this.clock,
       registry: this.registry,
       directory: this.directory,
@@ -89,7 +89,7 @@ class Scene {
   }
 
   ask(changes?: Partial<SignedCallOrder>): Promise<Answer> {
-    return issueCallCredentials(this.house, this.order(changes));
+    return issueCallCredentials(this.deps, this.order(changes));
   }
 
   /** What was issued, the token read and verified. */
@@ -279,7 +279,7 @@ const refused: readonly Refused[] = [
   },
   {
     name: 'no idle bridge where one has to be there',
-    change: (scene) => (scene.house = { ...scene.house, requireBridge: true }),
+    change: (scene) => (scene.deps = { ...scene.deps, requireBridge: true }),
     code: 50301,
     retryAfterS: 1,
   },
@@ -299,7 +299,7 @@ test('the checks come in their order: the token, the device, the drain, the brid
   const scene = new Scene();
   const { claims } = await scene.issue();
   scene.directory.connectDevice(claims.sessionId, claims.tokenId, new FakeCallLeg());
-  scene.house = { ...scene.house, requireBridge: true };
+  scene.deps = { ...scene.deps, requireBridge: true };
   scene.draining = true;
   scene.registry.failure = new Error('gone');
   assert.equal(await scene.code({ deviceId: full }), 40003);
@@ -315,7 +315,7 @@ test('the checks come in their order: the token, the device, the drain, the brid
 
 test('where a bridge has to be there, an idle one of the application will do, or the session has its own', async () => {
   const scene = new Scene();
-  scene.house = { ...scene.house, requireBridge: true };
+  scene.deps = { ...scene.deps, requireBridge: true };
   scene.idleBridge = true;
   const { claims } = await scene.issue();
   scene.idleBridge = false;
@@ -376,7 +376,7 @@ test('a token that cannot be signed is 50000, and the log says why', async () =>
       throw new Error('no key');
     },
   };
-  scene.house = { ...scene.house, keys: broken as unknown as TokenKeys };
+  scene.deps = { ...scene.deps, keys: broken as unknown as TokenKeys };
   assert.equal(await scene.code(), 50000);
   assert.deepEqual(
     scene.log.lines.map(({ level, message }) => [level, message]),
@@ -406,23 +406,23 @@ test('nothing secret is in a peer id, a token, a message or the log', async () =
   assert.doesNotMatch(seen, /planted/);
 });
 
-const keeper = 'node-b/0@1' as MemberId;
+const coordinator = 'node-b/0@1' as MemberId;
 
 /** The calls of every device are kept elsewhere; `answer` is what the keeper says. */
 function keptElsewhere(
   scene: Scene,
-  answer: Awaited<ReturnType<IssuingHomes['issueAt']>>,
+  answer: Awaited<ReturnType<IssuingPlacement['issueAt']>>,
 ): SignedCallOrder[] {
   const asked: SignedCallOrder[] = [];
-  const homes: IssuingHomes = {
-    homeOf: async () => keeper,
+  const placement: IssuingPlacement = {
+    homeOf: async () => coordinator,
     settled: () => assert.fail('it was never here'),
     issueAt: async (_member, order) => {
       asked.push(order);
       return answer;
     },
   };
-  scene.house = { ...scene.house, homes };
+  scene.deps = { ...scene.deps, placement };
   return asked;
 }
 
@@ -453,12 +453,12 @@ for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
 
 test('a keeper that cannot be told is 50301, and nothing is issued', async () => {
   const scene = new Scene();
-  const homes: IssuingHomes = {
+  const placement: IssuingPlacement = {
     homeOf: () => 'away',
     settled: () => assert.fail('it was never here'),
     issueAt: () => assert.fail('nobody is asked'),
   };
-  scene.house = { ...scene.house, homes };
+  scene.deps = { ...scene.deps, placement };
   const answer = await scene.ask();
   assert.equal(answer.ok ? 0 : answer.error.code, 50301);
   assert.equal(scene.directory.size, 0);
@@ -479,12 +479,12 @@ for (const [what, isDraining, size] of [
   test(`a claim to a device's calls is settled once when they are ${what} here`, async () => {
     const scene = new Scene();
     const settled: [DeviceId, number][] = [];
-    const homes: IssuingHomes = {
+    const placement: IssuingPlacement = {
       homeOf: () => 'here',
       settled: (deviceId) => settled.push([deviceId, scene.directory.size]),
       issueAt: () => assert.fail('nobody is asked'),
     };
-    scene.house = { ...scene.house, homes, isDraining: () => isDraining };
+    scene.deps = { ...scene.deps, placement, isDraining: () => isDraining };
     assert.equal((await scene.ask()).ok, !isDraining);
     assert.deepEqual(settled, [[scene.order().deviceId, size]]);
   });
@@ -538,10 +538,10 @@ test('an answer that says come again is not kept: the same request may be tried 
   scene.draining = true;
   assert.equal(await scene.code({ signature }), 50301);
   scene.draining = false;
-  const { keys: good } = scene.house;
-  scene.house = { ...scene.house, keys: {} as TokenKeys };
+  const { keys: good } = scene.deps;
+  scene.deps = { ...scene.deps, keys: {} as TokenKeys };
   assert.equal(await scene.code({ signature }), 50000);
-  scene.house = { ...scene.house, keys: good };
+  scene.deps = { ...scene.deps, keys: good };
   assert.equal(await scene.code({ signature }), 0);
 });
 
@@ -580,7 +580,7 @@ test('a member that keeps a call which another has issued answers a repeat alike
   const [told] = one.told;
   assert.ok(told !== undefined && first.ok);
   assert.equal(told.token, first.value.token);
-  other.house.issued.noteIssued(told);
+  other.deps.issued.noteIssued(told);
   other.directory.adopt(testDevice, one.sessions());
   assert.deepEqual(await other.ask({ signature }), first);
   other.directory.end(told.sessionId, 'hangup_device');
@@ -590,7 +590,7 @@ test('a member that keeps a call which another has issued answers a repeat alike
 
 test('who lost the device while its home was sought is issued nothing', async () => {
   const scene = new Scene();
-  const homes: IssuingHomes = {
+  const placement: IssuingPlacement = {
     homeOf: async (): Promise<'here'> => {
       scene.registry.addDevice({ disabled: true });
       return 'here';
@@ -598,7 +598,7 @@ test('who lost the device while its home was sought is issued nothing', async ()
     settled: () => undefined,
     issueAt: () => assert.fail('nobody is asked'),
   };
-  scene.house = { ...scene.house, homes };
+  scene.deps = { ...scene.deps, placement };
   assert.equal(await scene.code(), 40403);
   assert.equal(scene.directory.size, 0);
 });

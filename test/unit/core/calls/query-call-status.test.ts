@@ -4,7 +4,7 @@ import { CallDirectory } from '../../../../src/core/calls/call-directory.ts';
 import type { CallReport, CallSession, LiveCallState } from '../../../../src/model/call.ts';
 import type { SessionId, TokenId } from '../../../../src/model/ids.ts';
 import { callCommitMsMax } from '../../../../src/model/limits.ts';
-import { queryCallStatus, type CallStatusHouse } from '../../../../src/core/calls/query-call-status.ts';
+import { queryCallStatus, type CallStatusDeps } from '../../../../src/core/calls/query-call-status.ts';
 import { audioOnlyMedia } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import {
@@ -24,13 +24,13 @@ class Scene {
   readonly records = new FakeCallRecords();
   readonly log = new FakeLog();
   readonly directory: CallDirectory;
-  readonly house: CallStatusHouse;
+  readonly deps: CallStatusDeps;
   readonly #leg = new FakeCallLeg();
 
   constructor() {
     const { clock, registry, records, log } = this;
     this.directory = new CallDirectory({ clock, records, telemetry: new FakeTelemetry() });
-    this.house = { clock, registry, records, log };
+    this.deps = { clock, registry, records, log };
   }
 
   /** Begins a session and brings it as far as `state`. */
@@ -56,7 +56,7 @@ class Scene {
 
   /** The answer in this turn: whether the device is in a call, or the code. */
   status(appId = testApp): boolean | number {
-    const answer = queryCallStatus(this.house, appId, testDevice);
+    const answer = queryCallStatus(this.deps, appId, testDevice);
     assert.ok(!(answer instanceof Promise), 'nothing is to be waited for');
     return answer.ok ? answer.value : answer.error.code;
   }
@@ -135,7 +135,7 @@ test('an answer waits until what it says is committed', async () => {
   scene.begin('ringing');
   let commit = (): void => undefined;
   scene.records.outstanding = new Promise((resolve) => (commit = resolve));
-  const answer = queryCallStatus(scene.house, testApp, testDevice);
+  const answer = queryCallStatus(scene.deps, testApp, testDevice);
   assert.ok(answer instanceof Promise);
   commit();
   assert.deepEqual(await answer, { ok: true, value: true });
@@ -145,7 +145,7 @@ test('an answer waits until what it says is committed', async () => {
 test('what is not committed within 2 s is answered 50000', async () => {
   const scene = new Scene();
   scene.records.outstanding = new Promise(() => undefined);
-  const answer = queryCallStatus(scene.house, testApp, testDevice);
+  const answer = queryCallStatus(scene.deps, testApp, testDevice);
   scene.clock.advance(callCommitMsMax - 1);
   assert.equal(scene.clock.pendingTimers, 1);
   scene.clock.advance(1);
@@ -157,14 +157,14 @@ test('a call that another member keeps is told', async () => {
   const other = new Scene();
   other.begin('ringing');
   const keptElsewhere = async (): Promise<readonly CallSession[]> => other.records.read(testDevice);
-  const answer = await queryCallStatus({ ...scene.house, keptElsewhere }, testApp, testDevice);
+  const answer = await queryCallStatus({ ...scene.deps, keptElsewhere }, testApp, testDevice);
   assert.deepEqual(answer, { ok: true, value: true });
 });
 
 test('while what others keep cannot be told, a device without a call here is 50000', async () => {
   const scene = new Scene();
   const keptElsewhere = (): Promise<never> => Promise.reject(new Error('away'));
-  const answer = await queryCallStatus({ ...scene.house, keptElsewhere }, testApp, testDevice);
+  const answer = await queryCallStatus({ ...scene.deps, keptElsewhere }, testApp, testDevice);
   assert.equal(answer.ok ? 0 : answer.error.code, 50000);
 });
 
@@ -172,6 +172,6 @@ test('a call that is kept here is told without asking others', () => {
   const scene = new Scene();
   scene.begin('connected');
   const keptElsewhere = (): Promise<never> => assert.fail('nobody is asked');
-  const answer = queryCallStatus({ ...scene.house, keptElsewhere }, testApp, testDevice);
+  const answer = queryCallStatus({ ...scene.deps, keptElsewhere }, testApp, testDevice);
   assert.deepEqual(answer, { ok: true, value: true });
 });

@@ -116,7 +116,7 @@ test('the late end of a replaced connection changes nothing', () => {
 test('a login is committed when its own record is, whatever its module waits for', async () => {
   const scene = new SessionScene();
   const { ticket } = scene.signal.login();
-  const sessions = signalSessions(scene.house);
+  const sessions = signalSessions(scene.deps);
   scene.sleepRecords.outstanding = new Promise(() => undefined);
   assert.equal(sessions.committed(ticket), 1);
   let commit = (): void => undefined;
@@ -130,7 +130,7 @@ test('a login is committed when its own record is, whatever its module waits for
 test('a login whose store refuses it is not told an epoch', async () => {
   const scene = new SessionScene();
   scene.signalRecords.outstanding = Promise.reject(new Error('the disk is full'));
-  const committed = signalSessions(scene.house).committed(scene.signal.login().ticket);
+  const committed = signalSessions(scene.deps).committed(scene.signal.login().ticket);
   await assert.rejects(Promise.resolve(committed), /disk is full/);
 });
 
@@ -138,13 +138,13 @@ test('a login is told the epoch that all members know it by, one that is over it
   const scene = new SessionScene();
   let commit = (): void => undefined;
   scene.signalRecords.outstanding = new Promise((resolve) => (commit = resolve));
-  const sessions = signalSessions(scene.house);
+  const sessions = signalSessions(scene.deps);
   const old = scene.signal.login();
   const [toldOld, young] = [sessions.committed(old.ticket), scene.signal.login()];
   const toldYoung = sessions.committed(young.ticket);
   const times = { lastLoginAt: null, lastHeartbeatAt: null, lastOfflineAt: null };
-  const seat = { connection: 'signal', deviceId: testDevice, session: young.ticket.sessionId } as const;
-  scene.directory.find(testDevice)?.adopt({ ...seat, epoch: 9, times, displaced: [] });
+  const slot = { connection: 'signal', deviceId: testDevice, session: young.ticket.sessionId } as const;
+  scene.directory.find(testDevice)?.adopt({ ...slot, epoch: 9, times, superseded: [] });
   commit();
   assert.deepEqual([await toldOld, await toldYoung], [1, 9]);
 });
@@ -153,6 +153,6 @@ test('a wake report is passed on with the device and the session that told it', 
   const scene = new SessionScene();
   const { ticket } = scene.signal.login();
   const report = { cause: 'remote', requestId: null } as const;
-  signalSessions(scene.house).wakeReported(ticket, report);
+  signalSessions(scene.deps).wakeReported(ticket, report);
   assert.deepEqual(scene.reports, [{ deviceId: testDevice, sessionId: ticket.sessionId, report }]);
 });

@@ -7,7 +7,7 @@ import type { ConnectionTimes } from '../../../../src/model/connectivity.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { mailboxMessagesMax } from '../../../../src/model/limits.ts';
 import type { WakeMode } from '../../../../src/model/sleep.ts';
-import type { SeatTaken } from '../../../../src/core/ports/seat-follower.ts';
+import type { SlotClaimed } from '../../../../src/core/ports/seat-follower.ts';
 import { FakeConnection, FakeRecords, FakeSignalConnection, testDevice } from '../../../support/fakes.ts';
 
 interface Opening {
@@ -257,7 +257,7 @@ test('a device that only sleeps can be let go while its signal record cannot be 
   actor.post(sleepLogin(new FakeConnection()));
   signalRecords.failure = new Error('the store cannot be read');
   actor.post(end('signal', 1));
-  actor.post({ to: 'signal', event: { kind: 'expel', reason: 'kicked', atMs: 1, heartbeatAt: 0 } });
+  actor.post({ to: 'signal', event: { kind: 'disconnect', reason: 'kicked', atMs: 1, heartbeatAt: 0 } });
   actor.post(noteHeartbeat('signal', 5));
   assert.equal(actor.signalEpoch, 0);
   assert.equal(actor.sleepEpoch, 1);
@@ -272,13 +272,13 @@ for (const kind of ['sleep', 'signal'] as const) {
       : signalLogin(new FakeSignalConnection(), { atMs });
   const told = (actor: DeviceActor): number =>
     kind === 'sleep' ? actor.toldSleepEpoch : actor.toldSignalEpoch;
-  const taken = (session: string, epoch: number, times = noTimes): SeatTaken => ({
+  const taken = (session: string, epoch: number, times = noTimes): SlotClaimed => ({
     connection: kind,
     deviceId: testDevice,
     session: session as SessionId,
     epoch,
     times,
-    displaced: [],
+    superseded: [],
   });
 
   test(`${kind}: an epoch that all members share is told, sockets carry the one that is counted here`, () => {

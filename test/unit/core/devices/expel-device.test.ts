@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
-import { expelDevice, expelEverybody } from '../../../../src/core/devices/expel-device.ts';
+import { disconnectDevice, disconnectEverybody } from '../../../../src/core/devices/expel-device.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { SessionScene } from '../../../support/session-scene.ts';
 
@@ -9,10 +9,10 @@ for (const kind of ['sleep', 'signal'] as const)
   test(`${kind}: a kicked session closes its connection; without one there is nothing to kick`, () => {
     const scene = new SessionScene();
     const peer = scene[kind].login();
-    assert.equal(expelDevice(scene.house, testDevice, 'kicked'), true);
+    assert.equal(disconnectDevice(scene.deps, testDevice, 'kicked'), true);
     assert.deepEqual(peer.closes, ['kicked']);
     assert.deepEqual(scene[kind].history(), ['opened 1', 'closed 1 kicked']);
-    assert.equal(expelDevice(scene.house, testDevice, 'kicked'), false);
+    assert.equal(disconnectDevice(scene.deps, testDevice, 'kicked'), false);
     peer.end('peer_closed');
     assert.deepEqual(scene[kind].history(), ['opened 1', 'closed 1 kicked']);
     assert.equal(scene.directory.size, 0);
@@ -22,11 +22,11 @@ test('a device that is online and asleep is expelled from both, each with its ow
   const scene = new SessionScene();
   const [module, controller] = [scene.sleep.login(), scene.signal.login()];
   const nowS = Math.floor(scene.clock.wallMs() / 1000);
-  module.beat();
+  module.heartbeat();
   scene.clock.advance(7000);
-  controller.beat();
+  controller.heartbeat();
   scene.clock.advance(3000);
-  assert.equal(expelDevice(scene.house, testDevice, 'kicked'), true);
+  assert.equal(disconnectDevice(scene.deps, testDevice, 'kicked'), true);
   assert.deepEqual([module.closes, controller.closes], [['kicked'], ['kicked']]);
   const login = { lastLoginAt: nowS, lastOfflineAt: nowS + 10 };
   assert.deepEqual(scene.sleep.times(), { ...login, lastHeartbeatAt: nowS });
@@ -44,14 +44,14 @@ test('everybody is expelled, whatever holds them, once', () => {
     scene.sleep.login(ids[2]),
     scene.signal.login(ids[2]),
   ];
-  expelEverybody(scene.house, 'drain');
+  disconnectEverybody(scene.deps, 'drain');
   assert.deepEqual(
     peers.map(({ closes }) => closes),
     [['drain'], ['drain'], ['drain'], ['drain']],
   );
   assert.equal(scene.directory.size, 0);
   const told = scene.events.length;
-  expelEverybody(scene.house, 'drain');
+  disconnectEverybody(scene.deps, 'drain');
   assert.equal(scene.events.length, told);
 });
 
@@ -60,7 +60,7 @@ test('a store whose signal records cannot be read holds up no drain of sleeping 
   const ids = ['A', 'B'] as DeviceId[];
   const peers = ids.map((deviceId) => scene.sleep.login(scene.registry.addDevice({ deviceId }).deviceId));
   scene.signalRecords.failure = new Error('the store cannot be read');
-  expelEverybody(scene.house, 'drain');
+  disconnectEverybody(scene.deps, 'drain');
   assert.deepEqual(
     peers.map(({ closes }) => closes),
     [['drain'], ['drain']],

@@ -9,7 +9,7 @@ function arrive(scene: SessionScene, from: number, count: number): Peer[] {
   return Array.from({ length: count }, (_, i) => {
     const { deviceId } = scene.registry.addDevice({ deviceId: `D${from + i}` as DeviceId });
     const peer = scene.sleep.login(deviceId);
-    peer.beat();
+    peer.heartbeat();
     return peer;
   });
 }
@@ -25,7 +25,7 @@ test('heartbeats of all devices are saved within 30 slices, each once per change
   for (let second = 0; second < 30; second++) saver.saveSlice();
   assert.equal(writes.length, 100);
   scene.clock.advance(1000);
-  for (const peer of peers) peer.beat();
+  for (const peer of peers) peer.heartbeat();
   for (let second = 0; second < 31; second++) saver.saveSlice();
   assert.equal(writes.length, 200);
 });
@@ -52,7 +52,7 @@ test('devices that come and go all the time keep nobody from being saved within 
     for (const peer of passing) peer.end('peer_closed');
     passing = arrive(scene, came, 20);
     came += passing.length;
-    for (const peer of staying) peer.beat();
+    for (const peer of staying) peer.heartbeat();
     saver.saveSlice();
     if (second < 60) continue;
     const nowS = Math.floor(scene.clock.wallMs() / 1000);
@@ -68,9 +68,9 @@ test('both heartbeats of a device are saved, without an event', () => {
   const [module, controller] = [scene.sleep.login(), scene.signal.login()];
   const told = scene.events.length;
   const nowS = Math.floor(scene.clock.wallMs() / 1000);
-  module.beat();
+  module.heartbeat();
   scene.clock.advance(5000);
-  controller.beat();
+  controller.heartbeat();
   new HeartbeatSaver(scene.directory).saveAll();
   assert.equal(scene.sleepRecords.records.get(testDevice)?.lastHeartbeatAt, nowS);
   assert.equal(scene.signalRecords.records.get(testDevice)?.lastHeartbeatAt, nowS + 5);
@@ -81,7 +81,7 @@ test('it saves every second of the clock until it is cancelled', () => {
   const scene = new SessionScene();
   const peer = scene.signal.login();
   const cancel = new HeartbeatSaver(scene.directory).start(scene.clock);
-  peer.beat();
+  peer.heartbeat();
   scene.clock.advance(2000);
   assert.notEqual(scene.signalRecords.records.get(testDevice)?.lastHeartbeatAt, null);
   cancel();

@@ -64,7 +64,7 @@ test('nobody responds and the record says no session: the record, code 0', async
   assert.equal(scene.network.asked.length, 0, 'nobody is to be asked');
 });
 
-for (const fault of ['deaf', 'dead'] as const) {
+for (const fault of ['unwakeable', 'dead'] as const) {
   test(`nobody responds (${fault}) and the record says a live owner: the record as it was last written down`, async () => {
     const scene = new ClusterScene();
     scene.member(0).comeOnline();
@@ -196,8 +196,8 @@ test('who was asked and has not got the session any more: the row is read anew, 
 test('access is checked where it is asked, and nobody else is bothered', async () => {
   const scene = new ClusterScene();
   scene.member(0).comeOnline();
-  const { house } = scene.member(1);
-  const denied = await queryConnectivity(house, otherApp, testDevice);
+  const { deps } = scene.member(1);
+  const denied = await queryConnectivity(deps, otherApp, testDevice);
   assert.equal(denied.ok ? 0 : denied.error.code, 40302);
   assert.equal(scene.network.asked.length, 0);
 });

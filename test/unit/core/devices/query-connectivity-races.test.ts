@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expelDevice } from '../../../../src/core/devices/expel-device.ts';
+import { disconnectDevice } from '../../../../src/core/devices/expel-device.ts';
 import { queryConnectivity } from '../../../../src/core/devices/query-connectivity.ts';
 import { HeartbeatSaver } from '../../../../src/core/devices/heartbeat-saver.ts';
 import { testApp, testDevice } from '../../../support/fakes.ts';
@@ -22,14 +22,14 @@ for (const kind of kinds) {
   test(`${kind}: the late close of a replaced socket ends nothing and is not told`, () => {
     const scene = new SessionScene();
     const old = scene[kind].login();
-    old.beat();
+    old.heartbeat();
     scene.clock.advance(10_000);
     scene[kind].login();
     const times = scene[kind].times();
     const nowS = wallSecondsOf(scene);
     assert.deepEqual(times, { lastLoginAt: nowS, lastHeartbeatAt: nowS - 10, lastOfflineAt: null });
     scene.clock.advance(10_000);
-    old.beat();
+    old.heartbeat();
     for (const reason of ['peer_closed', 'reset', 'heartbeat_timeout'] as const) old.end(reason);
     assert.equal(scene[kind].epoch(), 2);
     assert.deepEqual(scene[kind].times(), times);
@@ -68,7 +68,7 @@ for (const kind of kinds) {
     scene[kind].records.outstanding = new Promise((resolve) => (commit = resolve));
     scene.clock.advance(1000);
     scene[kind].login();
-    const answer = queryConnectivity(scene.house, testApp, testDevice);
+    const answer = queryConnectivity(scene.deps, testApp, testDevice);
     assert.ok(answer instanceof Promise);
     commit();
     const told = await answer;
@@ -84,7 +84,7 @@ for (const kind of kinds) {
     scene[kind].login().end('reset');
     scene[kind].records.outstanding = new Promise(() => undefined);
     scene[kind].login();
-    const answer = queryConnectivity(scene.house, testApp, testDevice);
+    const answer = queryConnectivity(scene.deps, testApp, testDevice);
     scene.clock.advance(2000);
     const told = await answer;
     assert.ok(!told.ok);
@@ -94,11 +94,11 @@ for (const kind of kinds) {
   test(`${kind}: a reconnect from another address is one device with one session, and the old path's timeout is nothing`, () => {
     const scene = new SessionScene();
     const overWifi = scene[kind].login();
-    overWifi.beat();
+    overWifi.heartbeat();
     scene.clock.advance(60_000);
     // Nothing of the old path's end is heard when the address changes: it stays open until its heartbeats are missed.
     const overMobile = scene[kind].login();
-    overMobile.beat();
+    overMobile.heartbeat();
     const times = scene[kind].times();
     scene.clock.advance(90_000);
     overWifi.end('heartbeat_timeout');
@@ -113,7 +113,7 @@ for (const kind of kinds) {
     const [nowMs, nowS] = [scene.clock.wallMs(), wallSecondsOf(scene)];
     for (let round = 0; round < 3; round++) {
       const peer = scene[kind].login();
-      peer.beat();
+      peer.heartbeat();
       peer.end('peer_closed');
     }
     scene[kind].login();
@@ -131,12 +131,12 @@ for (const kind of kinds) {
       const scene = new SessionScene();
       const loginS = wallSecondsOf(scene);
       const peer = scene[kind].login();
-      peer.beat();
+      peer.heartbeat();
       scene.clock.stepWall(stepMs);
       new HeartbeatSaver(scene.directory).saveAll();
       assert.equal(scene[kind].epoch(), 1);
       assert.equal(scene.isOnline(), kind === 'signal');
-      peer.beat();
+      peer.heartbeat();
       const steppedS = loginS + stepMs / 1000;
       const open = { lastLoginAt: loginS, lastHeartbeatAt: steppedS, lastOfflineAt: null };
       assert.deepEqual(scene[kind].times(), open);
@@ -158,7 +158,7 @@ for (const kind of kinds) {
     const nowS = wallSecondsOf(scene);
     const peer = scene[kind].login();
     scene.clock.advance(50_000);
-    peer.beat();
+    peer.heartbeat();
     peer.end('peer_closed');
     const { writes } = scene[kind].records;
     assert.deepEqual(scene[kind].times(), {
@@ -172,11 +172,11 @@ for (const kind of kinds) {
   test(`${kind}: kicked and closed by the peer at once is one end, and the first word counts`, () => {
     const scene = new SessionScene();
     const peer = scene[kind].login();
-    expelDevice(scene.house, testDevice, 'kicked');
+    disconnectDevice(scene.deps, testDevice, 'kicked');
     peer.end('peer_closed');
     const again = scene[kind].login();
     again.end('peer_closed');
-    expelDevice(scene.house, testDevice, 'kicked');
+    disconnectDevice(scene.deps, testDevice, 'kicked');
     assert.deepEqual(scene[kind].history(), [
       'opened 1',
       'closed 1 kicked',

@@ -9,7 +9,7 @@ const never = new Promise<void>(() => undefined);
 
 /** The code of an answer that is there at once; 0: the record. */
 function codeOf(scene: SessionScene, appId = testApp): number {
-  const answer = queryConnectivity(scene.house, appId, testDevice);
+  const answer = queryConnectivity(scene.deps, appId, testDevice);
   assert.ok(!(answer instanceof Promise), 'nothing is to be waited for');
   return answer.ok ? 0 : answer.error.code;
 }
@@ -26,8 +26,8 @@ test('a live device is answered from its actor, one that is gone from its record
   const nowS = Math.floor(scene.clock.wallMs() / 1000);
   const [module, controller] = [scene.sleep.login(), scene.signal.login()];
   scene.clock.advance(30_000);
-  module.beat();
-  controller.beat();
+  module.heartbeat();
+  controller.heartbeat();
   assert.equal(scene.isOnline(), true);
   const live = { lastLoginAt: nowS, lastHeartbeatAt: nowS + 30, lastOfflineAt: null };
   assert.deepEqual([scene.sleep.times(), scene.signal.times()], [live, live]);
@@ -95,7 +95,7 @@ for (const kind of ['sleepRecords', 'signalRecords'] as const) {
     scene.signal.login();
     let commit = (): void => undefined;
     scene[kind].outstanding = new Promise((resolve) => (commit = resolve));
-    const answer = queryConnectivity(scene.house, testApp, testDevice);
+    const answer = queryConnectivity(scene.deps, testApp, testDevice);
     assert.ok(answer instanceof Promise);
     commit();
     const { ok } = await answer;
@@ -107,7 +107,7 @@ for (const kind of ['sleepRecords', 'signalRecords'] as const) {
     const scene = new SessionScene();
     scene.signal.login();
     scene[kind].outstanding = never;
-    const answer = queryConnectivity(scene.house, testApp, testDevice);
+    const answer = queryConnectivity(scene.deps, testApp, testDevice);
     scene.clock.advance(connectivityQueryMsMax - 1);
     assert.equal(scene.clock.pendingTimers, 1);
     scene.clock.advance(1);
@@ -123,7 +123,7 @@ test('an answer waits for both records, whichever is committed first', async () 
     const scene = new SessionScene();
     scene[first].outstanding = Promise.resolve();
     scene[last].outstanding = never;
-    const answer = queryConnectivity(scene.house, testApp, testDevice);
+    const answer = queryConnectivity(scene.deps, testApp, testDevice);
     assert.ok(answer instanceof Promise);
     await scene[first].outstanding;
     scene.clock.advance(connectivityQueryMsMax);

@@ -1,7 +1,11 @@
 /** A walk through all that is here after a change of the registry. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RegistryReview, reviewPauseMs, reviewWorkPerTurn } from '../../../../src/core/devices/registry-review.ts';
+import {
+  RegistryReview,
+  reviewPauseMs,
+  reviewWorkPerTurn,
+} from '../../../../src/core/devices/registry-review.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 

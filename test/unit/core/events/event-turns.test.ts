@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventTurns, type Steps } from '../../../../src/core/events/event-turns.ts';
+import { FairEventQueue, type Steps } from '../../../../src/core/events/event-turns.ts';
 import { otherApp, testApp } from '../../../support/fakes.ts';
 
 /** A walk over so many events, which writes down when it was at work. */
@@ -32,7 +32,7 @@ const turn = (): Promise<void> => new Promise(setImmediate);
 
 test('nothing is looked at in the turn of the call', async () => {
   const diary: string[] = [];
-  const turns = new EventTurns();
+  const turns = new FairEventQueue();
   const done = turns.run(testApp, new Walk('a', 1, diary));
   assert.deepEqual(diary, []);
   await done;
@@ -40,7 +40,7 @@ test('nothing is looked at in the turn of the call', async () => {
 });
 
 test('a long walk takes many turns of the loop, and others are served in between', async () => {
-  const turns = new EventTurns();
+  const turns = new FairEventQueue();
   const diary: string[] = [];
   const long = new Walk('long', 5000, diary);
   const done = turns.run(testApp, long);
@@ -53,7 +53,7 @@ test('a long walk takes many turns of the loop, and others are served in between
 });
 
 test('an application with many walks does not hold up the only one of another', async () => {
-  const turns = new EventTurns();
+  const turns = new FairEventQueue();
   const diary: string[] = [];
   const mine = Array.from({ length: 10 }, () => turns.run(testApp, new Walk('mine', 2000, diary)));
   await turns.run(otherApp, new Walk('theirs', 100, diary));
@@ -62,14 +62,14 @@ test('an application with many walks does not hold up the only one of another', 
 });
 
 test('within an application the first come is finished first', async () => {
-  const turns = new EventTurns();
+  const turns = new FairEventQueue();
   const diary: string[] = [];
   await Promise.all(['a', 'b'].map((name) => turns.run(testApp, new Walk(name, 1200, diary))));
   assert.equal(diary.join('').replace(/(.)\1*/g, '$1'), 'ab');
 });
 
 test('many short walks share a turn, and so many that it would last take several', async () => {
-  const turns = new EventTurns();
+  const turns = new FairEventQueue();
   const diary: string[] = [];
   const all = Promise.all(Array.from({ length: 200 }, () => turns.run(testApp, new Walk('x', 1, diary))));
   await turn();
@@ -79,7 +79,7 @@ test('many short walks share a turn, and so many that it would last take several
 });
 
 test('a walk that throws fails alone', async () => {
-  const turns = new EventTurns();
+  const turns = new FairEventQueue();
   const diary: string[] = [];
   const broken: Steps = {
     isFinished: false,
@@ -98,6 +98,6 @@ test('a walk that throws fails alone', async () => {
 
 test('what is finished already is not stepped', async () => {
   const diary: string[] = [];
-  await new EventTurns().run(testApp, new Walk('a', 0, diary));
+  await new FairEventQueue().run(testApp, new Walk('a', 0, diary));
   assert.deepEqual(diary, []);
 });

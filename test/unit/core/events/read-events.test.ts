@@ -3,9 +3,13 @@ import { test } from 'node:test';
 import type { EventPage, EventsStart } from '../../../../src/model/event-page.ts';
 import type { ApplicationId, ProductId } from '../../../../src/model/ids.ts';
 import { eventsScannedMax } from '../../../../src/model/limits.ts';
-import { EventArrivals } from '../../../../src/core/events/event-arrivals.ts';
-import { EventTurns } from '../../../../src/core/events/event-turns.ts';
-import { readEvents, type EventsAnswer, type ReadEventsHouse } from '../../../../src/core/events/read-events.ts';
+import { EventWaiters } from '../../../../src/core/events/event-arrivals.ts';
+import { FairEventQueue } from '../../../../src/core/events/event-turns.ts';
+import {
+  readEvents,
+  type EventsAnswer,
+  type ReadEventsDeps,
+} from '../../../../src/core/events/read-events.ts';
 import { WaitingReaders } from '../../../../src/core/events/waiting-readers.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedEventLog } from '../../../support/scripted-event-log.ts';
@@ -26,16 +30,16 @@ class Scene {
   readonly events = new ScriptedEventLog();
   readonly log = new FakeLog();
   readonly readers: WaitingReaders;
-  readonly arrivals: EventArrivals;
-  readonly turns = new EventTurns();
-  cluster: ReadEventsHouse['cluster'] = null;
+  readonly waiters: EventWaiters;
+  readonly turns = new FairEventQueue();
+  cluster: ReadEventsDeps['cluster'] = null;
   /** Hangs up as the latest reader does. */
   hangUp: () => void = () => assert.fail('nobody has asked');
 
   constructor(perApplicationMax = 100) {
     this.readers = new WaitingReaders(this.clock, { max: 1000, perApplicationMax });
     this.assign(theirs, otherApp);
-    this.arrivals = new EventArrivals(this);
+    this.waiters = new EventWaiters(this);
   }
 
   assign(product: string, ...appIds: ApplicationId[]): void {

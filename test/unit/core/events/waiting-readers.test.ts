@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WaitingReaders, type Seat } from '../../../../src/core/events/waiting-readers.ts';
+import { WaitingReaders, type ReaderSlot } from '../../../../src/core/events/waiting-readers.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { otherApp, testApp } from '../../../support/fakes.ts';
 
@@ -14,10 +14,10 @@ function room(limits: { max?: number; perApplicationMax?: number } = {}): Room {
   return { clock, readers: new WaitingReaders(clock, { max: 10, perApplicationMax: 10, ...limits }) };
 }
 
-function enter({ readers }: Room, appId = testApp): Seat {
-  const seat = readers.enter(appId);
-  assert.ok(seat !== null, 'there is room');
-  return seat;
+function enter({ readers }: Room, appId = testApp): ReaderSlot {
+  const slot = readers.enter(appId);
+  assert.ok(slot !== null, 'there is room');
+  return slot;
 }
 
 /** Whether the wait is over; looks once, after everything that is due has run. */
@@ -39,36 +39,36 @@ test('a wait ends at its deadline and not before', async () => {
   assert.equal(await isOver(wait), true);
 });
 
-const ends: { name: string; end: (seat: Seat, scene: Room) => void }[] = [
-  { name: 'a wake', end: (seat) => seat.wake() },
-  { name: 'leaving', end: (seat) => seat.leave() },
+const ends: { name: string; end: (slot: ReaderSlot, scene: Room) => void }[] = [
+  { name: 'a wake', end: (slot) => slot.wake() },
+  { name: 'leaving', end: (slot) => slot.leave() },
   { name: 'a drain', end: (_, { readers }) => readers.wakeAll() },
 ];
 for (const { name, end } of ends) {
   test(`${name} ends a wait at once and leaves no timer behind`, async () => {
     const scene = room();
-    const seat = enter(scene);
-    const wait = seat.wait(30_000);
-    end(seat, scene);
+    const slot = enter(scene);
+    const wait = slot.wait(30_000);
+    end(slot, scene);
     assert.equal(await isOver(wait), true);
     assert.equal(scene.clock.pendingTimers, 0);
   });
 
   test(`${name} before a wait ends it at once`, async () => {
     const scene = room();
-    const seat = enter(scene);
-    end(seat, scene);
-    assert.equal(await isOver(seat.wait(30_000)), true);
+    const slot = enter(scene);
+    end(slot, scene);
+    assert.equal(await isOver(slot.wait(30_000)), true);
   });
 }
 
 test('a wake counts for one wait', async () => {
   const scene = room();
-  const seat = enter(scene);
-  seat.wake();
-  seat.wake();
-  await seat.wait(30_000);
-  assert.equal(await isOver(seat.wait(30_000)), false);
+  const slot = enter(scene);
+  slot.wake();
+  slot.wake();
+  await slot.wait(30_000);
+  assert.equal(await isOver(slot.wait(30_000)), false);
   scene.clock.advance(30_000);
 });
 
@@ -79,9 +79,9 @@ test('a wait of no time is over', async () => {
 test('after a drain every wait of whoever enters is over at once', async () => {
   const scene = room();
   scene.readers.wakeAll();
-  const seat = enter(scene);
-  assert.equal(await isOver(seat.wait(30_000)), true);
-  assert.equal(await isOver(seat.wait(30_000)), true);
+  const slot = enter(scene);
+  assert.equal(await isOver(slot.wait(30_000)), true);
+  assert.equal(await isOver(slot.wait(30_000)), true);
 });
 
 test('a wake wakes nobody else', async () => {
@@ -95,10 +95,10 @@ test('a wake wakes nobody else', async () => {
 
 test('a seat waits for one thing at a time', async () => {
   const scene = room();
-  const seat = enter(scene);
-  const wait = seat.wait(1000);
-  await assert.rejects(seat.wait(1000), /one thing at a time/);
-  seat.leave();
+  const slot = enter(scene);
+  const wait = slot.wait(1000);
+  await assert.rejects(slot.wait(1000), /one thing at a time/);
+  slot.leave();
   await wait;
 });
 
@@ -113,10 +113,10 @@ test('one application fills its own seats only, and all of them together the roo
 
 test('a seat that is left is free again, once', () => {
   const scene = room({ max: 3, perApplicationMax: 2 });
-  const seat = enter(scene);
+  const slot = enter(scene);
   enter(scene);
-  seat.leave();
-  seat.leave();
+  slot.leave();
+  slot.leave();
   assert.ok(scene.readers.enter(testApp));
   assert.equal(scene.readers.enter(testApp), null);
   assert.equal(scene.readers.size, 2);

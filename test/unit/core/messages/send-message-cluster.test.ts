@@ -23,7 +23,7 @@ test('a device that is online nowhere is 40412, a login that is not yet committe
   assert.equal(await scene.member(0).send(), 0);
 });
 
-for (const fault of ['deaf', 'dead'] as const)
+for (const fault of ['unwakeable', 'dead'] as const)
   test(`nobody responds (${fault}) for the owner: 50301 at once`, async () => {
     const scene = new ClusterScene();
     scene.member(0).comeOnline();

@@ -4,7 +4,7 @@ import { DeviceDirectory } from '../../../../src/core/devices/device-directory.t
 import type { ProductId, SessionId } from '../../../../src/model/ids.ts';
 import type { MessageRequest } from '../../../../src/model/message.ts';
 import { AnswerMemory } from '../../../../src/core/messages/answer-memory.ts';
-import type { MessageHouse } from '../../../../src/core/messages/deliver-message.ts';
+import type { MessageDeps } from '../../../../src/core/messages/deliver-message.ts';
 import { sendMessage } from '../../../../src/core/messages/send-message.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import {
@@ -32,11 +32,11 @@ class Scene {
   readonly log = new FakeLog();
   readonly connection = new FakeSignalConnection();
   draining = false;
-  readonly house: MessageHouse;
+  readonly deps: MessageDeps;
   #signatures = 0;
 
   constructor(knownMax = 1000) {
-    this.house = {
+    this.deps = {
       clock: this.clock,
       registry: this.registry,
       directory: this.directory,
@@ -75,7 +75,7 @@ class Scene {
 
   /** The code of the answer; 0: acknowledged. */
   async code(request: MessageRequest = this.request()): Promise<number> {
-    const answer = await sendMessage(this.house, request);
+    const answer = await sendMessage(this.deps, request);
     return answer.ok ? 0 : answer.error.code;
   }
 }
@@ -83,7 +83,7 @@ class Scene {
 test('a message goes to the device as it is, and its acknowledgement is answered with the id and the time', async () => {
   const scene = new Scene().online();
   scene.connection.immediately = null;
-  const answer = sendMessage(scene.house, scene.request());
+  const answer = sendMessage(scene.deps, scene.request());
   scene.clock.advance(1234);
   scene.connection.settle('acknowledged');
   const [sent] = scene.connection.messages;
@@ -122,7 +122,7 @@ for (const { name, change, code, appId = testApp, retryAfterS } of refused) {
     const scene = new Scene().online();
     const request = scene.request({ appId });
     change(scene);
-    const answer = await sendMessage(scene.house, request);
+    const answer = await sendMessage(scene.deps, request);
     assert.ok(!answer.ok);
     assert.deepEqual([answer.error.code, answer.error.retryAfterS], [code, retryAfterS]);
     assert.deepEqual(scene.connection.messages, []);
@@ -164,7 +164,7 @@ test('the message behind as many as may wait is 42901 with when to come back, an
   const scene = new Scene().online();
   scene.connection.immediately = 'busy';
   const request = scene.request();
-  const answer = await sendMessage(scene.house, request);
+  const answer = await sendMessage(scene.deps, request);
   assert.ok(!answer.ok);
   assert.deepEqual([answer.error.code, answer.error.retryAfterS], [42901, 1]);
   assert.equal(scene.telemetry.count('message refused'), 1);
@@ -176,7 +176,7 @@ test('a repeat of a message under way joins it', async () => {
   const scene = new Scene().online();
   scene.connection.immediately = null;
   const request = scene.request();
-  const answers = [1, 2, 3].map(() => sendMessage(scene.house, request));
+  const answers = [1, 2, 3].map(() => sendMessage(scene.deps, request));
   scene.connection.settle('acknowledged');
   const [first, second, third] = await Promise.all(answers);
   assert.ok(first?.ok);
@@ -193,11 +193,11 @@ for (const [name, result, code] of [
     const scene = new Scene().online();
     scene.connection.immediately = result;
     const request = scene.request();
-    const first = await sendMessage(scene.house, request);
+    const first = await sendMessage(scene.deps, request);
     assert.equal(first.ok ? 0 : first.error.code, code);
     scene.connection.immediately = 'acknowledged';
     scene.clock.advance(299_000);
-    assert.deepEqual(await sendMessage(scene.house, request), first);
+    assert.deepEqual(await sendMessage(scene.deps, request), first);
     assert.equal(scene.connection.messages.length, 1);
     scene.clock.advance(3_000);
     assert.equal(await scene.code(request), 0);
@@ -256,7 +256,7 @@ test('a connection that fails as it should not is told to the caller, and rememb
   const request = scene.request();
   const deliver = scene.connection.deliver.bind(scene.connection);
   scene.connection.deliver = () => Promise.reject(new Error('planted'));
-  await assert.rejects(sendMessage(scene.house, request), /planted/);
+  await assert.rejects(sendMessage(scene.deps, request), /planted/);
   scene.connection.deliver = deliver;
   assert.equal(await scene.code(request), 0);
 });

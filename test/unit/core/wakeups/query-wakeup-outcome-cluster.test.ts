@@ -139,7 +139,7 @@ for (const place of [0, 2])
     assert.equal(await now(answer), 'still waiting');
     scene.member(1).comeOnline();
     assert.equal(await now(answer), 'completed');
-    assert.deepEqual([member.house.readers.size, member.house.arrivals?.size], [0, 0]);
+    assert.deepEqual([member.deps.readers.size, member.deps.waiters?.size], [0, 0]);
   });
 
 test('who waits at another member for what does not come is answered as it is when the wait is over', async () => {
@@ -153,7 +153,7 @@ test('who waits at another member for what does not come is answered as it is wh
 test("the outcome of another device's wakeup of the same id wakes nobody", async () => {
   const scene = await woken();
   let told = 0;
-  const stop = scene.member(2).house.arrivals?.follow('OTHER' as DeviceId, requestId, () => (told += 1));
+  const stop = scene.member(2).deps.waiters?.follow('OTHER' as DeviceId, requestId, () => (told += 1));
   scene.member(1).comeOnline();
   stop?.();
   assert.equal(told, 0);

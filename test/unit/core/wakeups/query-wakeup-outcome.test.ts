@@ -4,7 +4,7 @@ import type { RequestId } from '../../../../src/model/ids.ts';
 import {
   queryWakeupOutcome,
   type WakeupOutcomeCall,
-  type WakeupOutcomeHouse,
+  type WakeupOutcomeDeps,
 } from '../../../../src/core/wakeups/query-wakeup-outcome.ts';
 import { WaitingReaders } from '../../../../src/core/events/waiting-readers.ts';
 import { otherApp, testApp } from '../../../support/fakes.ts';
@@ -14,14 +14,14 @@ const requestId = 'r-1' as RequestId;
 
 class Scene extends WakeupScene {
   readonly readers = new WaitingReaders(this.clock, { max: 3, perApplicationMax: 2 });
-  readonly outcomes: WakeupOutcomeHouse = {
+  readonly outcomes: WakeupOutcomeDeps = {
     clock: this.clock,
     wakeupRecords: this.records,
     watch: this.watch,
     readers: this.readers,
     log: this.log,
     cluster: null,
-    arrivals: null,
+    waiters: null,
   };
   hangUp: () => void = () => assert.fail('nobody listens for a hang-up');
 

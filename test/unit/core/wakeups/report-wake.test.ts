@@ -18,7 +18,7 @@ function scene(): { clock: DrivenClock; here: unknown[][]; told: [string, PeerNo
 test('a report is told here at once, and to the others when they know of the login', () => {
   const { clock, here, told } = scene();
   const watch = { reported: (...said: unknown[]) => void here.push(said) };
-  const peers = { tell: (to: string, notice: PeerNotice) => void told.push([to, notice]) };
+  const peers = { notify: (to: string, notice: PeerNotice) => void told.push([to, notice]) };
   reportWake({ clock, watch, cluster: { peers } }, testDevice, session, report);
   assert.deepEqual(here, [[testDevice, session, report]]);
   clock.advance(wakeReportHopMs - 1);

@@ -21,7 +21,7 @@ function asked({ network }: ClusterScene): string[] {
 test('any member wakes a device that sleeps at another: one write there, 202 here, counted once', async () => {
   const scene = new ClusterScene();
   const { connection } = scene.member(0).sleep();
-  const answer = await submitWakeup(scene.member(1).house, scene.wakeup({ customData: Buffer.from([1, 2]) }));
+  const answer = await submitWakeup(scene.member(1).deps, scene.wakeup({ customData: Buffer.from([1, 2]) }));
   assert.deepEqual(answer, { ok: true, value: { deviceId: testDevice, acceptedAtMs: scene.clock.wallMs() } });
   assert.deepEqual(
     connection.wakes.map((bytes) => bytes && [...bytes]),
@@ -79,12 +79,12 @@ test('nobody responds and the record says no session: 40412', async () => {
   assert.deepEqual(asked(scene), []);
 });
 
-for (const fault of ['deaf', 'dead'] as const) {
+for (const fault of ['unwakeable', 'dead'] as const) {
   test(`nobody responds (${fault}) and the record says a live owner: one retry after 75 ms, then 50301`, async () => {
     const scene = new ClusterScene();
     const { connection } = scene.member(0).sleep();
     scene.network.fault(scene.member(0).id, fault);
-    const answer = submitWakeup(scene.member(1).house, scene.wakeup());
+    const answer = submitWakeup(scene.member(1).deps, scene.wakeup());
     await settle();
     scene.clock.advance(ownerRetryMs - 1);
     assert.equal(await now(answer), 'still waiting');
@@ -115,9 +115,9 @@ for (const fault of ['deaf', 'dead'] as const) {
 }
 
 function oldest(scene: ClusterScene): ReturnType<ClusterScene['nextSession']> {
-  const seat = scene.shared.row(testDevice).sleep.seats[0];
-  assert.ok(seat);
-  return seat.session;
+  const slot = scene.shared.row(testDevice).sleep.slots[0];
+  assert.ok(slot);
+  return slot.session;
 }
 
 test("NATS away, the device's session is here: served", async () => {
@@ -200,13 +200,13 @@ test('the limits are the owner’s, whoever is asked: three at once, then 42901 
   const scene = new ClusterScene();
   scene.member(0).sleep();
   for (const place of [0, 1, 2]) assert.equal(await scene.member(place).wake(), 0);
-  const refused = await submitWakeup(scene.member(1).house, scene.wakeup());
+  const refused = await submitWakeup(scene.member(1).deps, scene.wakeup());
   assert.deepEqual(refused.ok ? null : [refused.error.code, refused.error.retryAfterS], [42901, 1]);
 });
 
 test("an application's rate is shared among the members that live, and grows when one is gone", async () => {
   const scene = new ClusterScene();
-  const { limits } = scene.member(0).house;
+  const { limits } = scene.member(0).deps;
   const take = (): number => {
     const [device, member] = [`D${(taken += 1)}` as typeof testDevice, scene.member(0)];
     member.sleep({ deviceId: device });
@@ -298,14 +298,14 @@ test('a repeat is answered like the first wherever it comes, also while the owne
   const scene = new ClusterScene();
   const { connection } = scene.member(0).sleep();
   const [named, signed] = [scene.wakeup(mine), scene.wakeup()];
-  const first = await submitWakeup(scene.member(1).house, named);
-  const second = await submitWakeup(scene.member(1).house, signed);
+  const first = await submitWakeup(scene.member(1).deps, named);
+  const second = await submitWakeup(scene.member(1).deps, signed);
   await settle();
   scene.network.fault(scene.member(0).id, 'dead');
   for (const place of [1, 2]) {
-    const { house } = scene.member(place);
-    assert.deepEqual(await submitWakeup(house, scene.wakeup(mine)), first);
-    assert.deepEqual(await submitWakeup(house, signed), second);
+    const { deps } = scene.member(place);
+    assert.deepEqual(await submitWakeup(deps, scene.wakeup(mine)), first);
+    assert.deepEqual(await submitWakeup(deps, signed), second);
   }
   assert.equal(connection.wakes.length, 2);
 });
@@ -314,7 +314,7 @@ test('an id that the server made is known by its signature only: a caller may ha
   const scene = new ClusterScene();
   const { connection } = scene.member(0).sleep();
   const made = scene.wakeup();
-  await submitWakeup(scene.member(0).house, made);
+  await submitWakeup(scene.member(0).deps, made);
   await settle();
   const { requestId } = made;
   assert.equal(await scene.member(1).wake({ requestId, isCallersId: true, bodySha256: 'c0'.repeat(32) }), 0);
@@ -325,7 +325,7 @@ test('two at once at two members, of one id: the owner writes once and answers b
   const scene = new ClusterScene();
   const { connection } = scene.member(0).sleep();
   connection.immediately = null;
-  const answers = [1, 2, 0].map((place) => submitWakeup(scene.member(place).house, scene.wakeup(mine)));
+  const answers = [1, 2, 0].map((place) => submitWakeup(scene.member(place).deps, scene.wakeup(mine)));
   await settle();
   connection.settle('written');
   const [first, ...others] = await Promise.all(answers);
@@ -337,13 +337,13 @@ test('two at once at two members, of one id: the owner writes once and answers b
 test('a repeat for a device that sleeps nowhere is recalled by the caller’s own id, a changed body is 40003', async () => {
   const scene = new ClusterScene();
   const { epoch } = scene.member(0).sleep();
-  const first = await submitWakeup(scene.member(0).house, scene.wakeup(mine));
+  const first = await submitWakeup(scene.member(0).deps, scene.wakeup(mine));
   scene.member(0).end('sleep', epoch);
   const late = new ClusterScene();
   late.member(1).wakeupRecords.records.clear();
   for (const [key, record] of scene.member(0).wakeupRecords.records)
     late.member(0).wakeupRecords.records.set(key, record);
-  assert.deepEqual(await submitWakeup(late.member(1).house, late.wakeup(mine)), first);
+  assert.deepEqual(await submitWakeup(late.member(1).deps, late.wakeup(mine)), first);
   assert.equal(await late.member(1).wake({ ...mine, bodySha256: 'c0'.repeat(32) }), 40003);
   assert.equal(await late.member(1).wake({ ...mine, requestId: 'mine-2' as RequestId }), 40412);
 });

@@ -9,7 +9,7 @@ const mine = { requestId: 'mine-1' as RequestId, isCallersId: true };
 
 test('a sleeping device is written to once and the answer is 202 with the time of the write', async () => {
   const scene = new WakeupScene().sleep();
-  const answer = await submitWakeup(scene.house, scene.request({ customData: Buffer.from([1, 2]) }));
+  const answer = await submitWakeup(scene.deps, scene.request({ customData: Buffer.from([1, 2]) }));
   assert.deepEqual(answer, { ok: true, value: { deviceId: testDevice, acceptedAtMs: scene.clock.wallMs() } });
   assert.deepEqual(scene.connection.wakes, [Buffer.from([1, 2])]);
   assert.equal(scene.telemetry.count('wakeup accepted'), 1);
@@ -74,10 +74,10 @@ for (const [result, code] of [
     const scene = new WakeupScene().sleep();
     scene.connection.immediately = result;
     const request = scene.request(mine);
-    const first = await submitWakeup(scene.house, request);
+    const first = await submitWakeup(scene.deps, request);
     assert.equal(first.ok ? 0 : first.error.code, code);
     scene.connection.immediately = 'written';
-    assert.equal((await submitWakeup(scene.house, request)).ok, true);
+    assert.equal((await submitWakeup(scene.deps, request)).ok, true);
     assert.equal(scene.connection.wakes.length, 2);
   });
 }
@@ -86,7 +86,7 @@ test('a device is woken three times at once, then once a second; what was refuse
   const scene = new WakeupScene().sleep();
   assert.deepEqual([await scene.wake(), await scene.wake(), await scene.wake()], [0, 0, 0]);
   for (let i = 0; i < 10; i++) assert.equal(await scene.wake(), 42901);
-  const refused = await submitWakeup(scene.house, scene.request());
+  const refused = await submitWakeup(scene.deps, scene.request());
   assert.equal(refused.ok ? undefined : refused.error.retryAfterS, 1);
   scene.clock.advance(1000);
   assert.equal(await scene.wake(), 0);
@@ -114,8 +114,8 @@ test('with as many writes under way as the node takes, the next is 42901 until o
 test('a repeat by X-Request-ID while the first is under way joins it', async () => {
   const scene = new WakeupScene().sleep();
   scene.connection.immediately = null;
-  const first = submitWakeup(scene.house, scene.request(mine));
-  const second = submitWakeup(scene.house, scene.request(mine));
+  const first = submitWakeup(scene.deps, scene.request(mine));
+  const second = submitWakeup(scene.deps, scene.request(mine));
   scene.connection.settle('written');
   assert.deepEqual(await first, await second);
   assert.equal(scene.connection.wakes.length, 1);
@@ -123,17 +123,17 @@ test('a repeat by X-Request-ID while the first is under way joins it', async () 
 
 test('a repeat by X-Request-ID after a 202 answers the same data, writes nothing and uses nothing up', async () => {
   const scene = new WakeupScene().sleep();
-  const first = await submitWakeup(scene.house, scene.request(mine));
+  const first = await submitWakeup(scene.deps, scene.request(mine));
   scene.clock.advance(23 * 3600 * 1000);
-  for (let i = 0; i < 5; i++) assert.deepEqual(await submitWakeup(scene.house, scene.request(mine)), first);
+  for (let i = 0; i < 5; i++) assert.deepEqual(await submitWakeup(scene.deps, scene.request(mine)), first);
   assert.equal(scene.connection.wakes.length, 1);
 });
 
 test('a repeat by signature answers the same data under whatever request id it comes', async () => {
   const scene = new WakeupScene().sleep();
   const request = scene.request();
-  const first = await submitWakeup(scene.house, request);
-  assert.deepEqual(await submitWakeup(scene.house, { ...request, ...mine }), first);
+  const first = await submitWakeup(scene.deps, request);
+  assert.deepEqual(await submitWakeup(scene.deps, { ...request, ...mine }), first);
   assert.equal(scene.connection.wakes.length, 1);
 });
 
@@ -162,9 +162,9 @@ test('the same X-Request-ID with another body is 40003: under way, accepted and 
 test('a full signature memory answers 42901 and forgets nothing; it empties as dates leave the window', async () => {
   const scene = new WakeupScene({ signaturesMax: 1 }).sleep();
   const known = scene.request();
-  assert.equal((await submitWakeup(scene.house, known)).ok, true);
+  assert.equal((await submitWakeup(scene.deps, known)).ok, true);
   assert.equal(await scene.wake(), 42901);
-  assert.equal((await submitWakeup(scene.house, known)).ok, true);
+  assert.equal((await submitWakeup(scene.deps, known)).ok, true);
   assert.equal(scene.connection.wakes.length, 1);
   scene.clock.advance(302_000);
   assert.equal(await scene.wake(), 0);
@@ -179,7 +179,7 @@ test('a full store of wakeups answers 42901', async () => {
 test('as many watched wakeups as may be answer 42901, and one that is settled makes room', async () => {
   const scene = new WakeupScene({ watchedMax: 1 }).sleep();
   assert.equal(await scene.wake(), 0);
-  const refused = await submitWakeup(scene.house, scene.request());
+  const refused = await submitWakeup(scene.deps, scene.request());
   assert.deepEqual(refused.ok ? null : [refused.error.code, refused.error.retryAfterS], [42901, 1]);
   scene.clock.advance(60_500);
   assert.equal(await scene.wake(), 0);
@@ -189,7 +189,7 @@ test("a fault behind the write is the caller's alone: it is told, and a repeat l
   const scene = new WakeupScene().sleep();
   const { telemetry } = scene;
   telemetry.failOnWakeup = new Error('planted');
-  await assert.rejects(submitWakeup(scene.house, scene.request(mine)), /planted/);
+  await assert.rejects(submitWakeup(scene.deps, scene.request(mine)), /planted/);
   telemetry.failOnWakeup = null;
   assert.equal(await scene.wake(mine), 0);
   assert.equal(scene.connection.wakes.length, 1);

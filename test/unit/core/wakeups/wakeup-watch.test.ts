@@ -449,7 +449,7 @@ test('one timer serves them all', async () => {
 
 describe('a wakeup whose watcher is gone', () => {
   const gone = 'n1/1@gone' as MemberId;
-  const keeper = 'n1/0@keeper' as MemberId;
+  const coordinator = 'n1/0@keeper' as MemberId;
   const isGone = (watcher: MemberId): boolean => watcher === gone;
 
   /** Begun by another process, which died; and the watch of the one that goes on. */
@@ -458,7 +458,7 @@ describe('a wakeup whose watcher is gone', () => {
     await wake(scene, 'r-1');
     scene.die();
     const { clock, records, telemetry } = scene;
-    const watch = new WakeupWatch({ clock, records, telemetry, self: keeper });
+    const watch = new WakeupWatch({ clock, records, telemetry, self: coordinator });
     watch.start();
     return { scene, watch };
   }

@@ -4,14 +4,14 @@ import { test } from 'node:test';
 import { fail, succeed } from '../../../../src/lib/outcome.ts';
 import type { Bridge } from '../../../../src/model/registry.ts';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
-import { bridgeRoutes, type BridgeHouse } from '../../../../src/gateways/admin/bridge-routes.ts';
+import { bridgeRoutes, type BridgeDeps } from '../../../../src/gateways/admin/bridge-routes.ts';
 import { testApp } from '../../../support/fakes.ts';
 
-class Scene implements BridgeHouse {
+class Scene implements BridgeDeps {
   readonly bridges = new Map<string, Bridge>();
   changes = 0;
 
-  readonly writer: BridgeHouse['writer'] = {
+  readonly writer: BridgeDeps['writer'] = {
     putBridge: async (bridge) => {
       const missing = bridge.appIds.find((appId) => appId !== testApp);
       if (missing !== undefined) return fail({ kind: 'application', id: missing });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { CallEndReason, CallSession } from '../../../../src/model/call.ts';
 import type { DeviceId, SessionId, TokenId } from '../../../../src/model/ids.ts';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
-import { callRoutes, type CallHouse } from '../../../../src/gateways/admin/call-routes.ts';
+import { callRoutes, type CallDeps } from '../../../../src/gateways/admin/call-routes.ts';
 import { callMedia, callRoom, callSession } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { testApp, testDevice } from '../../../support/fakes.ts';
@@ -18,14 +18,14 @@ const room = {
 };
 
 /** The calls of the house as the routes see them. */
-class Scene implements CallHouse {
+class Scene implements CallDeps {
   readonly clock = new DrivenClock();
   readonly live = new Map<SessionId, CallSession>();
   readonly ends: [SessionId, CallEndReason][] = [];
   outstanding: Promise<void> | null = null;
   ticketsAreOut = false;
 
-  readonly calls: CallHouse['calls'] = {
+  readonly calls: CallDeps['calls'] = {
     find: (id) => this.live.get(id) ?? null,
     sessionsOf: (deviceId) => [...this.live.values()].filter((each) => each.deviceId === deviceId),
     sessions: () => this.live.values(),
@@ -38,7 +38,7 @@ class Scene implements CallHouse {
     committed: () => this.outstanding,
   };
 
-  readonly tickets: CallHouse['tickets'] = {
+  readonly tickets: CallDeps['tickets'] = {
     issue: (id) =>
       this.ticketsAreOut ? null : { ticket: `ticket of ${id}`, expiresAtMs: 1_800_000_060_000 },
   };

@@ -16,7 +16,7 @@ interface Answer {
 class Scene {
   readonly clock = new DrivenClock();
   readonly events = new DraftedEventLog();
-  readonly desk = new EventRoutes(this);
+  readonly service = new EventRoutes(this);
 
   async ask(query: string): Promise<Answer> {
     const { status, body } = await this.reply(query);
@@ -25,7 +25,7 @@ class Scene {
   }
 
   reply(query: string): Promise<{ readonly status: number; readonly body: unknown }> {
-    const [route] = this.desk.routes;
+    const [route] = this.service.routes;
     assert.ok(route !== undefined);
     return route.handle({ query: new URLSearchParams(query), body: undefined });
   }
@@ -104,7 +104,7 @@ test('a drain answers who waits and says so; reading goes on without waiting', a
   const scene = new Scene();
   const answer = scene.ask('after=0&wait=30');
   await settled();
-  scene.desk.endWaits();
+  scene.service.endWaits();
   assert.deepEqual(await answer, {
     events: [],
     next: 0,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
-import type { DeskRefusal, WebhookStatus } from '../../../../src/core/ports/webhook-desk.ts';
+import type { WebhookAdminRefusal, WebhookStatus } from '../../../../src/core/ports/webhook-desk.ts';
 import type { WebhookQuestion, WebhookReply } from '../../../../src/webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import type { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts';
@@ -112,14 +112,14 @@ test('enabling answers what it is now', async () => {
   assert.deepEqual(enabled.body, { webhook: statusJson });
 });
 
-const refusals: Readonly<Record<DeskRefusal['kind'], number>> = {
+const refusals: Readonly<Record<WebhookAdminRefusal['kind'], number>> = {
   unknown: 404,
   ambiguous: 409,
   busy: 503,
   unavailable: 503,
 };
 
-for (const [kind, code] of Object.entries(refusals) as [DeskRefusal['kind'], number][])
+for (const [kind, code] of Object.entries(refusals) as [WebhookAdminRefusal['kind'], number][])
   test(`what is ${kind} is answered ${code} by every route`, async () => {
     const reply: WebhookReply = { ok: false, error: { kind, message: 'why' } };
     for (const [method, path, asked] of [

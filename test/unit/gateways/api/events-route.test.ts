@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { eventsRoute } from '../../../../src/gateways/api/events-route.ts';
 import type { RequestId } from '../../../../src/model/ids.ts';
 import type { Call, Reply, Route } from '../../../../src/gateways/api/route.ts';
-import { EventArrivals } from '../../../../src/core/events/event-arrivals.ts';
-import { EventTurns } from '../../../../src/core/events/event-turns.ts';
+import { EventWaiters } from '../../../../src/core/events/event-arrivals.ts';
+import { FairEventQueue } from '../../../../src/core/events/event-turns.ts';
 import { WaitingReaders } from '../../../../src/core/events/waiting-readers.ts';
 import { encodeCursor } from '../../../../src/protocol/rest/cursor.ts';
 import { encodeEvent } from '../../../../src/protocol/rest/event-json.ts';
@@ -19,9 +19,9 @@ class Scene {
   readonly events = new ScriptedEventLog();
   readonly log = new FakeLog();
   readonly readers = new WaitingReaders(this.clock, { max: 10, perApplicationMax: 1 });
-  readonly turns = new EventTurns();
+  readonly turns = new FairEventQueue();
   readonly cluster = null;
-  readonly arrivals = new EventArrivals(this);
+  readonly waiters = new EventWaiters(this);
   readonly route: Route = eventsRoute(this);
   hangUp: () => void = () => assert.fail('nobody has asked');
 

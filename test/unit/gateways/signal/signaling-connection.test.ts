@@ -4,7 +4,7 @@ import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
 import { generateSessionId, type MessageId } from '../../../../src/model/ids.ts';
 import type { SignalEndReason } from '../../../../src/model/signal.ts';
 import type { FrameSocket } from '../../../../src/gateways/signal/frame-socket.ts';
-import type { Attendee } from '../../../../src/gateways/signal/gatehouse.ts';
+import type { OpenSignalConnection } from '../../../../src/gateways/signal/gatehouse.ts';
 import { SignalingConnection } from '../../../../src/gateways/signal/signaling-connection.ts';
 import { sleepAdvice } from '../../../../src/gateways/signal/sleep-advice.ts';
 import { SocketCensus } from '../../../../src/gateways/signal/socket-census.ts';
@@ -54,7 +54,7 @@ let clock: DrivenClock;
 let socket: FakeFrameSocket;
 let sessions: FakeSignalSessions;
 let telemetry: FakeTelemetry;
-let attendees: DeadlineWheel<Attendee>;
+let openConnections: DeadlineWheel<OpenSignalConnection>;
 let failures: unknown[];
 let connection: SignalingConnection;
 beforeEach(() => {
@@ -63,13 +63,13 @@ beforeEach(() => {
   sessions = new FakeSignalSessions();
   telemetry = new FakeTelemetry();
   failures = [];
-  attendees = new DeadlineWheel<Attendee>(500, 0, (attendee) => attendee.expire());
-  clock.every(500, () => attendees.turn(clock.monotonicMs()));
+  openConnections = new DeadlineWheel<OpenSignalConnection>(500, 0, (attendee) => attendee.expire());
+  clock.every(500, () => openConnections.turn(clock.monotonicMs()));
   connection = new SignalingConnection(socket, {
     clock,
     sessions,
     telemetry,
-    attendees,
+    openConnections,
     census: new SocketCensus({ handshakesMax: 10, handshakesPerAddressMax: 10 }, 500),
     sleepAdvice: () => sleepAdvice([]),
     reportFailure: (error) => failures.push(error),
@@ -96,7 +96,7 @@ test('an end is told and counted once, whatever comes after it', () => {
   ]);
   assert.equal(telemetry.count('signal end peer_closed'), 1);
   assert.equal(telemetry.counts.size, 1);
-  assert.equal(attendees.size, 0);
+  assert.equal(openConnections.size, 0);
 });
 
 test('an end of our own tells the house once, though the socket tells us of it too', () => {
@@ -138,7 +138,7 @@ test('a connection closed by the house while it logs in gets no session', () => 
   connection.close('kicked');
   connection.enter(ticket);
   assert.deepEqual(socket.said, ['{"type":"bye","reason":"kicked"}', '4410 kicked']);
-  assert.equal(attendees.size, 0);
+  assert.equal(openConnections.size, 0);
 });
 
 test('every heartbeat renews the deadline, and a step of the wall clock ends nothing', () => {

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { Admission, type AdmissionSettings, type Applicant } from '../../../../src/gateways/sleep/admission.ts';
+import {
+  Admission,
+  type AdmissionSettings,
+  type Applicant,
+} from '../../../../src/gateways/sleep/admission.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
 class Caller implements Applicant {
-  lane: Applicant['lane'] = null;
+  queue: Applicant['queue'] = null;
   line: Applicant['line'] = null;
   ahead: Applicant | null = null;
   behind: Applicant | null = null;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
 import { generateSessionId } from '../../../../src/model/ids.ts';
-import type { Sleeper } from '../../../../src/gateways/sleep/gatehouse.ts';
+import type { OpenSleepConnection } from '../../../../src/gateways/sleep/gatehouse.ts';
 import { sleepGatewayDefaults } from '../../../../src/gateways/sleep/settings.ts';
 import { SleepingConnection } from '../../../../src/gateways/sleep/sleeping-connection.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeSleeperSocket } from '../../../support/fake-sleeper-socket.ts';
+import { FakeSleepSocket } from '../../../support/fake-sleeper-socket.ts';
 import { FakeSleepSessions } from '../../../support/fake-sleep-sessions.ts';
 import { FakeTelemetry, testDevice } from '../../../support/fakes.ts';
 
@@ -14,25 +14,25 @@ const ticket = { deviceId: testDevice, sessionId: generateSessionId(), epoch: 1 
 const heartbeat = Buffer.alloc(64);
 
 let clock: DrivenClock;
-let socket: FakeSleeperSocket;
+let socket: FakeSleepSocket;
 let sessions: FakeSleepSessions;
 let telemetry: FakeTelemetry;
-let sleepers: DeadlineWheel<Sleeper>;
+let openConnections: DeadlineWheel<OpenSleepConnection>;
 let connection: SleepingConnection;
 beforeEach(() => {
   clock = new DrivenClock();
-  socket = new FakeSleeperSocket();
+  socket = new FakeSleepSocket();
   sessions = new FakeSleepSessions();
   telemetry = new FakeTelemetry();
-  sleepers = new DeadlineWheel<Sleeper>(500, 0, (sleeper) => sleeper.expire());
-  clock.every(500, () => sleepers.turn(clock.monotonicMs()));
+  openConnections = new DeadlineWheel<OpenSleepConnection>(500, 0, (sleeper) => sleeper.expire());
+  clock.every(500, () => openConnections.turn(clock.monotonicMs()));
   connection = newConnection();
 });
 
 function newConnection(): SleepingConnection {
   return new SleepingConnection(
     socket,
-    { clock, sessions, telemetry, sleepers, settings: sleepGatewayDefaults },
+    { clock, sessions, telemetry, openConnections, settings: sleepGatewayDefaults },
     5,
   );
 }
@@ -121,7 +121,7 @@ test('an end is told and counted once, whatever comes after it', () => {
   ]);
   assert.equal(telemetry.count('end peer_closed'), 1);
   assert.equal(telemetry.count('end reset') + telemetry.count('end kicked'), 0);
-  assert.equal(sleepers.size, 0);
+  assert.equal(openConnections.size, 0);
 });
 
 test('a failing socket is a reset', () => {
@@ -143,7 +143,7 @@ test('a connection closed by the house while it logs in does not fall asleep', (
   connection.close('kicked');
   connection.fallAsleep(ticket, true, 0);
   assert.deepEqual(socket.writes, []);
-  assert.equal(sleepers.size, 0);
+  assert.equal(openConnections.size, 0);
 });
 
 test('bytes after the end are no heartbeat', () => {

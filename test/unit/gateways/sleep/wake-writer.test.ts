@@ -3,20 +3,20 @@ import { beforeEach, test } from 'node:test';
 import { wakeupsWaitingMax } from '../../../../src/model/limits.ts';
 import { WakeWriter } from '../../../../src/gateways/sleep/wake-writer.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeSleeperSocket } from '../../../support/fake-sleeper-socket.ts';
+import { FakeSleepSocket } from '../../../support/fake-sleeper-socket.ts';
 import { FakeTelemetry } from '../../../support/fakes.ts';
 
 const first = Buffer.from('983b16f8f39c0000', 'hex');
 const second = Buffer.from('983b16f8f39c0001', 'hex');
 
 let clock: DrivenClock;
-let socket: FakeSleeperSocket;
+let socket: FakeSleepSocket;
 let telemetry: FakeTelemetry;
 let ends: string[];
 let writer: WakeWriter;
 beforeEach(() => {
   clock = new DrivenClock();
-  socket = new FakeSleeperSocket();
+  socket = new FakeSleepSocket();
   telemetry = new FakeTelemetry();
   ends = [];
   const settings = { writeDeadlineMs: 1000, writeStuckMs: 10_000 };

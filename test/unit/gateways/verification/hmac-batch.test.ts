@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allocateHmacBatch, fitsHmacBatch, HmacBatch } from '../../../../src/gateways/verification/hmac-batch.ts';
+import {
+  allocateHmacBatch,
+  fitsHmacBatch,
+  HmacBatch,
+} from '../../../../src/gateways/verification/hmac-batch.ts';
 import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
 
 const jobs = distinctJobs(8);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import type { OpsAnswer } from '../../../../src/gateways/ops/ops-exchange.ts';
-import { watchGuestRoutes } from '../../../../src/gateways/watch/watch-guests.ts';
+import { watchViewerRoutes } from '../../../../src/gateways/watch/watch-guests.ts';
 import { callRoom } from '../../../support/call-scene.ts';
 import { WatchScene } from '../../../support/watch-scene.ts';
 
@@ -12,7 +12,7 @@ interface Ask {
 }
 
 async function ask(scene: WatchScene, path: string, { ticket, bearer }: Ask = {}): Promise<OpsAnswer> {
-  const route = watchGuestRoutes(scene).find((each) => each.path === path);
+  const route = watchViewerRoutes(scene).find((each) => each.path === path);
   assert.ok(route !== undefined);
   return route.handle({
     query: new URLSearchParams(ticket === undefined ? '' : { ticket }),

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import type { Outcome } from '../../../../src/lib/outcome.ts';
+import type { Result } from '../../../../src/lib/outcome.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../../../src/model/call.ts';
-import type { CarriageRefusal } from '../../../../src/model/picture.ts';
+import type { ReservationRefusal } from '../../../../src/model/picture.ts';
 import { generateSessionId } from '../../../../src/model/ids.ts';
 import { legFaultsMax, legMessagesBurstMax, legTextsBurstMax } from '../../../../src/model/limits.ts';
-import type { Guest } from '../../../../src/media/legs/leg-hall.ts';
+import type { LegConnection } from '../../../../src/media/legs/leg-hall.ts';
 import { bridgeSide } from '../../../../src/media/legs/leg-side.ts';
 import { SocketLeg } from '../../../../src/media/legs/socket-leg.ts';
 import type { JoinedLeg, LegOutput } from '../../../../src/media/relay/output.ts';
 import { callMedia } from '../../../support/call-scene.ts';
 import { FakeOpenLeg } from '../../../support/fake-call-desk.ts';
-import { FakeFrameSocket, FakeLegHall } from '../../../support/fake-leg-hall.ts';
+import { FakeFrameSocket, FakeMediaListenerContext } from '../../../support/fake-leg-hall.ts';
 import type { FakeJoinedLeg } from '../../../support/fake-relay.ts';
 
 const sessionId = generateSessionId();
@@ -22,30 +22,30 @@ const nonsense = Buffer.from('nonsense');
 const frame = Buffer.from('01010001028001e000000000ff', 'hex');
 
 let socket: FakeFrameSocket;
-let hall: FakeLegHall;
-let guests: Set<Guest>;
-let leaving: Set<Guest>;
+let context: FakeMediaListenerContext;
+let legs: Set<LegConnection>;
+let leaving: Set<LegConnection>;
 let leg: SocketLeg;
-let house: FakeOpenLeg;
+let deps: FakeOpenLeg;
 beforeEach(() => {
   socket = new FakeFrameSocket();
-  hall = new FakeLegHall();
-  ({ guests, leaving } = hall);
-  leg = new SocketLeg(socket, hall);
-  house = new FakeOpenLeg('bridge', leg, () => undefined);
+  context = new FakeMediaListenerContext();
+  ({ legs, leaving } = context);
+  leg = new SocketLeg(socket, context);
+  deps = new FakeOpenLeg('bridge', leg, () => undefined);
 });
 
 function enter(): LegRefusal | null {
-  return leg.enter(() => bridgeSide(house));
+  return leg.enter(() => bridgeSide(deps));
 }
 
-function join(out: LegOutput): Outcome<JoinedLeg, CarriageRefusal> {
-  return hall.relay.joinBridge(sessionId, callMedia, out);
+function join(out: LegOutput): Result<JoinedLeg, ReservationRefusal> {
+  return context.relay.joinBridge(sessionId, callMedia, out);
 }
 
 function carried(): FakeJoinedLeg {
   assert.equal(leg.carry(join), true);
-  const joined = hall.relay.joined.at(-1);
+  const joined = context.relay.joined.at(-1);
   assert(joined !== undefined);
   return joined;
 }
@@ -57,7 +57,7 @@ function goOn(): void {
   leg.received(nonsense, false);
   leg.pinged();
   leg.ponged();
-  leg.tell(assign);
+  leg.notify(assign);
   leg.close('drain');
   leg.failed();
   leg.gone();
@@ -74,47 +74,47 @@ for (const [reason, close] of closes)
   test(`a leg that the house closes as ${reason} is told ${close}, and says nothing of it`, () => {
     enter();
     leg.close(reason);
-    assert.deepEqual([guests.size, leaving.size], [0, 1]);
+    assert.deepEqual([legs.size, leaving.size], [0, 1]);
     goOn();
     assert.deepEqual(socket.said, [close]);
-    assert.deepEqual([house.goneTimes, house.signs, house.reports, house.answers], [0, [], [], []]);
-    assert.deepEqual([guests.size, leaving.size], [0, 0]);
+    assert.deepEqual([deps.goneTimes, deps.signs, deps.reports, deps.answers], [0, [], [], []]);
+    assert.deepEqual([legs.size, leaving.size], [0, 0]);
   });
 
 test('a leg whose peer is gone says so once, whatever comes after it', () => {
   enter();
-  assert.equal(guests.size, 1);
+  assert.equal(legs.size, 1);
   leg.gone();
   goOn();
-  assert.deepEqual([house.goneTimes, house.signs, socket.said], [1, [], []]);
-  assert.deepEqual([guests.size, leaving.size], [0, 0]);
+  assert.deepEqual([deps.goneTimes, deps.signs, socket.said], [1, [], []]);
+  assert.deepEqual([legs.size, leaving.size], [0, 0]);
 });
 
 test('a leg whose socket closes itself for what came is gone at once, and leaves when it is closed', () => {
   enter();
   leg.failed();
-  assert.deepEqual([house.goneTimes, guests.size, leaving.size], [1, 0, 1]);
+  assert.deepEqual([deps.goneTimes, legs.size, leaving.size], [1, 0, 1]);
   goOn();
-  assert.deepEqual([house.goneTimes, house.signs, socket.said, leaving.size], [1, [], [], 0]);
+  assert.deepEqual([deps.goneTimes, deps.signs, socket.said, leaving.size], [1, [], [], 0]);
 });
 
 test('a leg is asked at every beat, and is cut when nothing has come since the last', () => {
   enter();
-  leg.beat();
+  leg.heartbeat();
   socket.bytesRead = 6;
-  leg.beat();
+  leg.heartbeat();
   assert.deepEqual([socket.said, socket.isCut], [['ping', 'ping'], false]);
-  leg.beat();
-  assert.deepEqual([socket.said.length, socket.isCut, house.goneTimes], [2, true, 0]);
+  leg.heartbeat();
+  assert.deepEqual([socket.said.length, socket.isCut, deps.goneTimes], [2, true, 0]);
   leg.gone();
-  assert.deepEqual([house.goneTimes, house.signs], [1, []]);
+  assert.deepEqual([deps.goneTimes, deps.signs], [1, []]);
 });
 
 test('a leg that is dropped is cut, and tells nobody', () => {
   enter();
   leg.drop();
   goOn();
-  assert.deepEqual([house.goneTimes, socket.said, socket.isCut, guests.size], [0, [], true, 0]);
+  assert.deepEqual([deps.goneTimes, socket.said, socket.isCut, legs.size], [0, [], true, 0]);
 });
 
 test('a leg that comes too late is closed as ended', () => {
@@ -123,13 +123,13 @@ test('a leg that comes too late is closed as ended', () => {
     'session_ended',
   );
   goOn();
-  assert.deepEqual([socket.said, guests.size], [['1000 ended'], 0]);
+  assert.deepEqual([socket.said, legs.size], [['1000 ended'], 0]);
 });
 
 test('what the house says while it lets a leg in is said', () => {
   leg.enter((opening) => {
-    opening.tell(assign);
-    return bridgeSide(house);
+    opening.notify(assign);
+    return bridgeSide(deps);
   });
   assert.deepEqual(socket.said, [assignText]);
 });
@@ -137,33 +137,33 @@ test('what the house says while it lets a leg in is said', () => {
 test('a leg that the house closes while it lets it in is closed, and says nothing', () => {
   leg.enter((opening) => {
     opening.close('replaced');
-    return bridgeSide(house);
+    return bridgeSide(deps);
   });
   goOn();
-  assert.deepEqual([socket.said, house.goneTimes, guests.size], [['4409 replaced'], 0, 0]);
+  assert.deepEqual([socket.said, deps.goneTimes, legs.size], [['4409 replaced'], 0, 0]);
 });
 
 test('a leg that is told something behind 256 KiB it has not read is cut and gone', () => {
   enter();
   socket.bufferedAmount = 256 * 1024;
-  leg.tell(assign);
+  leg.notify(assign);
   socket.bufferedAmount += 1;
-  leg.tell(assign);
+  leg.notify(assign);
   assert.deepEqual([socket.said, socket.isCut], [[assignText], true]);
   leg.gone();
   goOn();
-  assert.equal(house.goneTimes, 1);
+  assert.equal(deps.goneTimes, 1);
 });
 
 test('a leg that pings and does not read is cut and gone', () => {
   enter();
   socket.bufferedAmount = 256 * 1024;
   leg.pinged();
-  assert.deepEqual([house.signs, socket.isCut], [['ping'], false]);
+  assert.deepEqual([deps.signs, socket.isCut], [['ping'], false]);
   socket.bufferedAmount += 1;
   leg.pinged();
   leg.gone();
-  assert.deepEqual([house.signs, socket.isCut, house.goneTimes], [['ping'], true, 1]);
+  assert.deepEqual([deps.signs, socket.isCut, deps.goneTimes], [['ping'], true, 1]);
 });
 
 test('frames and pings are signs of life, and what is not understood is none', () => {
@@ -172,7 +172,7 @@ test('frames and pings are signs of life, and what is not understood is none', (
   leg.pinged();
   leg.received(accept, true);
   leg.received(nonsense, false);
-  assert.deepEqual(house.signs, ['media', 'ping']);
+  assert.deepEqual(deps.signs, ['media', 'ping']);
   assert.equal(socket.said.length, 2);
 });
 
@@ -180,13 +180,13 @@ test('the hundredth message that is not understood is answered, and is the last'
   enter();
   for (let i = 1; i < legFaultsMax; i++) leg.received(nonsense, i % 2 === 0);
   leg.received(accept, false);
-  assert.deepEqual([house.answers, house.goneTimes], [[true], 0]);
+  assert.deepEqual([deps.answers, deps.goneTimes], [[true], 0]);
   leg.received(nonsense, true);
-  assert.deepEqual([house.goneTimes, guests.size, leaving.size], [1, 0, 1]);
+  assert.deepEqual([deps.goneTimes, legs.size, leaving.size], [1, 0, 1]);
   goOn();
   assert.equal(socket.said.length, legFaultsMax + 1);
   assert.equal(socket.said.at(-1), '4400 malformed');
-  assert.deepEqual([house.goneTimes, leaving.size], [1, 0]);
+  assert.deepEqual([deps.goneTimes, leaving.size], [1, 0]);
 });
 
 test('a leg that cannot be told what is wrong is cut, be it the hundredth time', () => {
@@ -195,7 +195,7 @@ test('a leg that cannot be told what is wrong is cut, be it the hundredth time',
   socket.bufferedAmount = 256 * 1024 + 1;
   leg.received(nonsense, false);
   goOn();
-  assert.deepEqual([house.goneTimes, socket.isCut, socket.said.length], [1, true, legFaultsMax - 1]);
+  assert.deepEqual([deps.goneTimes, socket.isCut, socket.said.length], [1, true, legFaultsMax - 1]);
 });
 
 test('a text of 16 KiB is read, and one more byte is 1009', () => {
@@ -203,11 +203,11 @@ test('a text of 16 KiB is read, and one more byte is 1009', () => {
   const text = Buffer.alloc(16 * 1024 + 1, ' ');
   accept.copy(text);
   leg.received(text.subarray(0, 16 * 1024), false);
-  assert.deepEqual(house.answers, [true]);
+  assert.deepEqual(deps.answers, [true]);
   leg.received(text, false);
-  assert.equal(house.goneTimes, 1);
+  assert.equal(deps.goneTimes, 1);
   goOn();
-  assert.deepEqual([socket.said, house.goneTimes], [['1009 too_large'], 1]);
+  assert.deepEqual([socket.said, deps.goneTimes], [['1009 too_large'], 1]);
 });
 
 test("a frame is the relay's from the time when the leg is carried, and goes nowhere before", () => {
@@ -215,7 +215,7 @@ test("a frame is the relay's from the time when the leg is carried, and goes now
   leg.received(frame, true);
   const joined = carried();
   leg.received(frame, true);
-  assert.deepEqual(house.signs, ['media', 'media']);
+  assert.deepEqual(deps.signs, ['media', 'media']);
   assert.deepEqual(joined.frames, [
     {
       header: {
@@ -260,12 +260,12 @@ test('a frame on its way to a slow reader is not among what it has to read to st
   const { frameOutput } = carried();
   frameOutput.send(frame.subarray(0, 12), largePayload, () => undefined);
   socket.bufferedAmount = 12 + largePayload.length + 256 * 1024;
-  leg.tell(assign);
+  leg.notify(assign);
   leg.pinged();
   frameOutput.askKeyFrame();
   assert.deepEqual([socket.isCut, socket.said.length], [false, 3]);
   socket.bufferedAmount += 1;
-  leg.tell(assign);
+  leg.notify(assign);
   assert.deepEqual([socket.isCut, socket.said.length], [true, 3]);
 });
 
@@ -282,15 +282,15 @@ test('when the frame has gone out, all that waits is what the leg was told', () 
 test('a reader whose pong is late is not cut while frames go out to it, and is when they do not', () => {
   enter();
   const { frameOutput } = carried();
-  for (let beat = 0; beat < 3; beat++) {
-    leg.beat();
+  for (let heartbeat = 0; heartbeat < 3; heartbeat++) {
+    leg.heartbeat();
     frameOutput.send(frame.subarray(0, 12), frame.subarray(12), () => undefined);
     socket.sending.pop()?.();
   }
   frameOutput.send(frame.subarray(0, 12), frame.subarray(12), () => undefined);
-  leg.beat();
+  leg.heartbeat();
   assert.equal(socket.isCut, false);
-  leg.beat();
+  leg.heartbeat();
   assert.equal(socket.isCut, true);
 });
 
@@ -309,7 +309,7 @@ for (const [name, leave] of leavings)
     goOn();
     assert.deepEqual([joined.leftTimes, joined.frames], [1, []]);
     assert.equal(leg.carry(join), false);
-    assert.equal(hall.relay.joined.length, 1);
+    assert.equal(context.relay.joined.length, 1);
   });
 
 test('a leg that is carried anew has left where it was', () => {
@@ -326,29 +326,29 @@ test('a leg that is carried anew has left where it was', () => {
   );
 });
 
-const noRoom: readonly (readonly [CarriageRefusal, RegExp])[] = [
+const noRoom: readonly (readonly [ReservationRefusal, RegExp])[] = [
   ['load', /^no worker has time left/],
   ['engine', /no decoder/],
 ];
 for (const [refusal, sentence] of noRoom)
   test(`an open leg that cannot be carried for ${refusal} is told why, closed as 4503 media_full, and gone`, () => {
     assert.equal(enter(), null);
-    hall.relay.joinRefusal = refusal;
+    context.relay.joinRefusal = refusal;
     assert.equal(leg.carry(join), false);
     goOn();
     const [text = '', close] = socket.said;
     assert.match((JSON.parse(text) as { readonly message: string }).message, sentence);
-    assert.deepEqual([close, socket.said.length, house.goneTimes], ['4503 media_full', 2, 1]);
+    assert.deepEqual([close, socket.said.length, deps.goneTimes], ['4503 media_full', 2, 1]);
   });
 
 test('a leg that cannot be carried while it opens is no login, and the house knows it as gone', () => {
-  hall.relay.joinRefusal = 'load';
+  context.relay.joinRefusal = 'load';
   const refusal = leg.enter((opening) => {
     opening.carry(join);
-    return bridgeSide(house);
+    return bridgeSide(deps);
   });
   goOn();
-  assert.deepEqual([refusal, house.goneTimes, guests.size, leaving.size], ['load', 1, 0, 0]);
+  assert.deepEqual([refusal, deps.goneTimes, legs.size, leaving.size], ['load', 1, 0, 0]);
   assert.equal(socket.said.at(-1), '4503 media_full');
 });
 
@@ -360,11 +360,11 @@ test('a leg that says more than it may is told so and closed, and none of the re
   enter();
   for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.received(accept, false);
   assert.deepEqual(socket.said, [tooManyTexts, '4429 too_much, deaf']);
-  assert.deepEqual([house.answers.length, house.goneTimes], [legTextsBurstMax, 1]);
-  assert.deepEqual([guests.size, leaving.size, socket.isCut], [0, 1, false]);
-  assert.deepEqual(hall.floods, ['a leg sends 5 texts a second at most, and 150 at once']);
+  assert.deepEqual([deps.answers.length, deps.goneTimes], [legTextsBurstMax, 1]);
+  assert.deepEqual([legs.size, leaving.size, socket.isCut], [0, 1, false]);
+  assert.deepEqual(context.floods, ['a leg sends 5 texts a second at most, and 150 at once']);
   goOn();
-  assert.deepEqual([house.goneTimes, leaving.size], [1, 0]);
+  assert.deepEqual([deps.goneTimes, leaving.size], [1, 0]);
 });
 
 const small: readonly (readonly [string, () => void])[] = [
@@ -377,7 +377,7 @@ for (const [what, send] of small)
     enter();
     for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) send();
     assert.deepEqual(socket.said, [tooManyMessages, '4429 too_much, deaf']);
-    assert.ok(house.signs.length <= legMessagesBurstMax);
+    assert.ok(deps.signs.length <= legMessagesBurstMax);
   });
 
 test('empty messages count: each is malformed, and the hundredth closes', () => {
@@ -385,7 +385,7 @@ test('empty messages count: each is malformed, and the hundredth closes', () => 
   for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.received(Buffer.alloc(0), true);
   assert.equal(socket.said.filter((said) => said.includes('"error"')).length, legFaultsMax);
   assert.equal(socket.said[legFaultsMax], '4400 malformed');
-  assert.ok(socket.isDeaf, 'and who goes on is not read any more');
+  assert.ok(socket.isUnwakeable, 'and who goes on is not read any more');
 });
 
 test('a leg that was told to go and floods is not read any more', () => {
@@ -393,11 +393,11 @@ test('a leg that was told to go and floods is not read any more', () => {
   leg.close('ended');
   for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.pinged();
   assert.deepEqual(socket.said, ['1000 ended', '4429 too_much, deaf']);
-  assert.deepEqual([house.goneTimes, hall.floods], [0, []]);
+  assert.deepEqual([deps.goneTimes, context.floods], [0, []]);
 });
 
 test('a bridge is not charged for what is refused in its place', () => {
   enter();
   for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.answer(Buffer.from('{"type":"refuse"}'));
-  assert.deepEqual([house.answers.length, socket.said], [2 * legTextsBurstMax, []]);
+  assert.deepEqual([deps.answers.length, socket.said], [2 * legTextsBurstMax, []]);
 });

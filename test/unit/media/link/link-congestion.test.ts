@@ -5,23 +5,23 @@ import { legReportsWaitingMax, linkBacklogBytesMax } from '../../../../src/model
 import type { SessionId } from '../../../../src/model/ids.ts';
 import type { OpenBridgeLeg } from '../../../../src/core/ports/call-desk.ts';
 import { progress } from '../../../support/call-scene.ts';
-import { admitted, bridgeKey, DeskScene, refusal } from '../../../support/desk-scene.ts';
+import { admitted, bridgeKey, LegServiceScene, refusal } from '../../../support/desk-scene.ts';
 import { FakeCallLeg } from '../../../support/fakes.ts';
-import { LinkedDesk } from '../../../support/linked-desk.ts';
+import { LinkedLegService } from '../../../support/linked-desk.ts';
 
 /** More reports than the link may keep. */
 const flood = linkBacklogBytesMax / 50;
 
-let scene: DeskScene;
-let link: LinkedDesk;
+let scene: LegServiceScene;
+let link: LinkedLegService;
 let call: SessionId;
 let bridge: OpenBridgeLeg;
 beforeEach(async () => {
-  scene = new DeskScene();
-  link = await new LinkedDesk(scene).ready();
+  scene = new LegServiceScene();
+  link = await new LinkedLegService(scene).ready();
   ({ call } = await scene.newCall());
-  const opened = link.media.desk.openBridgeLeg(
-    admitted(await link.media.desk.admitBridge(bridgeKey, call)),
+  const opened = link.media.service.openBridgeLeg(
+    admitted(await link.media.service.admitBridge(bridgeKey, call)),
     new FakeCallLeg(),
   );
   assert(opened !== null);
@@ -70,12 +70,12 @@ test('of more reports than wait for one leg the oldest go', async () => {
 test('while the server does not read, nobody is let in and no line of the log crosses', async () => {
   congest();
   const { writableLength } = link.pair.there;
-  assert.equal(await refusal(link.media.desk.admitBridge(bridgeKey, null)), 'busy');
+  assert.equal(await refusal(link.media.service.admitBridge(bridgeKey, null)), 'busy');
   bridge.alive('media');
   link.media.log.info({}, 'a line');
   assert.equal(link.pair.there.writableLength, writableLength);
   await readAgain();
-  assert.equal(await refusal(link.media.desk.admitBridge(bridgeKey, null)), null);
+  assert.equal(await refusal(link.media.service.admitBridge(bridgeKey, null)), null);
   await link.pass(1000);
   assert.deepEqual(link.log.lines, [
     {

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
 import {
   linkBacklogBytesMax,
-  linkBeatMs,
+  linkHeartbeatMs,
   linkLogLinesMax,
   linkSilenceMsMax,
   mediaStartMsMax,
@@ -19,11 +19,11 @@ import { ServerEnd } from '../../../../src/media/link/server-end.ts';
 import type { MediaProcessSettings } from '../../../../src/protocol/media-link/media-facts.ts';
 import { formerKey, newKey } from '../../../support/call-tokens.ts';
 import { progress } from '../../../support/call-scene.ts';
-import { admitted, bridgeKey, DeskScene, refusal } from '../../../support/desk-scene.ts';
+import { admitted, bridgeKey, LegServiceScene, refusal } from '../../../support/desk-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
 import { FakeCallLeg, FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
-import { FakeMediaProcess, LinkedDesk, mediaCounts } from '../../../support/linked-desk.ts';
+import { FakeMediaProcess, LinkedLegService, mediaCounts } from '../../../support/linked-desk.ts';
 
 const call = 'session-1' as SessionId;
 const settings: MediaProcessSettings = {
@@ -61,23 +61,23 @@ const view: MediaView = {
   workMs: null,
 };
 
-function ends({ serverEnds, mediaEnds }: LinkedDesk): unknown[] {
+function ends({ serverEnds, mediaEnds }: LinkedLegService): unknown[] {
   return [serverEnds, mediaEnds];
 }
 
 test('a media process is told its settings, and the server where it listens', async () => {
-  const link = new LinkedDesk(new DeskScene(), {}, settings);
+  const link = new LinkedLegService(new LegServiceScene(), {}, settings);
   assert.deepEqual(await link.media.started(), settings);
   link.media.ready({ host: '127.0.0.1', port: 8083 }, link.process);
   assert.deepEqual(await link.server.listening, { host: '127.0.0.1', port: 8083 });
 });
 
 test('one that has settings of its own is told none', async () => {
-  assert.equal(await new LinkedDesk(new DeskScene()).media.started(), null);
+  assert.equal(await new LinkedLegService(new LegServiceScene()).media.started(), null);
 });
 
 test('what keeps a media process from listening is said by the server in its words', async () => {
-  const link = new LinkedDesk(new DeskScene());
+  const link = new LinkedLegService(new LegServiceScene());
   await link.media.started();
   link.media.failed('media.listen: port 8083 is taken');
   await link.media.end();
@@ -87,7 +87,7 @@ test('what keeps a media process from listening is said by the server in its wor
 });
 
 test('a media process whose server hangs up before hello does not start', async () => {
-  const link = new LinkedDesk(new DeskScene(), { breaksAt: 1 });
+  const link = new LinkedLegService(new LegServiceScene(), { breaksAt: 1 });
   await assert.rejects(link.media.started());
   await assert.rejects(link.server.listening);
 });
@@ -106,38 +106,38 @@ test('a server of another version is given up with a sentence', async () => {
 });
 
 test('a bad token is refused by the media process itself, and the server is not asked', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
   const { token } = await scene.newCall();
   const { writes } = link.pair;
-  assert.equal(await refusal(link.media.desk.admitDevice(`${token}x`)), 'signature');
+  assert.equal(await refusal(link.media.service.admitDevice(`${token}x`)), 'signature');
   await link.settle();
   assert.equal(link.pair.writes, writes);
 });
 
 test('a token of a new key is good as soon as the server says so, and of a retired one no more', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
   const { token } = await scene.newCall();
   try {
     scene.keys.replace([formerKey]);
     link.server.updateKeys();
     await link.settle();
-    assert.equal(await refusal(link.media.desk.admitDevice(token)), 'unknown_key');
+    assert.equal(await refusal(link.media.service.admitDevice(token)), 'unknown_key');
   } finally {
     scene.keys.replace([newKey]);
   }
   link.server.updateKeys();
   await link.settle();
-  assert.equal(await refusal(link.media.desk.admitDevice(token)), null);
+  assert.equal(await refusal(link.media.service.admitDevice(token)), null);
 });
 
 test('signs of life cross once a second of each kind, and others at once', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
   const { token } = await scene.newCall();
-  const open = link.media.desk.openDeviceLeg(
-    admitted(await link.media.desk.admitDevice(token)),
+  const open = link.media.service.openDeviceLeg(
+    admitted(await link.media.service.admitDevice(token)),
     new FakeCallLeg(),
   );
   await link.settle();
@@ -154,17 +154,17 @@ test('signs of life cross once a second of each kind, and others at once', async
   const before = link.pair.writes;
   scene.clock.advance(1);
   await link.settle();
-  const beats = link.pair.writes - before;
+  const heartbeats = link.pair.writes - before;
   open?.alive('media');
   await link.settle();
-  assert.equal(link.pair.writes, before + beats + 1);
+  assert.equal(link.pair.writes, before + heartbeats + 1);
 });
 
 test('nothing is said of a leg after it is gone', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
-  const open = link.media.desk.openBridgeLeg(
-    admitted(await link.media.desk.admitBridge(bridgeKey, null)),
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
+  const open = link.media.service.openBridgeLeg(
+    admitted(await link.media.service.admitBridge(bridgeKey, null)),
     new FakeCallLeg(),
   );
   open?.gone();
@@ -179,31 +179,31 @@ test('nothing is said of a leg after it is gone', async () => {
 });
 
 test('an admission opens one leg', async () => {
-  const scene = new DeskScene();
-  const { media } = await new LinkedDesk(scene).ready();
-  const admission = admitted(await media.desk.admitBridge(bridgeKey, null));
-  assert.notEqual(media.desk.openBridgeLeg(admission, new FakeCallLeg()), null);
-  assert.equal(media.desk.openBridgeLeg(admission, new FakeCallLeg()), null);
-  assert.equal(media.desk.openBridgeLeg({ ...admission }, new FakeCallLeg()), null, 'nor does a copy');
+  const scene = new LegServiceScene();
+  const { media } = await new LinkedLegService(scene).ready();
+  const admission = admitted(await media.service.admitBridge(bridgeKey, null));
+  assert.notEqual(media.service.openBridgeLeg(admission, new FakeCallLeg()), null);
+  assert.equal(media.service.openBridgeLeg(admission, new FakeCallLeg()), null);
+  assert.equal(media.service.openBridgeLeg({ ...admission }, new FakeCallLeg()), null, 'nor does a copy');
 });
 
 test('who was let in and comes later than ten seconds is closed', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
   const legs = [new FakeCallLeg(), new FakeCallLeg()] as const;
-  const late = admitted(await link.media.desk.admitBridge(bridgeKey, null));
+  const late = admitted(await link.media.service.admitBridge(bridgeKey, null));
   await link.pass(1000);
-  const punctual = admitted(await link.media.desk.admitBridge(bridgeKey, null));
+  const punctual = admitted(await link.media.service.admitBridge(bridgeKey, null));
   await link.pass(9000);
-  link.media.desk.openBridgeLeg(late, legs[0]);
-  link.media.desk.openBridgeLeg(punctual, legs[1]);
+  link.media.service.openBridgeLeg(late, legs[0]);
+  link.media.service.openBridgeLeg(punctual, legs[1]);
   await link.settle();
   assert.deepEqual([legs[0].closes, legs[1].closes], [['ended'], []]);
 });
 
 test('what is counted is added up, and crosses four times a second', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
   const { telemetry } = link.media;
   for (const result of ['accepted', 'accepted', 'load'] as const) telemetry.mediaLogin(result);
   for (let frame = 0; frame < 20; frame += 1) telemetry.mediaFrames('encoded', 2);
@@ -228,7 +228,7 @@ test('what is counted is added up, and crosses four times a second', async () =>
 });
 
 test('very many times and logins at once lose nothing', async () => {
-  const link = await new LinkedDesk(new DeskScene()).ready();
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
   for (let n = 0; n < 3000; n += 1) {
     link.media.telemetry.mediaFrameTime(n);
     link.media.telemetry.mediaLogin('busy');
@@ -240,7 +240,7 @@ test('very many times and logins at once lose nothing', async () => {
 });
 
 test('what the media process has is known once a second, and nothing of one that is gone', async () => {
-  const link = await new LinkedDesk(new DeskScene()).ready();
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
   assert.equal(link.server.counts(), null);
   await link.pass(1000);
   assert.deepEqual(link.server.counts(), mediaCounts);
@@ -249,7 +249,7 @@ test('what the media process has is known once a second, and nothing of one that
 });
 
 test('a line of the media process is written by the server, under a name of its own', async () => {
-  const link = await new LinkedDesk(new DeskScene()).ready();
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.media.log.warn({ level: 'x', err: new RangeError('too far'), big: 1n }, 'a frame was odd');
   await link.settle();
   const [line] = link.log.lines;
@@ -265,7 +265,7 @@ test('a line of the media process is written by the server, under a name of its 
 });
 
 test('lines that cannot be written out, or are too long, are said to be so', async () => {
-  const link = await new LinkedDesk(new DeskScene()).ready();
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
   const circle: { self?: object } = {};
   circle.self = circle;
   const deep = '['.repeat(300) + ']'.repeat(300);
@@ -282,8 +282,8 @@ test('lines that cannot be written out, or are too long, are said to be so', asy
 });
 
 test('of very many lines the first are written, and how many are lost', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
   for (let n = 0; n < linkLogLinesMax + 7; n += 1) link.media.log.debug({}, 'again');
   await link.settle();
   assert.equal(link.log.lines.length, linkLogLinesMax);
@@ -295,15 +295,15 @@ test('of very many lines the first are written, and how many are lost', async ()
 });
 
 test('a session is seen as the media process has it', async () => {
-  const link = await new LinkedDesk(new DeskScene()).ready();
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.process.view = (sessionId) => (sessionId === call ? view : null);
   assert.deepEqual(await link.server.view(call), view);
   assert.equal(await link.server.view('another' as SessionId), null);
 });
 
 test('a session that is asked for and not answered within a second is not seen', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
   link.pair.there.pause();
   const seen = link.server.view(call);
   scene.clock.advance(1000);
@@ -311,14 +311,14 @@ test('a session that is asked for and not answered within a second is not seen',
 });
 
 test('the certificate is read again when the server says so', async () => {
-  const link = await new LinkedDesk(new DeskScene()).ready();
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.server.reloadTls();
   await link.settle();
   assert.deepEqual(link.process.asked, ['reload TLS']);
 });
 
 test('a drain lasts until the media process says that its legs are gone', async () => {
-  const link = await new LinkedDesk(new DeskScene()).ready();
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
   let isDrained = false;
   const drained = link.server.drain().then(() => (isDrained = true));
   await link.settle();
@@ -329,11 +329,11 @@ test('a drain lasts until the media process says that its legs are gone', async 
 });
 
 test('a drain is over when the link is, and of a media process that does not listen yet the link ends', async () => {
-  const link = await new LinkedDesk(new DeskScene()).ready();
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
   const drained = link.server.drain();
   link.pair.there.destroy();
   await drained;
-  const starting = new LinkedDesk(new DeskScene());
+  const starting = new LinkedLegService(new LegServiceScene());
   await starting.settle();
   await starting.server.drain();
   await starting.settle();
@@ -343,51 +343,51 @@ test('a drain is over when the link is, and of a media process that does not lis
 
 for (const side of ['here', 'there'] as const)
   test(`when the ${side === 'here' ? 'server' : 'media process'} is gone, so are the legs, at both ends`, async () => {
-    const scene = new DeskScene();
-    const link = await new LinkedDesk(scene).ready();
-    const { desk } = link.media;
+    const scene = new LegServiceScene();
+    const link = await new LinkedLegService(scene).ready();
+    const { service } = link.media;
     const { token } = await scene.newCall();
     const [device, bridge] = [new FakeCallLeg(), new FakeCallLeg()];
-    desk.openDeviceLeg(admitted(await desk.admitDevice(token)), device);
-    desk.openBridgeLeg(admitted(await desk.admitBridge(bridgeKey, null)), bridge);
-    const early = admitted(await desk.admitBridge(bridgeKey, null));
+    service.openDeviceLeg(admitted(await service.admitDevice(token)), device);
+    service.openBridgeLeg(admitted(await service.admitBridge(bridgeKey, null)), bridge);
+    const early = admitted(await service.admitBridge(bridgeKey, null));
     await link.settle();
-    assert.deepEqual(scene.desk.counts(), { device: 1, bridge: 0, idle_bridge: 1, viewer: 0 });
+    assert.deepEqual(scene.service.counts(), { device: 1, bridge: 0, idle_bridge: 1, viewer: 0 });
     link.pair[side].destroy();
     await link.settle();
     assert.deepEqual([device.closes, bridge.closes], [['drain'], ['drain']]);
-    assert.deepEqual(scene.desk.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
-    assert.equal(desk.openBridgeLeg(early, new FakeCallLeg()), null);
-    assert.equal(await refusal(desk.admitBridge(bridgeKey, null)), 'unavailable');
+    assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
+    assert.equal(service.openBridgeLeg(early, new FakeCallLeg()), null);
+    assert.equal(await refusal(service.admitBridge(bridgeKey, null)), 'unavailable');
     assert.deepEqual([link.serverEnds.length, link.mediaEnds.length], [1, 1]);
     assert.equal(scene.clock.pendingTimers, 1, 'only the wheel turns');
   });
 
 test('a peer that says nothing is given up', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
   await link.pass(3 * linkSilenceMsMax);
   assert.deepEqual(ends(link), [[], []], 'beats are enough');
   link.pair.here.pause();
   link.pair.there.pause();
   // An end whose beat comes behind the other's counts it as the first silent one.
-  await link.pass(linkSilenceMsMax - linkBeatMs - 1);
+  await link.pass(linkSilenceMsMax - linkHeartbeatMs - 1);
   assert.deepEqual(ends(link), [[], []]);
-  await link.pass(linkBeatMs + 1);
+  await link.pass(linkHeartbeatMs + 1);
   assert.deepEqual(link.serverEnds, [`the media process was silent for ${linkSilenceMsMax} ms`]);
   assert.deepEqual(link.mediaEnds, [`the server was silent for ${linkSilenceMsMax} ms`]);
 });
 
 test('a peer whose beats waited while this process stood still is not given up', async () => {
-  const scene = new DeskScene();
-  const link = await new LinkedDesk(scene).ready();
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene).ready();
   scene.clock.advance(10 * linkSilenceMsMax);
   await link.settle();
   assert.deepEqual(ends(link), [[], []]);
 });
 
 test('a spare media process waits for its server as long as it takes, and does not beat', async () => {
-  const { clock, desk, keys } = new DeskScene();
+  const { clock, service, keys } = new LegServiceScene();
   const pair = new DuplexPair();
   const media = new MediaEnd(pair.there, {
     clock,
@@ -401,7 +401,7 @@ test('a spare media process waits for its server as long as it takes, and does n
   assert.equal(pair.writes, 1, 'its hello');
   const [log, telemetry] = [new FakeLog(), new FakeTelemetry()];
   const onEnd = (): void => assert.fail('the link ended');
-  const server = new ServerEnd(pair.here, { clock, desk, telemetry, log, keys, settings, onEnd });
+  const server = new ServerEnd(pair.here, { clock, service, telemetry, log, keys, settings, onEnd });
   assert.deepEqual(await media.started(), settings);
   media.ready({ host: '127.0.0.1', port: 8083 }, new FakeMediaProcess());
   assert.deepEqual(await server.listening, { host: '127.0.0.1', port: 8083 });
@@ -430,8 +430,8 @@ test('a media process that does not take that it is declined is cut', async () =
 });
 
 test('a peer that has not said hello has as long as a start may take', async () => {
-  const scene = new DeskScene();
-  const link = new LinkedDesk(scene);
+  const scene = new LegServiceScene();
+  const link = new LinkedLegService(scene);
   link.pair.here.pause();
   await link.pass(mediaStartMsMax - 1);
   assert.deepEqual(link.serverEnds, []);
@@ -440,7 +440,7 @@ test('a peer that has not said hello has as long as a start may take', async () 
 });
 
 test('a peer that does not read is cut before what waits for it grows beyond its bound', async () => {
-  const link = await new LinkedDesk(new DeskScene()).ready();
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.pair.there.pause();
   for (let n = 0; n < 130_000; n += 1) link.server.updateKeys();
   await link.settle();

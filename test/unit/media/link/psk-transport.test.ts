@@ -10,7 +10,7 @@ import { linkHandshakeMsMax } from '../../../../src/model/limits.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { connectPsk, listenPsk } from '../../../../src/media/link/psk-transport.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
-import { DeskScene } from '../../../support/desk-scene.ts';
+import { LegServiceScene } from '../../../support/desk-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeMediaProcess } from '../../../support/linked-desk.ts';
 
@@ -75,14 +75,14 @@ for (const bytes of [32, 33, 4096])
 
 test('both ends of the link work on it', async (t) => {
   const door = await Door.open(t);
-  const { desk, telemetry, log, keys } = new DeskScene();
+  const { service, telemetry, log, keys } = new LegServiceScene();
   const ends: (string | null)[] = [];
   const onEnd = (fault: string | null): number => ends.push(fault);
   const stream = await connectPsk({ host, port: door.port, key }, clock);
   const media = new MediaEnd(stream, { clock, onEnd });
   const server = new ServerEnd(await door.link(), {
     clock,
-    desk,
+    service,
     telemetry,
     log,
     keys,

@@ -12,21 +12,21 @@ import {
 } from '../../../../src/protocol/media-link/link-message.ts';
 import { LinkReader } from '../../../../src/protocol/media-link/link-reader.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
-import type { CallDesk } from '../../../../src/core/ports/call-desk.ts';
+import type { LegService } from '../../../../src/core/ports/call-desk.ts';
 import { progress } from '../../../support/call-scene.ts';
-import { bridgeKey, DeskScene } from '../../../support/desk-scene.ts';
-import { FakeCallDesk } from '../../../support/fake-call-desk.ts';
+import { bridgeKey, LegServiceScene } from '../../../support/desk-scene.ts';
+import { FakeLegService } from '../../../support/fake-call-desk.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
 
 /** A media process that says what a test wants, and a server that hears it. */
 class Stranger {
-  readonly scene = new DeskScene();
+  readonly scene = new LegServiceScene();
   readonly heard: ServerMessage[] = [];
   readonly ends: (string | null)[] = [];
   readonly server: ServerEnd;
   readonly #pair = new DuplexPair();
 
-  constructor(desk?: CallDesk) {
+  constructor(service?: LegService) {
     const { clock, telemetry, log, keys } = this.scene;
     const onEnd = (fault: string | null): number => this.ends.push(fault);
     this.server = new ServerEnd(this.#pair.here, {
@@ -34,7 +34,7 @@ class Stranger {
       telemetry,
       log,
       keys,
-      desk: desk ?? this.scene.desk,
+      service: service ?? this.scene.service,
       settings: null,
       onEnd,
     });
@@ -59,8 +59,8 @@ class Stranger {
     return this.heard.flatMap((message) => (message.kind === 'close' ? [message.leg] : []));
   }
 
-  get counts(): ReturnType<DeskScene['desk']['counts']> {
-    return this.scene.desk.counts();
+  get counts(): ReturnType<LegServiceScene['service']['counts']> {
+    return this.scene.service.counts();
   }
 }
 
@@ -126,14 +126,14 @@ test('who only watches says nothing, and a device is offered no call', async () 
 });
 
 test('an answer that comes when the link has ended grants nothing', async () => {
-  const desk = new FakeCallDesk();
-  const answer = desk.hold();
-  const stranger = new Stranger(desk);
+  const service = new FakeLegService();
+  const answer = service.hold();
+  const stranger = new Stranger(service);
   await stranger.says({ kind: 'admit-device', question: 1, token: 'good-token' });
   await stranger.server.end();
   answer();
   await stranger.says();
-  assert.deepEqual(desk.asked, ['good-token']);
+  assert.deepEqual(service.asked, ['good-token']);
   assert.deepEqual([stranger.granted, stranger.ends], [[], [null]]);
   assert.equal(await stranger.server.view('s' as SessionId), null);
 });

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Outlet, type OutgoingMessage, type OutgoingVideo } from '../../../../src/media/relay/outlet.ts';
+import { SendQueue, type OutgoingMessage, type OutgoingVideo } from '../../../../src/media/relay/outlet.ts';
 
-function outlet() {
+function sendQueue() {
   const sent: string[] = [];
   const settled: string[] = [];
   let release = (): void => undefined;
-  const outlet = new Outlet({
+  const sendQueue = new SendQueue({
     transmit: (message, sentOne) => {
       sent.push(nameOf(message));
       release = sentOne;
     },
     settled: (message, result) => settled.push(`${nameOf(message)} ${result}`),
   });
-  return { outlet, sent, settled, release: () => release() };
+  return { sendQueue, sent, settled, release: () => release() };
 }
 
 function nameOf({ payload }: OutgoingMessage): string {
@@ -38,7 +38,7 @@ function jpeg(name: string, place: number): OutgoingVideo {
 }
 
 test('one message is on its way at a time, and audio goes before video', () => {
-  const { outlet: out, sent, settled, release } = outlet();
+  const { sendQueue: out, sent, settled, release } = sendQueue();
   out.offerVideo(jpeg('picture 0', 0));
   out.offerVideo(jpeg('picture 1', 1));
   out.offerAudio(20, Buffer.from('audio 20'), new Uint8Array(12));
@@ -50,7 +50,7 @@ test('one message is on its way at a time, and audio goes before video', () => {
 });
 
 test('of the pictures that wait the oldest goes when a third one comes', () => {
-  const { outlet: out, sent, settled, release } = outlet();
+  const { sendQueue: out, sent, settled, release } = sendQueue();
   for (let n = 0; n < 4; n++) out.offerVideo(jpeg(`picture ${n}`, n));
   assert.equal(out.hasPicturesEnough, true);
   assert.deepEqual(settled, ['picture 0 encoded', 'picture 1 slow_leg']);
@@ -60,7 +60,7 @@ test('of the pictures that wait the oldest goes when a third one comes', () => {
 });
 
 test('a picture that comes behind that of a newer frame is not shown', () => {
-  const { outlet: out, sent, settled, release } = outlet();
+  const { sendQueue: out, sent, settled, release } = sendQueue();
   out.offerVideo(jpeg('picture 1', 1));
   out.offerVideo(jpeg('picture 0', 0));
   release();
@@ -69,7 +69,7 @@ test('a picture that comes behind that of a newer frame is not shown', () => {
 });
 
 test('what waits when its leg leaves has no receiver, and nothing is sent any more', () => {
-  const { outlet: out, sent, settled, release } = outlet();
+  const { sendQueue: out, sent, settled, release } = sendQueue();
   out.offerVideo(jpeg('picture 0', 0));
   out.offerVideo(jpeg('picture 1', 1));
   out.offerAudio(20, Buffer.from('audio 20'), new Uint8Array(12));

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { threadLookMs } from '../../../../src/media/transcoding/transcoder-thread.ts';
-import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../../../src/model/limits.ts';
+import {
+  transcodersPerWorkerMax,
+  workersStopMsMax,
+  workerSilenceMsMax,
+} from '../../../../src/model/limits.ts';
 import { lostFrame } from '../../../../src/media/transcoding/transcoder-task.ts';
 import { gateFailsVariable } from '../../../support/gate.ts';
 import { noEngineVariable, scriptedFrame } from '../../../support/frame-script.ts';
@@ -27,7 +31,7 @@ function refusal(need = tenth): string | null {
   return opened.ok ? null : opened.error;
 }
 
-async function sessionsByLane(): Promise<(number | undefined)[]> {
+async function sessionsByThread(): Promise<(number | undefined)[]> {
   return (await scene.lanes.countNatives()).map((natives) => natives?.packets);
 }
 
@@ -52,7 +56,7 @@ test('a session keeps to one worker, and each next one goes where the load is le
   const [first = assert.fail()] = sessions;
 
   assert.equal(told(await take(first)), '1.2');
-  assert.deepEqual(await sessionsByLane(), [3, 2]);
+  assert.deepEqual(await sessionsByThread(), [3, 2]);
 });
 
 test('the frames of the sessions of a worker are done in the order in which they came', async () => {
@@ -262,7 +266,7 @@ test('closing a session lets its frame end, and then frees what it has', async (
   scene.gate.order('go');
 
   assert.equal(told(await held), '1.1');
-  assert.deepEqual(await sessionsByLane(), [0]);
+  assert.deepEqual(await sessionsByThread(), [0]);
 });
 
 test('closing waits for what the workers still do, and takes nothing more', async () => {

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { SystemClock } from '../../../../src/lib/system-clock.ts';
 import type { FrameResult, PictureShape, SourceFrame } from '../../../../src/model/picture.ts';
 import { jpegSize } from '../../../../src/media/geometry/jpeg-header.ts';
-import { TranscoderLanes } from '../../../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../../../../src/media/transcoding/transcoder-lanes.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 
 const need = { request: { width: 640, height: 480 }, maxFps: 15 };
@@ -13,9 +13,9 @@ const shapes: readonly PictureShape[] = [
 ];
 
 /** A real thread with the real engine; the test is skipped where there is none. */
-async function open(context: TestContext): Promise<TranscoderLanes | null> {
+async function open(context: TestContext): Promise<TranscoderPool | null> {
   const log = new FakeLog();
-  const lanes = await TranscoderLanes.open({
+  const lanes = await TranscoderPool.open({
     threads: 1,
     loadMax: 0.85,
     quality: 80,
@@ -35,7 +35,7 @@ function frameOf(width: number, height: number): SourceFrame {
   return { format: 'i420', isKeyFrame: true, width, height, payload };
 }
 
-function take(lanes: TranscoderLanes, frames: readonly SourceFrame[]): Promise<FrameResult[]> {
+function take(lanes: TranscoderPool, frames: readonly SourceFrame[]): Promise<FrameResult[]> {
   const opened = lanes.open(need);
   const transcoder = opened.ok ? opened.value : assert.fail(opened.error);
   return inTurn(frames, (frame) => transcoder.take(frame, shapes)).finally(() => transcoder.close());

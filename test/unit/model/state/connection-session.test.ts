@@ -105,7 +105,7 @@ test('an end that is told twice is recorded once', () => {
 
 test('an expelled session is told as ended and closes its connection with the reason given', () => {
   const { record, effects } = reduce(open(), {
-    kind: 'expel',
+    kind: 'disconnect',
     reason: 'kicked',
     atMs: 300_000,
     heartbeatAt: 250,
@@ -123,7 +123,7 @@ const onClosed: readonly Event[] = [
   end({ epoch: 0 }),
   end({ epoch: 1 }),
   end({ epoch: 2 }),
-  { kind: 'expel', reason: 'kicked', atMs: 300_000, heartbeatAt: 250 },
+  { kind: 'disconnect', reason: 'kicked', atMs: 300_000, heartbeatAt: 250 },
   { kind: 'note-heartbeat', heartbeatAt: 250 },
 ];
 for (const event of onClosed)
@@ -168,7 +168,7 @@ for (const { atMs, atS } of wholes)
   });
 
 test('a displaced session closes as replaced: no change is told, nothing is stamped, its heartbeat is kept', () => {
-  const { record, effects } = reduce(open(), { kind: 'displaced', session, heartbeatAt: 150 });
+  const { record, effects } = reduce(open(), { kind: 'superseded', session, heartbeatAt: 150 });
   assert.deepEqual(record, open({ openSession: null, lastHeartbeatAt: 150 }));
   assert.deepEqual(effects, [
     { kind: 'save', change: null },
@@ -178,18 +178,18 @@ test('a displaced session closes as replaced: no change is told, nothing is stam
 
 test('what displaces another session, or one that is over, changes nothing', () => {
   for (const before of [open(), open({ openSession: null })]) {
-    const displaced = { kind: 'displaced', session: laterSession, heartbeatAt: 150 } as const;
-    assert.deepEqual(reduce(before, displaced), { record: before, effects: [] });
+    const superseded = { kind: 'superseded', session: laterSession, heartbeatAt: 150 } as const;
+    assert.deepEqual(reduce(before, superseded), { record: before, effects: [] });
   }
   const over = open({ openSession: null });
-  assert.deepEqual(reduce(over, { kind: 'displaced', session, heartbeatAt: 9 }), {
+  assert.deepEqual(reduce(over, { kind: 'superseded', session, heartbeatAt: 9 }), {
     record: over,
     effects: [],
   });
 });
 
 test('a login after a displacement takes the next epoch and replaces nothing', () => {
-  const { record } = reduce(open(), { kind: 'displaced', session, heartbeatAt: 0 });
+  const { record } = reduce(open(), { kind: 'superseded', session, heartbeatAt: 0 });
   const { effects } = reduce(record, login({ sessionId: laterSession, atMs: 200_000 }));
   const change = { kind: 'opened', session: laterSession, epoch: 2, atMs: 200_000, replaced: false };
   assert.deepEqual(effects, [{ kind: 'save', change }]);

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkCallToken, hasTokenRoom, signCallToken } from '../../../../src/protocol/call-token/call-token.ts';
+import {
+  checkCallToken,
+  hasTokenRoom,
+  signCallToken,
+} from '../../../../src/protocol/call-token/call-token.ts';
 import { TokenKeys, type TokenKey } from '../../../../src/protocol/call-token/token-keys.ts';
 import { fail, succeed } from '../../../../src/lib/outcome.ts';
 import type { TokenRefusal } from '../../../../src/model/call.ts';

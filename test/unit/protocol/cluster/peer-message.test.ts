@@ -55,33 +55,36 @@ test('a message may have as many bytes as are in order, and no more', () => {
 });
 
 const question = { kind: 'question', id: 1, from: memberOne };
-const expel = { kind: 'expel', deviceId: 'D1' };
+const disconnect = { kind: 'disconnect', deviceId: 'D1' };
 const { wake } = questions;
-const [seat] = wake.seats.sleep;
+const [slot] = wake.slots.sleep;
 const hostile: Readonly<Record<string, unknown>> = {
   nothing: null,
   'a list': [question],
   'no kind': {},
   'another kind': { kind: 'order', from: memberOne },
   'a question of another kind': { ...question, question: { kind: 'dance' } },
-  'a question too much': { ...question, question: { ...expel, more: 1 } },
-  'a question of a negative number': { ...question, id: -1, question: expel },
-  'a question beyond what is counted': { ...question, id: 2 ** 32, question: expel },
-  'a question of nobody': { kind: 'question', id: 1, question: expel },
-  'a question of who is no member': { ...question, from: 'node-1', question: expel },
-  'a device without a name': { ...question, question: { kind: 'expel', deviceId: '' } },
-  'a device whose name is too long': { ...question, question: { kind: 'expel', deviceId: 'é'.repeat(128) } },
+  'a question too much': { ...question, question: { ...disconnect, more: 1 } },
+  'a question of a negative number': { ...question, id: -1, question: disconnect },
+  'a question beyond what is counted': { ...question, id: 2 ** 32, question: disconnect },
+  'a question of nobody': { kind: 'question', id: 1, question: disconnect },
+  'a question of who is no member': { ...question, from: 'node-1', question: disconnect },
+  'a device without a name': { ...question, question: { kind: 'disconnect', deviceId: '' } },
+  'a device whose name is too long': {
+    ...question,
+    question: { kind: 'disconnect', deviceId: 'é'.repeat(128) },
+  },
   'a wakeup with a line in its id': {
     ...question,
     question: { ...wake, request: { ...wakeupRequest, requestId: 'a\nb' } },
   },
   'a wakeup of a device at too many members': {
     ...question,
-    question: { ...wake, seats: { sleep: [seat, seat, seat, seat], signal: [] } },
+    question: { ...wake, slots: { sleep: [slot, slot, slot, slot], signal: [] } },
   },
   'a wakeup of a device that nobody has said to be anywhere': {
     ...question,
-    question: { ...wake, seats: null },
+    question: { ...wake, slots: null },
   },
   'a wakeup with three bytes': {
     ...question,
@@ -95,7 +98,7 @@ const hostile: Readonly<Record<string, unknown>> = {
     ...question,
     question: { ...questions.message, request: { ...questions.message, payload: Buffer.from('[1]') } },
   },
-  'an answer to another kind of question': { kind: 'answer', id: 1, to: 'expel', answer: 'written' },
+  'an answer to another kind of question': { kind: 'answer', id: 1, to: 'disconnect', answer: 'written' },
   'an answer to what is not asked': { kind: 'answer', id: 1, to: 'dance', answer: true },
   'a code that wakeups do not have': {
     kind: 'answer',

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fail, succeed } from '../../../../src/lib/outcome.ts';
 import {
-  decodeBeats,
+  decodeHeartbeats,
   decodeDeviceRow,
-  encodeBeats,
+  encodeHeartbeats,
   encodeDeviceRow,
-  type DeviceBeat,
+  type DeviceHeartbeat,
 } from '../../../../src/protocol/cluster/stored-values.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
-import { peerMessageBytesMax, sleepSeatsMax } from '../../../../src/model/limits.ts';
+import { peerMessageBytesMax, sleepSlotsMax } from '../../../../src/model/limits.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { storedRow, storedValues } from '../../../support/stored-values.ts';
 
@@ -34,29 +34,29 @@ test('no kind of value is taken for another', () => {
 });
 
 test('a row has no more seats than a device may', () => {
-  const [seat] = storedRow.row.sleep.seats;
-  assert.ok(seat);
+  const [slot] = storedRow.row.sleep.slots;
+  assert.ok(slot);
   const rowOf = (sleep: number, signal: number) => ({
-    sleep: { ...storedRow.row.sleep, seats: Array.from({ length: sleep }, () => seat) },
-    signal: { ...storedRow.row.signal, seats: Array.from({ length: signal }, () => seat) },
+    sleep: { ...storedRow.row.sleep, slots: Array.from({ length: sleep }, () => slot) },
+    signal: { ...storedRow.row.signal, slots: Array.from({ length: signal }, () => slot) },
   });
   const isRead = (sleep: number, signal: number): boolean =>
     decodeDeviceRow(encodeDeviceRow(testDevice, rowOf(sleep, signal))).ok;
   assert.deepEqual(
-    [isRead(sleepSeatsMax, 1), isRead(sleepSeatsMax + 1, 1), isRead(1, 2)],
+    [isRead(sleepSlotsMax, 1), isRead(sleepSlotsMax + 1, 1), isRead(1, 2)],
     [true, false, false],
   );
 });
 
 test('heartbeats for which there is no room are left out, the last ones', () => {
-  const beats = Array.from({ length: 20_000 }, (_, at): DeviceBeat => ({
+  const heartbeats = Array.from({ length: 20_000 }, (_, at): DeviceHeartbeat => ({
     deviceId: `device ${at} ${'é'.repeat(at % 100)}` as DeviceId,
     connection: at % 2 === 0 ? 'sleep' : 'signal',
     session: '0193f1c2-0000-7000-8000-000000000001' as SessionId,
     heartbeatAt: 1_763_627_400 + at,
   }));
-  const bytes = encodeBeats(beats);
-  const read = decodeBeats(bytes);
+  const bytes = encodeHeartbeats(heartbeats);
+  const read = decodeHeartbeats(bytes);
   assert.ok(read.ok && read.value.length > 3000 && bytes.length > peerMessageBytesMax / 2);
-  assert.deepEqual(read.value, beats.slice(0, read.value.length));
+  assert.deepEqual(read.value, heartbeats.slice(0, read.value.length));
 });

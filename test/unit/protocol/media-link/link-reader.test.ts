@@ -3,7 +3,11 @@ import { test } from 'node:test';
 import { Packr } from 'msgpackr';
 import { linkMessageBytesMax } from '../../../../src/model/limits.ts';
 import { encodeLinkFrame } from '../../../../src/protocol/media-link/link-frame.ts';
-import { linkVersion, readMediaMessage, type MediaMessage } from '../../../../src/protocol/media-link/link-message.ts';
+import {
+  linkVersion,
+  readMediaMessage,
+  type MediaMessage,
+} from '../../../../src/protocol/media-link/link-message.ts';
 import { LinkReader } from '../../../../src/protocol/media-link/link-reader.ts';
 
 const hello: MediaMessage = { kind: 'hello', version: linkVersion };

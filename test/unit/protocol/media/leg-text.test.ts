@@ -4,7 +4,11 @@ import { test } from 'node:test';
 import type { CallMedia, CallRoom, LegMessage } from '../../../../src/model/call.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { faultCloses, fullClose, legCloses } from '../../../../src/protocol/media/close-code.ts';
-import { encodeKeyFrameWanted, encodeLegError, encodeLegMessage } from '../../../../src/protocol/media/leg-text.ts';
+import {
+  encodeKeyFrameWanted,
+  encodeLegError,
+  encodeLegMessage,
+} from '../../../../src/protocol/media/leg-text.ts';
 
 const sessionId = '0199b6f2-0000-7000-8000-000000000001' as SessionId;
 

@@ -5,7 +5,11 @@ import type { RequestId } from '../../../../src/model/ids.ts';
 import { eventsPageCharactersMax } from '../../../../src/model/limits.ts';
 import { decodeCursor, encodeCursor } from '../../../../src/protocol/rest/cursor.ts';
 import { encodeEvent } from '../../../../src/protocol/rest/event-json.ts';
-import { decodeEventsQuery, encodeEventPage, type EventsQuery } from '../../../../src/protocol/rest/events.ts';
+import {
+  decodeEventsQuery,
+  encodeEventPage,
+  type EventsQuery,
+} from '../../../../src/protocol/rest/events.ts';
 import { anEvent } from '../../../support/scripted-event-log.ts';
 
 const defaults: EventsQuery = { start: 'oldest', limit: 100, waitMs: 0 };

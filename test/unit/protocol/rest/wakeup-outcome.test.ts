@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
 import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
-import { decodeWakeupOutcomeQuery, encodeWakeupRecord } from '../../../../src/protocol/rest/wakeup-outcome.ts';
+import {
+  decodeWakeupOutcomeQuery,
+  encodeWakeupRecord,
+} from '../../../../src/protocol/rest/wakeup-outcome.ts';
 
 const good: [string, string, string, number][] = [
   ['a request id alone', 'request_id=r-1', 'r-1', 0],

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeControllerMessage, type SignalPhase } from '../../../../src/protocol/signal/controller-message.ts';
+import {
+  decodeControllerMessage,
+  type SignalPhase,
+} from '../../../../src/protocol/signal/controller-message.ts';
 
 const mac = '0123456789abcdef'.repeat(4);
 

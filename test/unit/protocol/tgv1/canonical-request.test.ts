@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { canonicalPath, canonicalQuery, canonicalRequest } from '../../../../src/protocol/tgv1/canonical-request.ts';
+import {
+  canonicalPath,
+  canonicalQuery,
+  canonicalRequest,
+} from '../../../../src/protocol/tgv1/canonical-request.ts';
 
 const paths = [
   ['/v1/device/connectivity', '/v1/device/connectivity'],

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseSignedHeaders, signedHeaderSet, signsEnough } from '../../../../src/protocol/tgv1/signed-headers.ts';
+import {
+  parseSignedHeaders,
+  signedHeaderSet,
+  signsEnough,
+} from '../../../../src/protocol/tgv1/signed-headers.ts';
 
 for (const method of ['GET', 'POST'])
   for (const set of ['long', 'short'] as const) {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatSigningDate, parseSigningDate, signingDateAt } from '../../../../src/protocol/tgv1/signing-date.ts';
+import {
+  formatSigningDate,
+  parseSigningDate,
+  signingDateAt,
+} from '../../../../src/protocol/tgv1/signing-date.ts';
 
 test('a date of the vectors gives its instant, its day, the scope day a week later and the head of the string to sign', () => {
   assert.deepEqual(parseSigningDate('20261120T083000Z'), {

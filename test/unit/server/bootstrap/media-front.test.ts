@@ -3,27 +3,33 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { mediaStartMsMax } from '../../../../src/model/limits.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
-import { MediaFront } from '../../../../src/server/bootstrap/media-front.ts';
-import { DeskScene } from '../../../support/desk-scene.ts';
+import { MediaConnection } from '../../../../src/server/bootstrap/media-front.ts';
+import { LegServiceScene } from '../../../support/desk-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 import { mediaCounts } from '../../../support/linked-desk.ts';
 
-class FrontScene {
+class GatewaysScene {
   readonly clock = new DrivenClock();
   readonly carrier = new FakeCarrier(this.clock, 100);
-  readonly front: MediaFront;
+  readonly front: MediaConnection;
   /** How the link ended. */
   readonly ends: (string | null)[] = [];
 
   constructor() {
-    const { desk, keys } = new DeskScene();
+    const { service, keys } = new LegServiceScene();
     const log = new FakeLog();
-    this.front = new MediaFront({ clock: this.clock, log, desk, keys, telemetry: new FakeTelemetry() });
+    this.front = new MediaConnection({
+      clock: this.clock,
+      log,
+      service,
+      keys,
+      telemetry: new FakeTelemetry(),
+    });
   }
 
-  attach(carrier = this.carrier): ReturnType<MediaFront['attach']> {
+  attach(carrier = this.carrier): ReturnType<MediaConnection['attach']> {
     return this.front.attach(carrier.link, null, (fault) => this.ends.push(fault));
   }
 
@@ -33,7 +39,7 @@ class FrontScene {
 }
 
 test('without a media process there is nothing to be asked, and nothing fails', async () => {
-  const { front } = new FrontScene();
+  const { front } = new GatewaysScene();
   assert.deepEqual([front.address, front.isTaken, front.counts()], [null, false, null]);
   assert.equal(await front.view('session-1' as SessionId), null);
   front.keysChanged();
@@ -43,7 +49,7 @@ test('without a media process there is nothing to be asked, and nothing fails', 
 });
 
 test('one that has come is asked and told, until its link ends', async () => {
-  const scene = new FrontScene();
+  const scene = new GatewaysScene();
   const { front, carrier, clock } = scene;
   const attaching = scene.attach();
   assert.deepEqual([front.address, front.isTaken], [null, true]);
@@ -63,7 +69,7 @@ test('one that has come is asked and told, until its link ends', async () => {
 });
 
 test('one that hangs up in the moment in which it listens is not taken for one that does', async () => {
-  const scene = new FrontScene();
+  const scene = new GatewaysScene();
   const attaching = scene.attach();
   await scene.settle();
   scene.carrier.listen(8083);
@@ -74,7 +80,7 @@ test('one that hangs up in the moment in which it listens is not taken for one t
 });
 
 test('one that does not listen in time has its link ended', async () => {
-  const scene = new FrontScene();
+  const scene = new GatewaysScene();
   const attaching = assert.rejects(scene.attach(), /it did not listen within 20000 ms/);
   for (let ms = 0; ms < mediaStartMsMax; ms += 1000) {
     await scene.settle();
@@ -86,7 +92,7 @@ test('one that does not listen in time has its link ended', async () => {
 });
 
 test('the late end of one takes nothing from the next', async () => {
-  const scene = new FrontScene();
+  const scene = new GatewaysScene();
   const first = scene.attach();
   await scene.settle();
   scene.carrier.listen(8083);

@@ -8,9 +8,9 @@ import { test } from 'node:test';
 import { mediaStopMsMax } from '../../../../src/model/limits.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { connectPsk } from '../../../../src/media/link/psk-transport.ts';
-import { MediaFront } from '../../../../src/server/bootstrap/media-front.ts';
+import { MediaConnection } from '../../../../src/server/bootstrap/media-front.ts';
 import { MediaGate, readLinkKey } from '../../../../src/server/bootstrap/media-gate.ts';
-import { DeskScene } from '../../../support/desk-scene.ts';
+import { LegServiceScene } from '../../../support/desk-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 import { FakeMediaProcess } from '../../../support/linked-desk.ts';
@@ -38,17 +38,17 @@ class GateScene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   readonly key = randomBytes(32);
-  readonly front: MediaFront;
+  readonly connection: MediaConnection;
   readonly gate: MediaGate;
 
   constructor(t: Ending) {
     const { clock, log } = this;
-    const { desk, keys } = new DeskScene();
-    this.front = new MediaFront({ clock, log, desk, keys, telemetry: new FakeTelemetry() });
+    const { service, keys } = new LegServiceScene();
+    this.connection = new MediaConnection({ clock, log, service, keys, telemetry: new FakeTelemetry() });
     const keyFile = join(temporaryDirectory(t), 'link.key');
     writeFileSync(keyFile, this.key);
     const address = { host: '127.0.0.1', port: 0 };
-    this.gate = new MediaGate({ address, keyFile }, { clock, log, front: this.front });
+    this.gate = new MediaGate({ address, keyFile }, { clock, log, connection: this.connection });
     t.after(() => this.gate.close());
   }
 
@@ -70,14 +70,14 @@ class GateScene {
 test('a media process that comes with the key is taken, and its going is told', async (t) => {
   const scene = new GateScene(t);
   await scene.gate.start();
-  assert.equal(scene.front.address, null);
+  assert.equal(scene.connection.address, null);
   const guest = await scene.guest();
   await guest.listen();
   await scene.logged('a media process elsewhere is up');
-  assert.deepEqual(scene.front.address, { host: '10.0.0.7', port: 8083 });
+  assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
   await guest.end.end();
   assert.deepEqual(await scene.logged('the media process elsewhere is gone'), { fault: null });
-  assert.equal(scene.front.isTaken, false);
+  assert.equal(scene.connection.isTaken, false);
 });
 
 test('a second one is sent away with the reason, and the first one stays', async (t) => {
@@ -89,7 +89,7 @@ test('a second one is sent away with the reason, and the first one stays', async
   const second = await scene.guest();
   assert.match((await second.ended) ?? '', /sent this media process away: another media process/);
   await scene.logged('a second media process came and was sent away');
-  assert.deepEqual(scene.front.address, { host: '10.0.0.7', port: 8083 });
+  assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
 });
 
 test('one that cannot listen leaves its place, and its words in the log', async (t) => {
@@ -101,7 +101,7 @@ test('one that cannot listen leaves its place, and its words in the log', async 
   await guest.ended;
   const { err } = await scene.logged<{ err: Error }>('a media process elsewhere came and does not listen');
   assert.equal(err.message, 'media.listen is taken');
-  while (scene.front.isTaken) await turn();
+  while (scene.connection.isTaken) await turn();
 });
 
 test('a stop lets nobody in any more, drains who is there, and waits no longer than it may', async (t) => {
@@ -139,9 +139,9 @@ test('a port that is taken, and a key that is none, keep it from starting', asyn
   await scene.gate.start();
   const { address } = await scene.logged<{ address: string }>('waiting for a media process elsewhere');
   const keyFile = join(temporaryDirectory(t), 'link.key');
-  const { clock, log, front } = scene;
+  const { clock, log, connection } = scene;
   const port = Number(address.split(':').at(-1));
-  const other = new MediaGate({ address: { host: '127.0.0.1', port }, keyFile }, { clock, log, front });
+  const other = new MediaGate({ address: { host: '127.0.0.1', port }, keyFile }, { clock, log, connection });
   await assert.rejects(other.start(), { message: `media.link_key_file: ${keyFile} cannot be read` });
   writeFileSync(keyFile, randomBytes(31));
   await assert.rejects(readLinkKey(keyFile), /has 31 bytes; at least 32: openssl rand/);
@@ -157,5 +157,5 @@ test('who has another key is refused, and the log says so', async (t) => {
   const key = randomBytes(32);
   await assert.rejects(connectPsk({ host: '127.0.0.1', port, key }, scene.clock), /another key/);
   await scene.logged('the gate of the media process: somebody at 127.0.0.1 has another key');
-  assert.equal(scene.front.isTaken, false);
+  assert.equal(scene.connection.isTaken, false);
 });

@@ -7,7 +7,11 @@ import { neverConnected } from '../../../../src/model/connectivity.ts';
 import type { EventType } from '../../../../src/model/events.ts';
 import type { ApplicationId, DeviceId, ProductId, RequestId, SessionId } from '../../../../src/model/ids.ts';
 import { Readiness } from '../../../../src/telemetry/readiness.ts';
-import { openRecords, type RecordsHouse, type SharedParts } from '../../../../src/server/bootstrap/records.ts';
+import {
+  openRecords,
+  type RecordsDeps,
+  type SharedStoreDeps,
+} from '../../../../src/server/bootstrap/records.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -22,7 +26,7 @@ const settings = {
   events: { retention_days: 1, retained_max: 1000 },
 };
 
-function houseOf() {
+function depsOf() {
   return {
     clock: new DrivenClock(),
     log: new FakeLog(),
@@ -31,11 +35,11 @@ function houseOf() {
   };
 }
 
-function opened(t: TestContext, changes: Pick<RecordsHouse, 'onEvent'> = {}) {
+function opened(t: TestContext, changes: Pick<RecordsDeps, 'onEvent'> = {}) {
   const store = temporaryStore(t);
-  const house = { ...houseOf(), ...changes };
-  house.readiness.clear('starting');
-  return { store, house, records: openRecords(store.state, settings, house) };
+  const deps = { ...depsOf(), ...changes };
+  deps.readiness.clear('starting');
+  return { store, deps, records: openRecords(store.state, settings, deps) };
 }
 
 test('records of both connections and wakeups share one log, and every event of it is counted', async (t) => {
@@ -63,8 +67,8 @@ test('what collects and nobody waits for is committed by an orderly stop', async
 });
 
 test('a store that refuses makes the node unready, says why, and does not keep it from stopping', async (t) => {
-  const { store, house, records } = opened(t);
-  const { clock, log, readiness } = house;
+  const { store, deps, records } = opened(t);
+  const { clock, log, readiness } = deps;
   await store.close();
   records.sleep.write(device, neverConnected, draftOf(device));
   const closing = records.close();
@@ -79,64 +83,64 @@ test('a store that refuses makes the node unready, says why, and does not keep i
 });
 
 test('events are forgotten by the settings, from the start on and until the stop', async (t) => {
-  const { house, records } = opened(t);
-  records.events.append(draftOf(device, 1, house.clock.wallMs()));
+  const { deps, records } = opened(t);
+  records.events.append(draftOf(device, 1, deps.clock.wallMs()));
   await records.sleep.allCommitted();
-  house.clock.stepWall(24 * 3600 * 1000);
-  house.clock.advance(1000);
+  deps.clock.stepWall(24 * 3600 * 1000);
+  deps.clock.advance(1000);
   while (records.events.oldest === 1) await new Promise(setImmediate);
   assert.deepEqual([records.events.oldest, records.events.head], [2, 1]);
   await records.close();
-  assert.equal(house.clock.pendingTimers, 0);
+  assert.equal(deps.clock.pendingTimers, 0);
 });
 
-function processOf(t: TestContext, directory: string, name: string, changes: Partial<SharedParts> = {}) {
+function processOf(t: TestContext, directory: string, name: string, changes: Partial<SharedStoreDeps> = {}) {
   const store = closedAfter(t, openStore(directory, { lock: 'held' }));
   const member = `node-1/${name}@1` as MemberId;
-  const shared = { member, node: 'node-1', isKeeper: false, grew: () => undefined, ...changes };
-  return { store, house: { ...houseOf(), shared } };
+  const shared = { member, node: 'node-1', isCoordinator: false, grew: () => undefined, ...changes };
+  return { store, deps: { ...depsOf(), shared } };
 }
 
 test('of several processes only the keeper forgets, the others see what is gone', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
-  const parts = [processOf(t, directory, '0', { isKeeper: true }), processOf(t, directory, '1')];
-  const [keeper, worker] = parts.map(({ store, house }) => ({
-    ...house,
+  const parts = [processOf(t, directory, '0', { isCoordinator: true }), processOf(t, directory, '1')];
+  const [coordinator, worker] = parts.map(({ store, deps }) => ({
+    ...deps,
     store,
-    records: openRecords(store.state, settings, house),
+    records: openRecords(store.state, settings, deps),
   }));
-  assert(keeper !== undefined && worker !== undefined);
+  assert(coordinator !== undefined && worker !== undefined);
   const atMs = worker.clock.wallMs();
   worker.records.events.append(draftOf(device, 1, atMs));
   worker.records.events.append(draftOf(device, 2, atMs + 24 * 3600 * 1000));
   await worker.records.close();
-  keeper.records.shared?.refresh();
-  const forgotten = t.mock.method(keeper.store.state.environment, 'batch');
+  coordinator.records.shared?.refresh();
+  const forgotten = t.mock.method(coordinator.store.state.environment, 'batch');
   const kept = t.mock.method(worker.store.state.environment, 'batch');
-  for (const { clock } of [worker, keeper]) {
+  for (const { clock } of [worker, coordinator]) {
     clock.stepWall(24 * 3600 * 1000);
     clock.advance(1000);
   }
-  while (keeper.records.events.oldest === 1) await new Promise(setImmediate);
+  while (coordinator.records.events.oldest === 1) await new Promise(setImmediate);
   assert.deepEqual([forgotten.mock.callCount() > 0, kept.mock.callCount()], [true, 0]);
-  await keeper.records.close();
+  await coordinator.records.close();
 });
 
 test('what the keeper writes of calls and another process of sessions is read by all', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   let grew = 0;
   const parts = [
-    processOf(t, directory, '0', { isKeeper: true, grew: () => (grew += 1) }),
+    processOf(t, directory, '0', { isCoordinator: true, grew: () => (grew += 1) }),
     processOf(t, directory, '1'),
   ];
-  const [keeper, worker] = parts.map(({ store, house }) => openRecords(store.state, settings, house));
-  assert(keeper !== undefined && worker !== undefined);
+  const [coordinator, worker] = parts.map(({ store, deps }) => openRecords(store.state, settings, deps));
+  assert(coordinator !== undefined && worker !== undefined);
   assert.deepEqual(worker.calls.read(device), []);
-  keeper.calls.write(device, [callOf(device)], draftOf(device));
-  await keeper.calls.committed(device);
+  coordinator.calls.write(device, [callOf(device)], draftOf(device));
+  await coordinator.calls.committed(device);
   assert.deepEqual(worker.calls.read(device), [callOf(device)]);
-  keeper.calls.write(device, [], draftOf(device));
-  await keeper.calls.committed(device);
+  coordinator.calls.write(device, [], draftOf(device));
+  await coordinator.calls.committed(device);
   assert.deepEqual(worker.calls.read(device), []);
   assert.equal(grew, 2);
   worker.shared?.refresh();
@@ -145,14 +149,14 @@ test('what the keeper writes of calls and another process of sessions is read by
   const change = { kind: 'opened', session, epoch: 1, atMs: 1000, replaced: false } as const;
   const record = { ...neverConnected, epoch: 1, lastLoginAt: 1, openSession: session };
   const taken: unknown[] = [];
-  worker.shared?.follow({ taken: (seat) => taken.push(seat.session), lost: () => undefined });
+  worker.shared?.follow({ taken: (slot) => taken.push(slot.session), lost: () => undefined });
   worker.sleep.write(device, record, sleepEvent(device, 'node-1', change));
   await worker.sleep.committed(device);
   assert.deepEqual(taken, [session]);
-  const row = await keeper.shared?.whereabouts.find(device, 0);
-  assert.equal(row?.sleep.seats[0]?.member, 'node-1/1@1');
-  assert.equal(await keeper.shared?.closeSessionsOf((member) => member === 'node-1/1@1', 2000), 1);
+  const row = await coordinator.shared?.locator.find(device, 0);
+  assert.equal(row?.sleep.slots[0]?.member, 'node-1/1@1');
+  assert.equal(await coordinator.shared?.closeSessionsOf((member) => member === 'node-1/1@1', 2000), 1);
   worker.shared?.refresh();
   assert.equal(worker.sleep.read(device)?.openSession, null);
-  for (const records of [keeper, worker]) await records.close();
+  for (const records of [coordinator, worker]) await records.close();
 });

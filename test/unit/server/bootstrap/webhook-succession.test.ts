@@ -6,8 +6,11 @@ import type { Worker } from 'node:worker_threads';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { HookChanges } from '../../../../src/core/ports/webhook-book.ts';
 import type { FromWebhooks, ToWebhooks } from '../../../../src/webhooks/worker/webhook-messages.ts';
-import { WebhookSuccession, type WebhookTurns } from '../../../../src/server/bootstrap/webhook-succession.ts';
-import { WebhookBookStore } from '../../../../src/storage/webhooks/webhook-book-store.ts';
+import {
+  WebhookLeaderElection,
+  type WebhookLeadership,
+} from '../../../../src/server/bootstrap/webhook-succession.ts';
+import { LmdbDeliveryStore } from '../../../../src/storage/webhooks/webhook-book-store.ts';
 import { WebhookTables } from '../../../../src/storage/webhooks/webhook-tables.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
@@ -35,7 +38,7 @@ class ReadyWorker extends EventEmitter {
   }
 }
 
-class Turns implements WebhookTurns {
+class Leadership implements WebhookLeadership {
   isHeld = false;
   holder: MemberId | null = null;
   isReleased = false;
@@ -62,10 +65,10 @@ class Turns implements WebhookTurns {
 class Scene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
-  readonly turns = new Turns();
+  readonly turns = new Leadership();
   readonly workers: ReadyWorker[] = [];
   readonly directory: string;
-  readonly succession: WebhookSuccession;
+  readonly election: WebhookLeaderElection;
   readonly events = { head: 0, told: (): void => undefined };
   shared: readonly HookChanges[] = [];
   failure: Error | null = null;
@@ -73,7 +76,7 @@ class Scene {
   constructor(t: Ending) {
     this.directory = temporaryDirectory(t);
     const headOf = (): number => this.events.head;
-    this.succession = new WebhookSuccession({
+    this.election = new WebhookLeaderElection({
       clock: this.clock,
       log: this.log,
       telemetry: new FakeTelemetry(),
@@ -93,7 +96,7 @@ class Scene {
         this.workers.push(worker);
         return worker as unknown as Worker;
       },
-      book: {
+      deliveries: {
         load: async (take) => {
           if (this.failure !== null) throw this.failure;
           await take(this.shared);
@@ -125,7 +128,7 @@ function hook(number: number, cursor: number): HookChanges {
 test('a node whose turn comes takes the shared book over, and nothing of its own stays', async (t) => {
   const scene = new Scene(t);
   const before = new WebhookTables(scene.directory, 'write');
-  await new WebhookBookStore(before).commit([hook(1, 3), hook(2, 3)]);
+  await new LmdbDeliveryStore(before).commit([hook(1, 3), hook(2, 3)]);
   await before.environment.close();
   scene.shared = [hook(2, 7)];
   scene.events.head = 9;
@@ -133,8 +136,8 @@ test('a node whose turn comes takes the shared book over, and nothing of its own
   await scene.begins();
   const after = new WebhookTables(scene.directory, 'read-only');
   t.after(() => after.environment.close());
-  assert.deepEqual(Array.from(new WebhookBookStore(after).hooks()), [['hook-2', hook(2, 7).record]]);
-  await scene.succession.stop();
+  assert.deepEqual(Array.from(new LmdbDeliveryStore(after).hooks()), [['hook-2', hook(2, 7).record]]);
+  await scene.election.stop();
 });
 
 test('nothing is begun before the log here has come to what the last node had delivered', async (t) => {
@@ -146,7 +149,7 @@ test('nothing is begun before the log here has come to what the last node had de
   scene.events.head = 7;
   scene.events.told();
   await scene.begins();
-  await scene.succession.stop();
+  await scene.election.stop();
 });
 
 test('a log that never comes there is waited for ten seconds', async (t) => {
@@ -156,7 +159,7 @@ test('a log that never comes there is waited for ten seconds', async (t) => {
   await scene.until(() => scene.clock.pendingTimers > 0);
   scene.clock.advance(10_000);
   await scene.begins();
-  await scene.succession.stop();
+  await scene.election.stop();
 });
 
 test('a turn that cannot be begun is begun three seconds later', async (t) => {
@@ -168,7 +171,7 @@ test('a turn that cannot be begun is begun three seconds later', async (t) => {
   scene.failure = null;
   scene.clock.advance(3000);
   await scene.begins();
-  await scene.succession.stop();
+  await scene.election.stop();
 });
 
 test('when its turn is over a node ends its thread at once, and says who delivers', async (t) => {
@@ -178,7 +181,7 @@ test('when its turn is over a node ends its thread at once, and says who deliver
   scene.turns.lose();
   await scene.until(() => scene.workers[0]?.isTerminated ?? false);
   scene.turns.holder = 'node-b/0@7' as MemberId;
-  const asked = await scene.succession.ask({ kind: 'list' });
+  const asked = await scene.election.ask({ kind: 'list' });
   assert.deepEqual(asked, {
     ok: false,
     error: { kind: 'unavailable', message: 'the webhooks are delivered by the node node-b: ask there' },
@@ -189,7 +192,7 @@ test('an orderly stop lets the thread end what it does, and then lets the next n
   const scene = new Scene(t);
   scene.turns.gain();
   await scene.begins();
-  await scene.succession.stop();
+  await scene.election.stop();
   const [worker] = scene.workers;
   assert.equal(worker?.posted.at(-1), 'stop');
   assert.equal(worker?.isTerminated, false);

@@ -4,7 +4,11 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { findExposedFiles, reportExposedFiles, secretFilesOf } from '../../../../src/server/config/exposed-files.ts';
+import {
+  findExposedFiles,
+  reportExposedFiles,
+  secretFilesOf,
+} from '../../../../src/server/config/exposed-files.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';

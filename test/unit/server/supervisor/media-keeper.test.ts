@@ -10,10 +10,10 @@ import {
   mediaStopMsMax,
 } from '../../../../src/model/limits.ts';
 import { mediaLegsDefaults } from '../../../../src/media/legs/settings.ts';
-import { MediaFront } from '../../../../src/server/bootstrap/media-front.ts';
-import { MediaKeeper } from '../../../../src/server/supervisor/media-keeper.ts';
+import { MediaConnection } from '../../../../src/server/bootstrap/media-front.ts';
+import { MediaSupervisor } from '../../../../src/server/supervisor/media-keeper.ts';
 import { MediaSpare } from '../../../../src/server/supervisor/media-spare.ts';
-import { DeskScene } from '../../../support/desk-scene.ts';
+import { LegServiceScene } from '../../../support/desk-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
@@ -28,27 +28,34 @@ const settings = {
 };
 const listeningPort = 8083;
 
-class KeeperScene {
+class MediaSupervisorScene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   readonly carriers: FakeCarrier[] = [];
-  readonly front: MediaFront;
-  readonly keeper: MediaKeeper;
+  readonly connection: MediaConnection;
+  readonly coordinator: MediaSupervisor;
   /** Thrown by the next start. */
   noProcess: Error | null = null;
 
   constructor({ hasSpare = false } = {}) {
     const { clock, log } = this;
-    const { desk, keys } = new DeskScene();
-    this.front = new MediaFront({ clock, log, desk, keys, telemetry: new FakeTelemetry() });
+    const { service, keys } = new LegServiceScene();
+    this.connection = new MediaConnection({ clock, log, service, keys, telemetry: new FakeTelemetry() });
     const startCarrier = (): FakeCarrier => this.#start();
     const spare = hasSpare ? new MediaSpare({ clock, log, startCarrier }) : null;
-    this.keeper = new MediaKeeper({ clock, log, front: this.front, settings, startCarrier, spare });
+    this.coordinator = new MediaSupervisor({
+      clock,
+      log,
+      connection: this.connection,
+      settings,
+      startCarrier,
+      spare,
+    });
   }
 
   /** One that is there, and listens. */
   async serving(): Promise<FakeCarrier> {
-    const starting = this.keeper.start();
+    const starting = this.coordinator.start();
     await this.settle();
     this.last.listen(listeningPort);
     await starting;
@@ -95,32 +102,32 @@ const died = 'the media process died; it is started again';
 const notStarted = 'the media process cannot be started';
 
 test('a media process is started with the settings, and its place is known', async () => {
-  const scene = new KeeperScene();
+  const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
   assert.deepEqual(carrier.settings, settings);
-  assert.deepEqual(scene.front.address, { host: '127.0.0.1', port: listeningPort });
+  assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged('the media process is up'), [{ pid: 100, port: listeningPort, start_ms: 0 }]);
 });
 
 test('one that dies is replaced at once, on the port that it had', async () => {
-  const scene = new KeeperScene();
+  const scene = new MediaSupervisorScene();
   const first = await scene.serving();
   await scene.pass(1000);
   first.die('SIGSEGV');
   await scene.settle();
-  assert.equal(scene.front.address, null);
+  assert.equal(scene.connection.address, null);
   assert.equal(scene.carriers.length, 2);
   assert.equal(scene.last.settings?.legs.port, listeningPort);
   scene.last.listen(listeningPort);
   await scene.settle();
-  assert.deepEqual(scene.front.address, { host: '127.0.0.1', port: listeningPort });
+  assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged(died), [
     { pid: 100, why: 'SIGSEGV', how: 'SIGSEGV', lived_ms: 1000, restart_ms: 0 },
   ]);
 });
 
 test('those that die soon after their start are waited for longer each time, up to a bound', async () => {
-  const scene = new KeeperScene();
+  const scene = new MediaSupervisorScene();
   await scene.serving();
   for (let death = 0; death < 9; death += 1) {
     scene.last.die('SIGSEGV');
@@ -145,7 +152,7 @@ test('those that die soon after their start are waited for longer each time, up 
 });
 
 test('one that has served for a while is replaced at once again', async () => {
-  const scene = new KeeperScene();
+  const scene = new MediaSupervisorScene();
   await scene.serving();
   for (let death = 0; death < 3; death += 1) {
     await scene.pass(5000);
@@ -162,27 +169,27 @@ for (const [name, how] of [
   ['that dies first', 'exit code 1: Error: a module is missing'],
 ] as const)
   test(`a first start ${name} rejects with it, and is not tried again`, async () => {
-    const scene = new KeeperScene();
-    const starting = scene.keeper.start();
+    const scene = new MediaSupervisorScene();
+    const starting = scene.coordinator.start();
     await scene.settle();
     if (name === 'that says why') scene.last.fail(how);
     else scene.last.die(how);
     await assert.rejects(starting, { message: `the media process does not start: ${how}` });
     await scene.pass(mediaRestartMsMax);
     assert.equal(scene.carriers.length, 1);
-    assert.equal(scene.front.isTaken, false);
+    assert.equal(scene.connection.isTaken, false);
   });
 
 test('one that is stuck while starting is killed', async () => {
-  const scene = new KeeperScene();
-  const starting = assert.rejects(scene.keeper.start(), /it did not listen within 20000 ms/);
+  const scene = new MediaSupervisorScene();
+  const starting = assert.rejects(scene.coordinator.start(), /it did not listen within 20000 ms/);
   await scene.pass(mediaStartMsMax);
   await starting;
   assert.deepEqual(scene.last.asked.includes('killed'), true);
 });
 
 test('a restart that fails, at any point, is tried again, and says why', async () => {
-  const scene = new KeeperScene();
+  const scene = new MediaSupervisorScene();
   await scene.serving();
   scene.noProcess = new Error('no process can be started');
   scene.last.die('SIGABRT');
@@ -196,7 +203,7 @@ test('a restart that fails, at any point, is tried again, and says why', async (
   await scene.pass(4 * mediaRestartMsMin);
   scene.last.listen(listeningPort);
   await scene.settle();
-  assert.equal(scene.front.address?.port, listeningPort);
+  assert.equal(scene.connection.address?.port, listeningPort);
   assert.deepEqual(
     scene.logged(notStarted).map(({ err }) => (err as Error).message),
     [
@@ -208,7 +215,7 @@ test('a restart that fails, at any point, is tried again, and says why', async (
 });
 
 test('one whose link falls silent is killed and replaced', async () => {
-  const scene = new KeeperScene();
+  const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
   carrier.isStuck = true;
   carrier.link.pause();
@@ -220,9 +227,9 @@ test('one whose link falls silent is killed and replaced', async () => {
 });
 
 test('a stop drains, and waits for the end', async () => {
-  const scene = new KeeperScene();
+  const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
-  await scene.keeper.stop();
+  await scene.coordinator.stop();
   assert.equal(carrier.asked[0], 'drain');
   await scene.pass(mediaRestartMsMax);
   assert.equal(scene.carriers.length, 1);
@@ -231,10 +238,10 @@ test('a stop drains, and waits for the end', async () => {
 });
 
 test('one that does not drain in time is killed', async () => {
-  const scene = new KeeperScene();
+  const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
   carrier.isStuck = true;
-  const stopping = scene.keeper.stop();
+  const stopping = scene.coordinator.stop();
   await scene.pass(mediaStopMsMax - 1);
   assert.deepEqual(carrier.asked, ['drain']);
   await scene.pass(1);
@@ -244,36 +251,36 @@ test('one that does not drain in time is killed', async () => {
 });
 
 test('a stop during a restart ends it, and one before a restart forgets it', async () => {
-  const during = new KeeperScene();
+  const during = new MediaSupervisorScene();
   (await during.serving()).die('SIGSEGV');
   await during.settle();
   assert.equal(during.carriers.length, 2);
-  await during.keeper.stop();
+  await during.coordinator.stop();
   assert.equal(await during.last.ended, 'exit code 0');
 
-  const before = new KeeperScene();
+  const before = new MediaSupervisorScene();
   await before.serving();
   before.last.die('SIGSEGV');
   await before.settle();
   before.last.die('SIGSEGV');
   await before.settle();
-  await before.keeper.stop();
+  await before.coordinator.stop();
   await before.pass(mediaRestartMsMax);
   assert.equal(before.carriers.length, 2);
   for (const { clock } of [during, before]) assert.equal(clock.pendingTimers, 0);
 });
 
 test('a close kills what is there, at any moment, and starts nothing', async () => {
-  const scene = new KeeperScene();
+  const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
-  scene.keeper.close();
+  scene.coordinator.close();
   await scene.pass(mediaRestartMsMax);
   assert.ok(carrier.asked.includes('killed'));
   assert.equal(scene.carriers.length, 1);
 });
 
 test('a spare is started in a while, takes over from the one that dies, and is replaced', async () => {
-  const scene = new KeeperScene({ hasSpare: true });
+  const scene = new MediaSupervisorScene({ hasSpare: true });
   const first = await scene.serving();
   await scene.pass(mediaSpareDelayMs - 1);
   assert.equal(scene.carriers.length, 1);
@@ -287,13 +294,13 @@ test('a spare is started in a while, takes over from the one that dies, and is r
   assert.equal(settingsOf(spare)?.legs.port, listeningPort);
   spare.listen(listeningPort);
   await scene.settle();
-  assert.equal(scene.front.address?.port, listeningPort);
+  assert.equal(scene.connection.address?.port, listeningPort);
   await scene.pass(mediaSpareDelayMs);
   assert.equal(scene.carriers.length, 3);
 });
 
 test('a spare that dies, or cannot be started, is tried again, and the one that serves feels nothing', async () => {
-  const scene = new KeeperScene({ hasSpare: true });
+  const scene = new MediaSupervisorScene({ hasSpare: true });
   await scene.serving();
   scene.noProcess = new Error('no process can be started');
   await scene.pass(mediaSpareDelayMs);
@@ -304,18 +311,18 @@ test('a spare that dies, or cannot be started, is tried again, and the one that 
   assert.deepEqual(scene.logged('the spare media process died'), [{ pid: 101, how: 'SIGKILL' }]);
   await scene.pass(mediaSpareDelayMs);
   assert.equal(scene.carriers.length, 3);
-  assert.equal(scene.front.address?.port, listeningPort);
+  assert.equal(scene.connection.address?.port, listeningPort);
 });
 
 test('a stop ends the spare, and one that was to come does not', async () => {
-  const scene = new KeeperScene({ hasSpare: true });
+  const scene = new MediaSupervisorScene({ hasSpare: true });
   await scene.serving();
   await scene.pass(mediaSpareDelayMs);
-  await scene.keeper.stop();
+  await scene.coordinator.stop();
   assert.deepEqual(scene.last.asked, ['killed']);
-  const early = new KeeperScene({ hasSpare: true });
+  const early = new MediaSupervisorScene({ hasSpare: true });
   await early.serving();
-  await early.keeper.stop();
+  await early.coordinator.stop();
   for (const each of [scene, early]) {
     const { length } = each.carriers;
     await each.pass(2 * mediaSpareDelayMs);

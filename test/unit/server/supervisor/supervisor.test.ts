@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import {
-  processBeatMs,
+  processHeartbeatMs,
   processRestartMsMax,
   processRestartMsMin,
-  processSilentBeatsMax,
+  processSilentHeartbeatsMax,
   processSpareDelayMs,
-  processStartBeatsMax,
-  sleepHandsMax,
+  processStartHeartbeatsMax,
+  handoffsMax,
 } from '../../../../src/model/limits.ts';
 import { FakeSocket, stopMsMax, SupervisorScene } from '../../../support/fake-forks.ts';
 
 describe('a start', () => {
-  test('has the keeper up before there is a worker, and is over when all are up', async () => {
+  test('has the coordinator up before there is a worker, and is over when all are up', async () => {
     const scene = new SupervisorScene(2);
     let isOver = false;
     const starting = scene.supervisor.start().then(() => (isOver = true));
@@ -43,8 +43,8 @@ describe('a start', () => {
     const { process, role, member, listeners } = scene.life(1).task;
     assert.deepEqual([process, role, listeners.api.port], [1, 'worker', 8080]);
     assert.match(member, /^node-a\/1@[0-9a-f-]{36}$/);
-    assert.deepEqual(scene.life(0).members, ['0 keeper up', '1 worker up']);
-    assert.deepEqual(scene.life(1).members, ['0 keeper up', '1 worker up']);
+    assert.deepEqual(scene.life(0).members, ['0 coordinator up', '1 worker up']);
+    assert.deepEqual(scene.life(1).members, ['0 coordinator up', '1 worker up']);
   });
 
   test('that a process refuses is refused in its words, and nobody is left', async () => {
@@ -91,9 +91,9 @@ describe('a process that dies', () => {
     await scene.settle();
     assert.equal(scene.lives(1), 2);
     assert.notEqual(scene.life(1).task.member, member);
-    assert.deepEqual(scene.life(2).members, ['0 keeper up', '1 worker starting', '2 worker up']);
+    assert.deepEqual(scene.life(2).members, ['0 coordinator up', '1 worker starting', '2 worker up']);
     scene.life(1).ready();
-    assert.deepEqual(scene.life(2).members, ['0 keeper up', '1 worker up', '2 worker up']);
+    assert.deepEqual(scene.life(2).members, ['0 coordinator up', '1 worker up', '2 worker up']);
   });
 
   test('again and again is started ever later, and at once when it had lived', async () => {
@@ -165,9 +165,9 @@ describe('a process that hangs', () => {
     await scene.started();
     const hanging = scene.life(1);
     hanging.isSound = false;
-    await scene.pass(processBeatMs * processSilentBeatsMax);
+    await scene.pass(processHeartbeatMs * processSilentHeartbeatsMax);
     assert.equal(hanging.wasKilled, false);
-    await scene.pass(processBeatMs);
+    await scene.pass(processHeartbeatMs);
     assert.equal(hanging.wasKilled, true);
     assert.equal(scene.lives(1), 2);
     assert.equal(scene.lives(0), 1);
@@ -179,16 +179,16 @@ describe('a process that hangs', () => {
     const refused = assert.rejects(starting);
     await scene.settle();
     scene.life(0).isSound = false;
-    await scene.pass(processBeatMs * processStartBeatsMax);
+    await scene.pass(processHeartbeatMs * processStartHeartbeatsMax);
     assert.equal(scene.life(0).wasKilled, false);
-    await scene.pass(processBeatMs);
+    await scene.pass(processHeartbeatMs);
     assert.equal(scene.life(0).wasKilled, true);
     await refused;
   });
 });
 
 describe('a stop', () => {
-  test('has the workers end first and the keeper last', async () => {
+  test('has the workers end first and the coordinator last', async () => {
     const scene = new SupervisorScene(2);
     await scene.started();
     for (const fork of scene.forks) fork.isSound = false;
@@ -245,14 +245,14 @@ describe('a stop', () => {
 });
 
 describe('a restart of the workers', () => {
-  test('that is signalled is asked of the keeper, which has the audit log, and done when it asks for it', async () => {
+  test('that is signalled is asked of the coordinator, which has the audit log, and done when it asks for it', async () => {
     const scene = new SupervisorScene(1);
     await scene.started();
-    const [keeper, worker] = scene.forks;
+    const [coordinator, worker] = scene.forks;
     scene.supervisor.signalRestart();
     await scene.settle();
-    assert.deepEqual([keeper?.has('restart-signalled'), worker?.has('stop')], [true, false]);
-    keeper?.report({ kind: 'restart-workers' });
+    assert.deepEqual([coordinator?.has('restart-signalled'), worker?.has('stop')], [true, false]);
+    coordinator?.report({ kind: 'restart-workers' });
     await scene.settle();
     assert.equal(worker?.has('stop'), true);
   });
@@ -271,7 +271,7 @@ describe('a restart of the workers', () => {
     assert.equal(second?.has('stop'), true);
     scene.life(2).ready();
     await restarting;
-    assert.deepEqual(scene.life(0).members, ['0 keeper up', '1 worker up', '2 worker up']);
+    assert.deepEqual(scene.life(0).members, ['0 coordinator up', '1 worker up', '2 worker up']);
     assert.equal(scene.lives(0), 1);
   });
 
@@ -344,7 +344,7 @@ describe('the sleep port', () => {
     give(scene, 20);
     scene.life(1).sleepConnections = 4;
     scene.life(2).sleepConnections = 10;
-    await scene.pass(processBeatMs);
+    await scene.pass(processHeartbeatMs);
     give(scene, 8);
     assert.deepEqual(handed(scene), [17, 11]);
   });
@@ -382,12 +382,12 @@ describe('the sleep port', () => {
     const scene = new SupervisorScene(2);
     await scene.started();
     for (const worker of scene.forks.slice(1)) worker.takesSockets = false;
-    const sockets = give(scene, sleepHandsMax * 2 + 3) as unknown as FakeSocket[];
+    const sockets = give(scene, handoffsMax * 2 + 3) as unknown as FakeSocket[];
     assert.deepEqual(
       sockets.map(({ wasReset }) => wasReset),
-      sockets.map((_, index) => index >= sleepHandsMax * 2),
+      sockets.map((_, index) => index >= handoffsMax * 2),
     );
-    await scene.pass(processBeatMs);
+    await scene.pass(processHeartbeatMs);
     assert.equal(scene.log.lines.filter(({ message }) => message.includes('are reset')).length, 1);
   });
 });

@@ -3,7 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
-import { EventRetention, type EventRetentionSettings } from '../../../../src/storage/events/event-retention.ts';
+import {
+  EventRetention,
+  type EventRetentionSettings,
+} from '../../../../src/storage/events/event-retention.ts';
 import { forgetEventsMs, forgetEventsSlice } from '../../../../src/storage/lmdb/store-limits.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
 import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';

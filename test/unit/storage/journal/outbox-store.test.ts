@@ -86,8 +86,8 @@ test('who follows is told until it is enough, and one that throws harms nobody',
     throw new Error('no');
   });
   const cancel = outbox.follow(() => told.push('told'));
-  outbox.tell();
+  outbox.notify();
   cancel();
-  outbox.tell();
+  outbox.notify();
   assert.deepEqual(told, ['told']);
 });

@@ -5,20 +5,20 @@ import type { DeviceId } from '../../../../src/model/ids.ts';
 import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
 import type { DrivenClock } from '../../../support/driven-clock.ts';
-import { openSharedHouses, sharedNode, type SharedHouse } from '../../../support/shared-house.ts';
+import { openSharedMembers, sharedNode, type SharedMember } from '../../../support/shared-house.ts';
 import { closedAfter, temporaryDirectory } from '../../../support/temporary-store.ts';
 import { draftOf, openJournal } from '../../../support/test-journal.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
 
-function twoHouses(t: TestContext): [SharedHouse, SharedHouse] {
-  const [one, other] = openSharedHouses(t, join(temporaryDirectory(t), 'data'), ['1', '2']);
+function twoMembers(t: TestContext): [SharedMember, SharedMember] {
+  const [one, other] = openSharedMembers(t, join(temporaryDirectory(t), 'data'), ['1', '2']);
   assert(one !== undefined && other !== undefined);
   return [one, other];
 }
 
 /** What of the log tells who sat where. */
-function logOf({ events }: SharedHouse): unknown[] {
+function logOf({ events }: SharedMember): unknown[] {
   events.refresh();
   return events.read(0, 1000).map(({ type, epoch, seq, data }) => [type, epoch, seq, data]);
 }
@@ -27,7 +27,7 @@ const ascending = (one: number, other: number): number => one - other;
 const loginData = (session: string, replaced: boolean): object => ({ session, node: sharedNode, replaced });
 
 test('a login takes the next epoch whoever gave the last, and the seat of whoever has it', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   one.login('sleep', device, 'a');
   await one.committed();
   other.login('sleep', device, 'b', 3000);
@@ -35,7 +35,7 @@ test('a login takes the next epoch whoever gave the last, and the seat of whoeve
   const [taken] = other.taken;
   assert.equal(taken?.epoch, 2);
   assert.deepEqual(
-    taken.displaced.map(({ member, session }) => [member, session]),
+    taken.superseded.map(({ member, session }) => [member, session]),
     [[one.member, 'a']],
   );
   assert.deepEqual(logOf(one), [
@@ -45,41 +45,41 @@ test('a login takes the next epoch whoever gave the last, and the seat of whoeve
 });
 
 test('logins that two write at once, each knowing nothing of the other, get an epoch each', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   one.login('signal', device, 'a');
   other.login('signal', device, 'b');
   await Promise.all([one.committed(), other.committed()]);
   assert.deepEqual([...one.taken, ...other.taken].map(({ epoch }) => epoch).toSorted(ascending), [1, 2]);
-  const { seats } = one.whereabouts.find(device).signal;
-  assert.equal(seats.length, 1);
-  assert.equal(seats[0]?.epoch, 2);
+  const { slots } = one.locator.find(device).signal;
+  assert.equal(slots.length, 1);
+  assert.equal(slots[0]?.epoch, 2);
 });
 
 test('the late end of a session that was displaced tells nothing and changes nothing', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   one.login('sleep', device, 'a');
   await one.committed();
   other.login('sleep', device, 'b');
   await other.committed();
-  const before = other.whereabouts.find(device);
+  const before = other.locator.find(device);
   one.end('sleep', device, 'a', 9000, 8);
   await one.committed();
-  assert.deepEqual(other.whereabouts.find(device), before);
+  assert.deepEqual(other.locator.find(device), before);
   assert.equal(logOf(one).length, 2);
 });
 
 test('an end tells the epoch that all know, and leaves times that are the latest of all', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   one.login('sleep', device, 'a', 1000);
   await one.committed();
-  one.beat('sleep', device, 'a', 50);
+  one.heartbeat('sleep', device, 'a', 50);
   await one.committed();
   other.login('sleep', device, 'b', 3000);
   await other.committed();
   other.end('sleep', device, 'b', 7000, 20);
   await other.committed();
-  const { sleep } = one.whereabouts.find(device);
-  assert.deepEqual(sleep, { epoch: 2, seats: [], lastLoginAt: 3, lastHeartbeatAt: 50, lastOfflineAt: 7 });
+  const { sleep } = one.locator.find(device);
+  assert.deepEqual(sleep, { epoch: 2, slots: [], lastLoginAt: 3, lastHeartbeatAt: 50, lastOfflineAt: 7 });
   assert.deepEqual(logOf(one).at(-1), [
     'device.sleep.offline',
     2,
@@ -89,31 +89,31 @@ test('an end tells the epoch that all know, and leaves times that are the latest
 });
 
 test('a heartbeat of a session that has no seat is dropped, and its process hears that it is lost', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   one.login('sleep', device, 'a');
   await one.committed();
   other.login('sleep', device, 'b');
   await other.committed();
-  one.beat('sleep', device, 'a', 77);
+  one.heartbeat('sleep', device, 'a', 77);
   await one.committed();
   assert.equal(one.told.at(-1), 'lost a');
-  assert.equal(one.whereabouts.find(device).sleep.lastHeartbeatAt, null);
+  assert.equal(one.locator.find(device).sleep.lastHeartbeatAt, null);
 });
 
 test('what a session had heard before its process opened the next one is kept', async (t) => {
-  const [one] = twoHouses(t);
+  const [one] = twoMembers(t);
   one.login('sleep', device, 'a');
   await one.committed();
   const heard = { epoch: 1, lastLoginAt: 1, lastHeartbeatAt: 40, lastOfflineAt: null, openSession: null };
   one.sleep.write(device, heard, null);
   one.login('sleep', device, 'b', 60_000);
   await one.committed();
-  assert.equal(one.whereabouts.find(device).sleep.lastHeartbeatAt, 40);
+  assert.equal(one.locator.find(device).sleep.lastHeartbeatAt, 40);
   assert.equal(one.taken.at(-1)?.times.lastHeartbeatAt, 40);
 });
 
 test('a process sees its own open sessions and of the others only their times and epochs', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   one.login('signal', device, 'a', 5000);
   await one.committed();
   assert.equal(one.signal.read(device)?.openSession, 'a');
@@ -125,12 +125,12 @@ test('a process sees its own open sessions and of the others only their times an
     lastOfflineAt: null,
     openSession: null,
   });
-  const [seat] = other.whereabouts.find(device).signal.seats;
-  assert.deepEqual(seat, { member: one.member, node: sharedNode, session: 'a', epoch: 1, loginAtMs: 5000 });
+  const [slot] = other.locator.find(device).signal.slots;
+  assert.deepEqual(slot, { member: one.member, node: sharedNode, session: 'a', epoch: 1, loginAtMs: 5000 });
 });
 
 test('seats are told first, then events, then who waits; the others are told that the log grew', async (t) => {
-  const [one] = twoHouses(t);
+  const [one] = twoMembers(t);
   one.login('sleep', device, 'a');
   void one.sleep.committed(device)?.then(() => one.told.push('waiter'));
   await one.committed();
@@ -138,7 +138,7 @@ test('seats are told first, then events, then who waits; the others are told tha
 });
 
 test('what a batch says of one device counts in its order', async (t) => {
-  const [one] = twoHouses(t);
+  const [one] = twoMembers(t);
   one.login('sleep', device, 'a');
   one.end('sleep', device, 'a');
   one.login('sleep', device, 'b');
@@ -156,13 +156,13 @@ test('what a batch says of one device counts in its order', async (t) => {
     ],
   );
   assert.deepEqual(
-    one.taken.map(({ displaced }) => displaced.length),
+    one.taken.map(({ superseded }) => superseded.length),
     [0, 0, 1],
   );
 });
 
 test('a transaction that the store refuses is tried again whole, against the rows as they are then', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   const { environment } = one.store.state;
   const refused = t.mock.method(environment, 'transaction', () => Promise.reject(new Error('disk full')));
   one.login('sleep', device, 'a');
@@ -181,7 +181,7 @@ test('a transaction that the store refuses is tried again whole, against the row
 });
 
 test('a transaction that failed half-way has changed nothing, and what follows is whole', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   const { events } = one.store.state;
   assert(events !== null);
   const refused = t.mock.method(events.seqs, 'put', () => {
@@ -189,7 +189,7 @@ test('a transaction that failed half-way has changed nothing, and what follows i
   });
   one.login('sleep', device, 'a');
   while (one.journal.isHealthy) await new Promise(setImmediate);
-  assert.equal(other.whereabouts.find(device).sleep.epoch, 0);
+  assert.equal(other.locator.find(device).sleep.epoch, 0);
   assert.deepEqual(logOf(other), []);
   refused.mock.restore();
   (one.clock as DrivenClock).advance(1000);
@@ -198,7 +198,7 @@ test('a transaction that failed half-way has changed nothing, and what follows i
 });
 
 test('a batch that was visible when the disk failed is told once and not put again', async (t) => {
-  const [one] = twoHouses(t);
+  const [one] = twoMembers(t);
   const { environment } = one.store.state;
   const commit = environment.transaction.bind(environment);
   const failing = t.mock.method(environment, 'transaction', async (act: () => unknown) => {
@@ -229,17 +229,17 @@ test('a store that one process wrote is taken up by several, and by one again', 
   new ConnectionRecordStore(before.state, 'sleep', alone.journal).write(device, opened, draftOf(device));
   await alone.journal.allCommitted();
   await before.close();
-  const [house] = openSharedHouses(t, directory, ['1']);
-  assert(house !== undefined);
-  assert.equal(house.sleep.read(device)?.openSession, null);
+  const [deps] = openSharedMembers(t, directory, ['1']);
+  assert(deps !== undefined);
+  assert.equal(deps.sleep.read(device)?.openSession, null);
   assert.deepEqual(
-    house.whereabouts.find(device).sleep.seats.map(({ member, session, epoch }) => [member, session, epoch]),
+    deps.locator.find(device).sleep.slots.map(({ member, session, epoch }) => [member, session, epoch]),
     [['', 'a', 4]],
   );
-  house.login('sleep', device, 'b', 20_000);
-  await house.committed();
-  assert.equal(house.taken[0]?.epoch, 5);
-  await house.store.close();
+  deps.login('sleep', device, 'b', 20_000);
+  await deps.committed();
+  assert.equal(deps.taken[0]?.epoch, 5);
+  await deps.store.close();
   const after = closedAfter(t, openStore(directory));
   const again = new ConnectionRecordStore(after.state, 'sleep', openJournal(after).journal);
   assert.deepEqual(again.read(device), { ...opened, epoch: 5, lastLoginAt: 20, openSession: 'b' });

@@ -4,28 +4,28 @@ import { test, type TestContext } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { refreshLogMs, refreshLogSlice } from '../../../../src/storage/lmdb/store-limits.ts';
 import type { DrivenClock } from '../../../support/driven-clock.ts';
-import { openSharedHouses, type SharedHouse } from '../../../support/shared-house.ts';
+import { openSharedMembers, type SharedMember } from '../../../support/shared-house.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 import { draftOf } from '../../../support/test-journal.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
 
-function twoHouses(t: TestContext): [SharedHouse, SharedHouse] {
-  const [one, other] = openSharedHouses(t, join(temporaryDirectory(t), 'data'), ['1', '2']);
+function twoMembers(t: TestContext): [SharedMember, SharedMember] {
+  const [one, other] = openSharedMembers(t, join(temporaryDirectory(t), 'data'), ['1', '2']);
   assert(one !== undefined && other !== undefined);
   return [one, other];
 }
 
-async function append(house: SharedHouse, count: number): Promise<void> {
-  for (let i = 1; i <= count; i++) house.events.append(draftOf(device, i));
-  await house.committed();
+async function append(deps: SharedMember, count: number): Promise<void> {
+  for (let i = 1; i <= count; i++) deps.events.append(draftOf(device, i));
+  await deps.committed();
 }
 
-const sequencesOf = ({ followed }: SharedHouse): number[] => followed.map(({ sequence }) => sequence);
+const sequencesOf = ({ followed }: SharedMember): number[] => followed.map(({ sequence }) => sequence);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
 
 test('events of another process are told when it says that there are some', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   await append(one, 3);
   assert.deepEqual([other.events.head, sequencesOf(other)], [0, []]);
   other.events.refresh();
@@ -34,13 +34,13 @@ test('events of another process are told when it says that there are some', asyn
 });
 
 test('events of another process are told before own ones that are behind them, each once', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   for (let round = 0; round < 5; round++) {
     await append(one, 2);
     await append(other, 3);
   }
   one.events.refresh();
-  for (const house of [one, other]) assert.deepEqual(sequencesOf(house), upTo(25));
+  for (const deps of [one, other]) assert.deepEqual(sequencesOf(deps), upTo(25));
   assert.deepEqual(
     one.followed.map(({ seq }) => seq),
     upTo(25),
@@ -48,7 +48,7 @@ test('events of another process are told before own ones that are behind them, e
 });
 
 test('a notice that was lost costs a second', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   const clock = other.clock as DrivenClock;
   t.after(other.events.start(clock));
   await append(one, 1);
@@ -59,7 +59,7 @@ test('a notice that was lost costs a second', async (t) => {
 });
 
 test('a process that is far behind reads on a slice a turn, and misses nothing', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   const count = refreshLogSlice * 3 + 7;
   await append(one, count);
   const slices: number[] = [];
@@ -78,7 +78,7 @@ test('a process that is far behind reads on a slice a turn, and misses nothing',
 });
 
 test('own events come in their place while a process reads on', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   await append(one, refreshLogSlice * 2);
   other.events.refresh();
   await append(other, 2);
@@ -87,7 +87,7 @@ test('own events come in their place while a process reads on', async (t) => {
 });
 
 test('own events that are visible are told as own ones, also to who reads on before their turn', async (t) => {
-  const [one] = twoHouses(t);
+  const [one] = twoMembers(t);
   one.login('sleep', device, 'a');
   while (one.events.head === 0) {
     await new Promise(setImmediate);
@@ -98,7 +98,7 @@ test('own events that are visible are told as own ones, also to who reads on bef
 });
 
 test('what another process forgot is gone here too, and events that were never seen here leave no false page', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   const clock = other.clock as DrivenClock;
   t.after(other.events.start(clock));
   await append(one, 4);
@@ -118,7 +118,7 @@ test('what another process forgot is gone here too, and events that were never s
 });
 
 test('a log that cannot be read is said, and is read when it can be', async (t) => {
-  const [one, other] = twoHouses(t);
+  const [one, other] = twoMembers(t);
   await append(one, 1);
   const { events } = other.store.state;
   assert(events !== null);

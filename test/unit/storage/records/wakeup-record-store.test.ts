@@ -7,7 +7,10 @@ import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
 import type { Journal } from '../../../../src/storage/journal/journal.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { countWakeupsMs, forgetWakeupsMs } from '../../../../src/storage/lmdb/store-limits.ts';
-import { WakeupRecordStore, type WakeupRecordSettings } from '../../../../src/storage/records/wakeup-record-store.ts';
+import {
+  WakeupRecordStore,
+  type WakeupRecordSettings,
+} from '../../../../src/storage/records/wakeup-record-store.ts';
 import { timeKey, wakeupKey } from '../../../../src/storage/records/wakeup-rows.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';

@@ -5,7 +5,11 @@ import { after, test } from 'node:test';
 import { ByteWindow, fileSha256 } from '../../../../src/storage/events/byte-window.ts';
 import { readDocument } from '../../../../src/storage/registry/registry-document.ts';
 import { readLines } from '../../../../src/storage/registry/registry-lines.ts';
-import { describePlace, detectForm, type RegistryItem } from '../../../../src/storage/registry/registry-text.ts';
+import {
+  describePlace,
+  detectForm,
+  type RegistryItem,
+} from '../../../../src/storage/registry/registry-text.ts';
 import { sampleLines, sampleRegistry } from '../../../support/registry-entries.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 

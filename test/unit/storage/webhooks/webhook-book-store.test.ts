@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventId } from '../../../../src/model/ids.ts';
 import type { HookChanges } from '../../../../src/core/ports/webhook-book.ts';
-import { WebhookBookStore } from '../../../../src/storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../../../src/storage/webhooks/webhook-book-store.ts';
 import { hasWebhookTables, WebhookTables } from '../../../../src/storage/webhooks/webhook-tables.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 import { loggedEvent } from '../../../support/webhook-scene.ts';
@@ -41,39 +41,39 @@ test('what was committed is there when the store is opened again, also for who o
   const directory = temporaryDirectory(t);
   assert.equal(hasWebhookTables(directory), false);
   const tables = new WebhookTables(directory, 'write');
-  await new WebhookBookStore(tables).commit([changesOf(3)]);
+  await new LmdbDeliveryStore(tables).commit([changesOf(3)]);
   await tables.environment.close();
   assert.equal(hasWebhookTables(directory), true);
   const looked = new WebhookTables(directory, 'read-only');
   t.after(() => looked.environment.close());
-  const book = new WebhookBookStore(looked);
-  assert.deepEqual([...book.hooks()], [['app\nurl', record]]);
-  assert.equal(book.countFailed(1), 3);
-  assert.equal(book.countFailed(2), 0);
+  const deliveries = new LmdbDeliveryStore(looked);
+  assert.deepEqual([...deliveries.hooks()], [['app\nurl', record]]);
+  assert.equal(deliveries.countFailed(1), 3);
+  assert.equal(deliveries.countFailed(2), 0);
 });
 
 test('sweeping and searching go through more than a slice', async (t) => {
   const tables = new WebhookTables(temporaryDirectory(t), 'write');
   t.after(() => tables.environment.close());
-  const book = new WebhookBookStore(tables);
-  await book.commit([
+  const deliveries = new LmdbDeliveryStore(tables);
+  await deliveries.commit([
     changesOf(1200),
     changesOf(3, { id: 'app\nother', number: 7, record: { ...record, number: 7 } }),
   ]);
-  assert.equal((await book.findParked(1, 'event-1199' as EventId))?.event.sequence, 1199);
-  await book.commit([changesOf(0, { record: null })]);
-  await book.sweep();
-  assert.equal(book.countFailed(1), 0);
-  assert.deepEqual(book.parked(1, 0, 10), []);
-  assert.equal(book.countFailed(7), 3);
+  assert.equal((await deliveries.findParked(1, 'event-1199' as EventId))?.event.sequence, 1199);
+  await deliveries.commit([changesOf(0, { record: null })]);
+  await deliveries.sweep();
+  assert.equal(deliveries.countFailed(1), 0);
+  assert.deepEqual(deliveries.parked(1, 0, 10), []);
+  assert.equal(deliveries.countFailed(7), 3);
 });
 
 test('a number that only a parked or a failed event still has is not free', async (t) => {
   const tables = new WebhookTables(temporaryDirectory(t), 'write');
   t.after(() => tables.environment.close());
-  const book = new WebhookBookStore(tables);
-  await book.commit([changesOf(1, { number: 4, parked: new Map() })]);
-  await book.commit([changesOf(1, { number: 5, failed: new Map() })]);
-  await book.commit([changesOf(0, { number: 5, record: null })]);
-  assert.equal(book.freeNumber(), 6);
+  const deliveries = new LmdbDeliveryStore(tables);
+  await deliveries.commit([changesOf(1, { number: 4, parked: new Map() })]);
+  await deliveries.commit([changesOf(1, { number: 5, failed: new Map() })]);
+  await deliveries.commit([changesOf(0, { number: 5, record: null })]);
+  assert.equal(deliveries.freeNumber(), 6);
 });

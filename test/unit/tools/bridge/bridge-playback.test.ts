@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BridgePlayback, noPlaybackTally, type FilmShow } from '../../../../src/tools/bridge/bridge-playback.ts';
+import {
+  BridgePlayback,
+  noPlaybackTally,
+  type FilmShow,
+} from '../../../../src/tools/bridge/bridge-playback.ts';
 import { sizeAt } from '../../../../src/tools/bridge/picture-sizes.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../../../src/model/limits.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../../../src/protocol/media/frame-header.ts';
@@ -16,7 +20,7 @@ function stage({ framesPerSecond = 10, changeEveryMs = null as number | null, to
   const clock = new DrivenClock();
   const sent: { readonly header: FrameHeader; readonly payload: Buffer }[] = [];
   const freed: string[] = [];
-  const outlet = {
+  const sendQueue = {
     bufferedBytes: 0,
     frame: (bytes: Uint8Array) => {
       const header = decodeFrameHeader(bytes);
@@ -41,10 +45,10 @@ function stage({ framesPerSecond = 10, changeEveryMs = null as number | null, to
   };
   const tally = noPlaybackTally();
   const sound = tone ? { rate: 8000, channels: 1 } : null;
-  const playback = new BridgePlayback(clock, { film, tone: sound }, outlet, tally);
+  const playback = new BridgePlayback(clock, { film, tone: sound }, sendQueue, tally);
   const video = () => sent.flatMap(({ header }) => (header.kind === 'video' ? [header] : []));
   const fail = (fails: boolean): void => void (givesNothing = fails);
-  return { clock, sent, freed, outlet, tally, playback, video, fail };
+  return { clock, sent, freed, sendQueue, tally, playback, video, fail };
 }
 
 test('frames are played at their rate, with their moments as timestamps, the first one a key frame', () => {
@@ -86,13 +90,13 @@ test('the size changes when its time has come', () => {
 });
 
 test('nothing is made for a listener that does not keep up, and it goes on with a key frame', () => {
-  const { clock, video, outlet, tally } = stage();
+  const { clock, video, sendQueue, tally } = stage();
   clock.advance(50);
-  outlet.bufferedBytes = mediaMessageBytesMax + 1;
+  sendQueue.bufferedBytes = mediaMessageBytesMax + 1;
   clock.advance(200);
   assert.equal(video().length, 1);
   assert.equal(tally.skipped, 2);
-  outlet.bufferedBytes = 0;
+  sendQueue.bufferedBytes = 0;
   clock.advance(100);
   assert.deepEqual(
     video().map(({ timestampMs, isKeyFrame }) => [timestampMs, isKeyFrame]),
@@ -135,13 +139,13 @@ test('the tone has a packet of A-law every 20 ms beside the frames', () => {
 test('a call of audio alone has the tone alone, and one without either nothing', () => {
   const clock = new DrivenClock();
   const kinds: string[] = [];
-  const outlet = {
+  const sendQueue = {
     bufferedBytes: 0,
     frame: (bytes: Uint8Array) => void kinds.push(bytes[0] === 2 ? 'audio' : 'video'),
   };
   const tone = { rate: 8000, channels: 1 };
-  void new BridgePlayback(clock, { film: null, tone }, outlet, noPlaybackTally());
-  void new BridgePlayback(clock, { film: null, tone: null }, outlet, noPlaybackTally());
+  void new BridgePlayback(clock, { film: null, tone }, sendQueue, noPlaybackTally());
+  void new BridgePlayback(clock, { film: null, tone: null }, sendQueue, noPlaybackTally());
   clock.advance(20);
   assert.deepEqual(kinds, ['audio', 'audio']);
 });

@@ -31,7 +31,7 @@ function stage({ wantsJson = false } = {}) {
 
 test('machines get each step, the figures of each second, and a summary', () => {
   const { answers, tally, counts, report, play } = stage({ wantsJson: true });
-  report.tell('start', { session: 's' }, 'not for machines');
+  report.notify('start', { session: 's' }, 'not for machines');
   play(15);
   counts.keyFramesWanted += 1;
   counts.texts += 3;
@@ -67,7 +67,7 @@ test('a terminal has one line that stays, with each step above it', () => {
   counts.keyFramesWanted += 2;
   play(15);
   assert.match(screen.written, /320×240 {2}15 frames\/s {2}15\.0 kB\/s {2}2 key frames asked/);
-  report.tell('state', {}, 'told: the call is ended');
+  report.notify('state', {}, 'told: the call is ended');
   assert.match(answers[0]?.text ?? '', /^2026-11-20T08:30:01\.000Z {2}told: the call is ended$/);
   report.summary(1);
   assert.match(answers[1]?.text ?? '', /^1 calls in 1 s: 15 frames \(0 key frames, 2 asked for, 0 skipped\)/);
@@ -76,7 +76,8 @@ test('a terminal has one line that stays, with each step above it', () => {
 test('people are spared what comes too often, and machines are not', () => {
   for (const wantsJson of [false, true]) {
     const { answers, report } = stage({ wantsJson });
-    for (let count = 0; count < 100; count += 1) report.tell('key_frame_wanted', {}, 'a key frame is wanted');
+    for (let count = 0; count < 100; count += 1)
+      report.notify('key_frame_wanted', {}, 'a key frame is wanted');
     assert.equal(answers.length, wantsJson ? 100 : 40);
   }
 });

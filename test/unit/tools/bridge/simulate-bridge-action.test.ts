@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
-import { simulateBridge, type SimulateBridgeOptions } from '../../../../src/tools/bridge/simulate-bridge-action.ts';
+import {
+  simulateBridge,
+  type SimulateBridgeOptions,
+} from '../../../../src/tools/bridge/simulate-bridge-action.ts';
 
 const [landscape, portrait] = [
   { width: 320, height: 240 },

@@ -106,7 +106,7 @@ function stage(count: number, rampPerSecond = 1000) {
     {
       clock,
       random: () => 0.5,
-      doorsOf: ({ deviceId }) => ({
+      endpointsOf: ({ deviceId }) => ({
         signIn: () => {
           story.push(`${deviceId} signs in`);
           if (answers.signal instanceof Error) return Promise.reject(answers.signal);

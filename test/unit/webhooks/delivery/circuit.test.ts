@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
-import { MemoryWebhookBook } from '../../../support/memory-webhook-book.ts';
+import { MemoryDeliveryStore } from '../../../support/memory-webhook-book.ts';
 import { bad, good, hookUrl, WebhookScene } from '../../../support/webhook-scene.ts';
 
 const seconds = 1000;
@@ -15,7 +15,7 @@ test('after five failures in a row nothing new is tried, and one event at a time
   scene.sender.automatic = () => bad;
   await scene.happen(...many(20));
   assert.deepEqual(scene.attempted, [1, 2, 3, 4, 5]);
-  assert.equal(scene.desk.list()[0]?.state, 'open-circuit');
+  assert.equal(scene.service.list()[0]?.state, 'open-circuit');
   await scene.pass(5 * seconds);
   assert.deepEqual(scene.attempted, [1, 2, 3, 4, 5, 1], 'one probe, though all five are due');
   await scene.pass(30 * seconds - 1);
@@ -91,8 +91,8 @@ test('probes are at most ten minutes apart', async () => {
 });
 
 test('a dead endpoint with 100 000 waiting events costs a cursor and some dozens of failed ones', async () => {
-  const book = new MemoryWebhookBook();
-  const scene = new WebhookScene({ book });
+  const deliveries = new MemoryDeliveryStore();
+  const scene = new WebhookScene({ deliveries });
   scene.sender.automatic = () => bad;
   for (let i = 0; i < 100_000; i++) scene.events.append(`device-${i % 1000}`);
   scene.engine.advance(50_000);
@@ -102,9 +102,9 @@ test('a dead endpoint with 100 000 waiting events costs a cursor and some dozens
   assert.ok(scene.hook().failed <= 64, `${scene.hook().failed} failed`);
   assert.ok(scene.hook().record().cursor < 300);
   assert.ok(scene.attempted.length < 60, `${scene.attempted.length} attempts in an hour`);
-  assert.ok(book.commits < 100, `${book.commits} commits`);
+  assert.ok(deliveries.commits < 100, `${deliveries.commits} commits`);
   assert.ok(scene.events.reads < 10, 'the log is not read for it');
-  assert.equal(scene.desk.list()[0]?.behind, 100_000 - scene.hook().record().cursor);
+  assert.equal(scene.service.list()[0]?.behind, 100_000 - scene.hook().record().cursor);
 });
 
 test('a dead endpoint holds no more of the log than its window, also for one device', async () => {
@@ -142,7 +142,7 @@ test('enabling asks a dead endpoint at once', async () => {
   await scene.happen(...many(5));
   await scene.pass(8 * hours);
   scene.sender.automatic = () => good;
-  scene.desk.enable({ url: hookUrl, appId: null });
+  scene.service.enable({ url: hookUrl, appId: null });
   await scene.quiet();
   assert.equal(scene.hook().isCircuitOpen, false);
 });

@@ -63,7 +63,7 @@ test('a hook whose application nothing is about keeps up with the log, and misse
   assert.equal(scene.hook(other.url).record().cursor, 3);
   await scene.answer(4, good);
   await scene.pass(1000);
-  assert.equal(scene.book.hooks().get(`${otherApp}\n${other.url}`)?.cursor, 5);
+  assert.equal(scene.deliveries.hooks().get(`${otherApp}\n${other.url}`)?.cursor, 5);
 });
 
 test('a hook that is off passes over none of its own events', async () => {
@@ -71,7 +71,7 @@ test('a hook that is off passes over none of its own events', async () => {
   await scene.happen('a');
   await scene.answer(1, gone);
   await scene.happen('b', 'c');
-  assert.equal(scene.desk.list()[0]?.behind, 2);
+  assert.equal(scene.service.list()[0]?.behind, 2);
 });
 
 test('a new hook begins with what happens after it was first seen', async () => {
@@ -93,13 +93,13 @@ test('a hook that goes takes its queue with it, and comes back as a new one', as
   await scene.happen('d');
   await scene.pass(60_000);
   assert.deepEqual(scene.attempted, [1, 2, 3]);
-  assert.equal(scene.book.hooks().size, 0);
+  assert.equal(scene.deliveries.hooks().size, 0);
   scene.registry.hooks.push(webhook());
   scene.engine.registryChanged();
   await scene.happen('e');
   await scene.pass(60_000);
   assert.deepEqual(scene.attempted, [1, 2, 3, 5]);
-  assert.deepEqual([...scene.book.failed(1)], [], 'nothing is left of the old one');
+  assert.deepEqual([...scene.deliveries.failed(1)], [], 'nothing is left of the old one');
 });
 
 test('a registry that cannot be read changes nothing', async () => {
@@ -188,8 +188,8 @@ test('410 switches a hook off, durably, until it is enabled', async () => {
   const after = scene.crash();
   await after.happen('c');
   assert.deepEqual(after.attempted, []);
-  assert.equal(after.desk.list()[0]?.state, 'off');
-  assert.ok(after.desk.enable({ url: hookUrl, appId: null }).ok);
+  assert.equal(after.service.list()[0]?.state, 'off');
+  assert.ok(after.service.enable({ url: hookUrl, appId: null }).ok);
   await after.quiet();
   assert.deepEqual(
     after.attempted.toSorted((a, b) => a - b),
@@ -197,7 +197,7 @@ test('410 switches a hook off, durably, until it is enabled', async () => {
     'nothing of it is lost',
   );
   await after.pass(1000);
-  assert.equal(after.crash().desk.list()[0]?.state, 'on');
+  assert.equal(after.crash().service.list()[0]?.state, 'on');
 });
 
 test('a hook that is off is on again with another secret, and only with that', async () => {
@@ -206,10 +206,10 @@ test('a hook that is off is on again with another secret, and only with that', a
   await scene.answer(1, gone);
   scene.registry.hooks.splice(0, 1, webhook({ types: ['device.sleep.login'] }));
   scene.engine.registryChanged();
-  assert.equal(scene.desk.list()[0]?.state, 'off');
+  assert.equal(scene.service.list()[0]?.state, 'off');
   scene.registry.hooks.splice(0, 1, webhook({ secret: 'whsec_bmV3' }));
   scene.engine.registryChanged();
-  assert.equal(scene.desk.list()[0]?.state, 'on');
+  assert.equal(scene.service.list()[0]?.state, 'on');
   await scene.happen('b');
   assert.ok(scene.underWay.includes(2));
 });
@@ -232,7 +232,7 @@ test('a log that is younger than the book is read from where it is', async () =>
   for (const sequence of [1, 2, 3]) await scene.answer(sequence, good);
   await scene.pass(1000);
   const after = scene.crash();
-  const fresh = new WebhookScene({ book: after.book });
+  const fresh = new WebhookScene({ deliveries: after.deliveries });
   await fresh.happen('a');
   assert.deepEqual(fresh.attempted, [1]);
 });
@@ -243,9 +243,9 @@ test('two applications with one url are two hooks', async () => {
   scene.registry.products.set('doorbell', [testApp, app]);
   await scene.happen('a');
   assert.deepEqual(scene.underWay, [1, 1]);
-  const refused = scene.desk.enable({ url: hookUrl, appId: null });
+  const refused = scene.service.enable({ url: hookUrl, appId: null });
   assert.ok(!refused.ok && refused.error.kind === 'ambiguous');
-  assert.ok(scene.desk.enable({ url: hookUrl, appId: app }).ok);
+  assert.ok(scene.service.enable({ url: hookUrl, appId: app }).ok);
 });
 
 test('stopping begins nothing more, waits a while for what is under way, and keeps what was given up', async () => {

@@ -2,19 +2,24 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { FailedEvent, HookRecord } from '../../../../src/core/ports/webhook-book.ts';
-import { Ledger } from '../../../../src/webhooks/delivery/ledger.ts';
+import { WriteBuffer } from '../../../../src/webhooks/delivery/ledger.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';
-import { MemoryWebhookBook } from '../../../support/memory-webhook-book.ts';
+import { MemoryDeliveryStore } from '../../../support/memory-webhook-book.ts';
 import { loggedEvent } from '../../../support/webhook-scene.ts';
 
 const limits = { commitMs: 50, commitIdleMs: 1000, commitRetryMs: 1000, changesWaitingMax: 3 };
 
-class LedgerScene {
+class WriteBufferScene {
   readonly clock = new DrivenClock();
-  readonly book = new MemoryWebhookBook();
+  readonly deliveries = new MemoryDeliveryStore();
   readonly log = new FakeLog();
-  readonly ledger = new Ledger({ book: this.book, clock: this.clock, log: this.log, limits });
+  readonly writeBuffer = new WriteBuffer({
+    deliveries: this.deliveries,
+    clock: this.clock,
+    log: this.log,
+    limits,
+  });
   readonly hook = { id: 'app\nurl', number: 1, cursor: 0, record: (): HookRecord => this.#record() };
 
   async pass(ms: number): Promise<void> {
@@ -23,7 +28,7 @@ class LedgerScene {
   }
 
   get cursor(): number | null {
-    return this.book.hooks().get(this.hook.id)?.cursor ?? null;
+    return this.deliveries.hooks().get(this.hook.id)?.cursor ?? null;
   }
 
   failed(sequence: number): FailedEvent {
@@ -37,44 +42,44 @@ class LedgerScene {
 }
 
 test('changes collect for 50 ms and are committed together, as they are then', async () => {
-  const scene = new LedgerScene();
+  const scene = new WriteBufferScene();
   scene.hook.cursor = 1;
-  scene.ledger.touch(scene.hook);
+  scene.writeBuffer.touch(scene.hook);
   scene.hook.cursor = 2;
-  scene.ledger.setFailed(scene.hook, 2, scene.failed(2));
+  scene.writeBuffer.setFailed(scene.hook, 2, scene.failed(2));
   await scene.pass(49);
-  assert.equal(scene.book.commits, 0);
+  assert.equal(scene.deliveries.commits, 0);
   await scene.pass(1);
-  assert.equal(scene.book.commits, 1);
+  assert.equal(scene.deliveries.commits, 1);
   assert.equal(scene.cursor, 2);
-  assert.equal([...scene.book.failed(1)].length, 1);
+  assert.equal([...scene.deliveries.failed(1)].length, 1);
 });
 
 test('a cursor that moved for nobody is committed within a second, or with the next that did', async () => {
-  const scene = new LedgerScene();
-  scene.ledger.touch(scene.hook, true);
+  const scene = new WriteBufferScene();
+  scene.writeBuffer.touch(scene.hook, true);
   await scene.pass(999);
-  assert.equal(scene.book.commits, 0);
+  assert.equal(scene.deliveries.commits, 0);
   await scene.pass(1);
-  assert.equal(scene.book.commits, 1);
-  scene.ledger.touch(scene.hook, true);
-  scene.ledger.touch(scene.hook);
+  assert.equal(scene.deliveries.commits, 1);
+  scene.writeBuffer.touch(scene.hook, true);
+  scene.writeBuffer.touch(scene.hook);
   await scene.pass(50);
-  assert.equal(scene.book.commits, 2);
+  assert.equal(scene.deliveries.commits, 2);
   await scene.pass(5000);
-  assert.equal(scene.book.commits, 2);
+  assert.equal(scene.deliveries.commits, 2);
 });
 
 test('a commit that was refused is asked for again as it was: no later cursor without its failed events', async () => {
-  const scene = new LedgerScene();
-  scene.book.failure = new Error('the disk is full');
+  const scene = new WriteBufferScene();
+  scene.deliveries.failure = new Error('the disk is full');
   scene.hook.cursor = 1;
-  scene.ledger.touch(scene.hook);
+  scene.writeBuffer.touch(scene.hook);
   await scene.pass(50);
   scene.hook.cursor = 2;
-  scene.ledger.setFailed(scene.hook, 2, scene.failed(2));
+  scene.writeBuffer.setFailed(scene.hook, 2, scene.failed(2));
   await scene.pass(900);
-  scene.book.failure = null;
+  scene.deliveries.failure = null;
   await scene.pass(100);
   assert.equal(scene.cursor, 1);
   await scene.pass(50);
@@ -86,50 +91,50 @@ test('a commit that was refused is asked for again as it was: no later cursor wi
 });
 
 test('a store that takes nothing is asked once a second, and too much that waits for it is full', async () => {
-  const scene = new LedgerScene();
-  scene.book.failure = new Error('the disk is full');
+  const scene = new WriteBufferScene();
+  scene.deliveries.failure = new Error('the disk is full');
   let asked = 0;
-  scene.book.commit = (changes) => {
+  scene.deliveries.commit = (changes) => {
     asked += 1;
-    return MemoryWebhookBook.prototype.commit.call(scene.book, changes);
+    return MemoryDeliveryStore.prototype.commit.call(scene.deliveries, changes);
   };
   for (let sequence = 1; sequence <= 3; sequence++) {
-    assert.equal(scene.ledger.isFull, false);
-    scene.ledger.setFailed(scene.hook, sequence, scene.failed(sequence));
+    assert.equal(scene.writeBuffer.isFull, false);
+    scene.writeBuffer.setFailed(scene.hook, sequence, scene.failed(sequence));
     await scene.pass(50);
   }
-  assert.equal(scene.ledger.isFull, true);
+  assert.equal(scene.writeBuffer.isFull, true);
   await scene.pass(3000);
   assert.ok(asked <= 4, `${asked} times`);
-  assert.equal(await scene.ledger.flush(), false);
-  scene.book.failure = null;
-  assert.equal(await scene.ledger.flush(), true);
-  assert.equal(scene.ledger.isFull, false);
-  assert.equal([...scene.book.failed(1)].length, 3);
+  assert.equal(await scene.writeBuffer.flush(), false);
+  scene.deliveries.failure = null;
+  assert.equal(await scene.writeBuffer.flush(), true);
+  assert.equal(scene.writeBuffer.isFull, false);
+  assert.equal([...scene.deliveries.failed(1)].length, 3);
 });
 
 test('the copy of a failed event is found before, while and after it is committed, and not when it is removed', async () => {
-  const scene = new LedgerScene();
-  const find = (): string | undefined => scene.ledger.findEvent(1, 7)?.id;
-  scene.ledger.setFailed(scene.hook, 7, scene.failed(7));
+  const scene = new WriteBufferScene();
+  const find = (): string | undefined => scene.writeBuffer.findEvent(1, 7)?.id;
+  scene.writeBuffer.setFailed(scene.hook, 7, scene.failed(7));
   assert.equal(find(), 'event-7');
-  const flushing = scene.ledger.flush();
+  const flushing = scene.writeBuffer.flush();
   assert.equal(find(), 'event-7');
   await flushing;
   assert.equal(find(), 'event-7');
-  scene.ledger.setFailed(scene.hook, 7, null);
+  scene.writeBuffer.setFailed(scene.hook, 7, null);
   assert.equal(find(), undefined);
-  await scene.ledger.flush();
+  await scene.writeBuffer.flush();
   assert.equal(find(), undefined);
 });
 
 test('of a dropped hook nothing is committed but that it is gone', async () => {
-  const scene = new LedgerScene();
-  scene.ledger.touch(scene.hook);
-  await scene.ledger.flush();
-  scene.ledger.setFailed(scene.hook, 7, scene.failed(7));
-  scene.ledger.drop(scene.hook);
-  await scene.ledger.flush();
+  const scene = new WriteBufferScene();
+  scene.writeBuffer.touch(scene.hook);
+  await scene.writeBuffer.flush();
+  scene.writeBuffer.setFailed(scene.hook, 7, scene.failed(7));
+  scene.writeBuffer.drop(scene.hook);
+  await scene.writeBuffer.flush();
   assert.equal(scene.cursor, null);
-  assert.deepEqual([...scene.book.failed(1)], []);
+  assert.deepEqual([...scene.deliveries.failed(1)], []);
 });

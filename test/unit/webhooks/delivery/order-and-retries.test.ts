@@ -28,7 +28,7 @@ test('an event is tried again after 5 s, 30 s, 2 min, 10 min, 30 min, 2 h and 6 
   assert.equal(scene.attempted.length, 8);
   assert.equal(scene.telemetry.count('webhook failed'), 7);
   assert.equal(scene.telemetry.count('webhook parked'), 1);
-  const shown = scene.desk.show({ url: hookUrl, appId: null }, 0, 10);
+  const shown = scene.service.show({ url: hookUrl, appId: null }, 0, 10);
   assert.ok(shown.ok);
   assert.deepEqual(
     shown.value.parked.map(({ eventId, failure }) => [eventId, failure.status]),
@@ -117,10 +117,10 @@ test('a failed event is in the book, and the cursor past it, until it is deliver
   await scene.answer(1, bad);
   await scene.answer(2, good);
   await scene.pass(50);
-  const [record] = scene.book.hooks().values();
+  const [record] = scene.deliveries.hooks().values();
   assert.equal(record?.cursor, 2);
   assert.deepEqual(
-    Array.from(scene.book.failed(1), ({ event, attempts, dueAtMs }) => [
+    Array.from(scene.deliveries.failed(1), ({ event, attempts, dueAtMs }) => [
       event.id,
       attempts,
       dueAtMs - scene.clock.wallMs(),
@@ -130,7 +130,7 @@ test('a failed event is in the book, and the cursor past it, until it is deliver
   await scene.pass(5 * seconds);
   await scene.answer(1, good);
   await scene.pass(50);
-  assert.deepEqual([...scene.book.failed(1)], []);
+  assert.deepEqual([...scene.deliveries.failed(1)], []);
 });
 
 test('a retry needs nothing of the log', async () => {
@@ -283,11 +283,11 @@ test('an event whose copy is gone from the book is counted as lost and holds up 
   await scene.happen('a', 'a');
   await scene.answer(1, bad);
   await scene.pass(50);
-  const [hook] = scene.book.hooks();
+  const [hook] = scene.deliveries.hooks();
   assert.ok(hook !== undefined);
   const [id, record] = hook;
   const failed = new Map([[1, null]]);
-  await scene.book.commit([{ id, number: 1, record, failed, parked: new Map(), parkedTrimmed: 0 }]);
+  await scene.deliveries.commit([{ id, number: 1, record, failed, parked: new Map(), parkedTrimmed: 0 }]);
   await scene.pass(5 * seconds);
   assert.deepEqual(scene.underWay, [2]);
   assert.equal(scene.telemetry.count('webhook lost'), 1);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HookChanges } from '../../../../src/core/ports/webhook-book.ts';
-import { SharedBook } from '../../../../src/webhooks/delivery/shared-book.ts';
-import { MemoryWebhookBook } from '../../../support/memory-webhook-book.ts';
+import { ReplicatedDeliveryStore } from '../../../../src/webhooks/delivery/shared-book.ts';
+import { MemoryDeliveryStore } from '../../../support/memory-webhook-book.ts';
 import { bad, loggedEvent, WebhookScene } from '../../../support/webhook-scene.ts';
 
 const record = {
@@ -17,16 +17,16 @@ const nothing = { id: 'hook', number: 1, record, failed: new Map(), parked: new 
 const failure = { atMs: 1, status: 500, reason: 'answered 500' };
 
 test('nothing is committed here that was not kept elsewhere first', async () => {
-  const book = new MemoryWebhookBook();
-  const shared = new SharedBook(book, () => Promise.reject(new Error('NATS is away')));
+  const deliveries = new MemoryDeliveryStore();
+  const shared = new ReplicatedDeliveryStore(deliveries, () => Promise.reject(new Error('NATS is away')));
   await assert.rejects(shared.commit([nothing]), /away/);
-  assert.equal(book.records.size, 0);
+  assert.equal(deliveries.records.size, 0);
 });
 
 test('parked events that are trimmed are named where they are kept elsewhere', async () => {
-  const book = new MemoryWebhookBook();
+  const deliveries = new MemoryDeliveryStore();
   const kept: HookChanges[] = [];
-  const shared = new SharedBook(book, async (changes) => void kept.push(...changes));
+  const shared = new ReplicatedDeliveryStore(deliveries, async (changes) => void kept.push(...changes));
   const parked = new Map(
     [2, 5, 7].map((sequence) => [sequence, { event: loggedEvent(sequence, 'd'), failure }]),
   );
@@ -40,27 +40,27 @@ test('parked events that are trimmed are named where they are kept elsewhere', a
     ]),
   });
   assert.deepEqual(
-    book.parked(1, 0, 10).map(({ event }) => event.sequence),
+    deliveries.parked(1, 0, 10).map(({ event }) => event.sequence),
     [7],
   );
 });
 
 test('an engine whose book cannot be kept elsewhere delivers on, and tells when it can again', async () => {
-  const book = new MemoryWebhookBook();
-  let isAway = true;
-  const shared = new SharedBook(book, async () => {
-    if (isAway) throw new Error('NATS is away');
+  const deliveries = new MemoryDeliveryStore();
+  let isUnavailable = true;
+  const shared = new ReplicatedDeliveryStore(deliveries, async () => {
+    if (isUnavailable) throw new Error('NATS is away');
   });
-  const scene = new WebhookScene({ book: shared });
+  const scene = new WebhookScene({ deliveries: shared });
   await scene.happen('a');
   await scene.answer(1, bad);
   await scene.pass(1000);
-  assert.equal(book.failed(1).length, 0);
-  isAway = false;
+  assert.equal(deliveries.failed(1).length, 0);
+  isUnavailable = false;
   await scene.pass(1000);
   await scene.pass(1000);
   assert.deepEqual(
-    book.failed(1).map(({ attempts }) => attempts),
+    deliveries.failed(1).map(({ attempts }) => attempts),
     [1],
   );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventId } from '../../../../src/model/ids.ts';
-import { MemoryWebhookBook } from '../../../support/memory-webhook-book.ts';
+import { MemoryDeliveryStore } from '../../../support/memory-webhook-book.ts';
 import { bad, good, gone, hookUrl, webhook, WebhookScene } from '../../../support/webhook-scene.ts';
 
 const name = { url: hookUrl, appId: null };
@@ -21,7 +21,7 @@ test('the list says how each webhook fares, and no secret', async () => {
   await scene.happen('a', 'b', 'c', 'd');
   await scene.answer(1, good);
   await scene.answer(2, bad);
-  assert.deepEqual(scene.desk.list(), [
+  assert.deepEqual(scene.service.list(), [
     {
       appId: '2818153',
       url: hookUrl,
@@ -36,7 +36,7 @@ test('the list says how each webhook fares, and no secret', async () => {
     },
   ]);
   await scene.answer(3, gone);
-  const [listed] = scene.desk.list();
+  const [listed] = scene.service.list();
   assert.equal(listed?.state, 'off');
   assert.equal(listed.switchedOffAtMs, now);
 });
@@ -47,21 +47,21 @@ test('what is known of a webhook is known after a restart', async () => {
   scene.sender.automatic = () => good;
   await scene.happen('c');
   await scene.pass(1000);
-  assert.deepEqual(scene.crash().desk.list(), scene.desk.list());
-  assert.equal(scene.desk.list()[0]?.parked, 2);
+  assert.deepEqual(scene.crash().service.list(), scene.service.list());
+  assert.equal(scene.service.list()[0]?.parked, 2);
 });
 
 test('parked events are shown a page at a time', async () => {
   const scene = parkingScene();
   await scene.happen(...many(5));
   await scene.pass(1000);
-  const first = scene.desk.show(name, 0, 2);
+  const first = scene.service.show(name, 0, 2);
   assert.ok(first.ok);
   assert.deepEqual(
     first.value.parked.map(({ sequence }) => sequence),
     [1, 2],
   );
-  const second = scene.desk.show(name, 2, 100);
+  const second = scene.service.show(name, 2, 100);
   assert.ok(second.ok);
   assert.deepEqual(
     second.value.parked.map(({ sequence, deviceId, type }) => [sequence, deviceId, type]),
@@ -79,7 +79,7 @@ test('of too many parked events the oldest is dropped, and the log says so', asy
   await scene.pass(1000);
   await scene.happen('x', 'y');
   await scene.pass(1000);
-  const shown = scene.desk.show(name, 0, 10);
+  const shown = scene.service.show(name, 0, 10);
   assert.ok(shown.ok);
   assert.deepEqual(
     shown.value.parked.map(({ sequence }) => sequence),
@@ -93,7 +93,7 @@ test('replayed events begin anew, in order for each device, and are parked no mo
   const scene = parkingScene();
   await scene.happen('a', 'b', 'a');
   scene.sender.automatic = null;
-  const replayed = await scene.desk.replay(name, null);
+  const replayed = await scene.service.replay(name, null);
   assert.deepEqual(replayed, { ok: true, value: { replayed: 3, parked: 0 } });
   await scene.quiet();
   assert.deepEqual(scene.underWay, [1, 2]);
@@ -102,7 +102,7 @@ test('replayed events begin anew, in order for each device, and are parked no mo
   await scene.answer(2, bad);
   await scene.answer(3, good);
   await scene.pass(1000);
-  const shown = scene.desk.show(name, 0, 10);
+  const shown = scene.service.show(name, 0, 10);
   assert.ok(shown.ok);
   assert.deepEqual(
     shown.value.parked.map(({ sequence }) => sequence),
@@ -115,11 +115,11 @@ test('one event can be replayed by its id', async () => {
   const scene = parkingScene();
   await scene.happen('a', 'b', 'c');
   scene.sender.automatic = () => good;
-  const replayed = await scene.desk.replay(name, 'event-2' as EventId);
+  const replayed = await scene.service.replay(name, 'event-2' as EventId);
   assert.deepEqual(replayed, { ok: true, value: { replayed: 1, parked: 2 } });
   await scene.quiet();
   assert.deepEqual(scene.attempted, [1, 2, 3, 2]);
-  const again = await scene.desk.replay(name, 'event-2' as EventId);
+  const again = await scene.service.replay(name, 'event-2' as EventId);
   assert.ok(!again.ok && again.error.kind === 'unknown');
 });
 
@@ -127,7 +127,7 @@ test('replays that overlap replay each event once', async () => {
   const scene = parkingScene();
   await scene.happen(...many(10));
   scene.sender.automatic = () => good;
-  const replays = await Promise.all([scene.desk.replay(name, null), scene.desk.replay(name, null)]);
+  const replays = await Promise.all([scene.service.replay(name, null), scene.service.replay(name, null)]);
   assert.deepEqual(
     replays.map((replay) => replay.ok && replay.value.replayed),
     [10, 0],
@@ -140,7 +140,7 @@ test('replayed events that were not tried yet are replayed after a crash too', a
   const scene = parkingScene();
   await scene.happen('a', 'b');
   scene.sender.automatic = null;
-  await scene.desk.replay(name, null);
+  await scene.service.replay(name, null);
   await scene.pass(1000);
   const after = scene.crash();
   assert.deepEqual(after.underWay, [1, 2]);
@@ -152,7 +152,7 @@ test('a replay asks a dead endpoint at once', async () => {
   await scene.happen(...many(3));
   assert.equal(scene.hook().isCircuitOpen, true);
   scene.sender.automatic = () => good;
-  await scene.desk.replay(name, null);
+  await scene.service.replay(name, null);
   await scene.quiet();
   assert.equal(scene.hook().isCircuitOpen, false);
   assert.equal(scene.attempted.length, 6);
@@ -164,16 +164,16 @@ test('what has no room among the failed stays parked', async () => {
   scene.sender.automatic = () => bad;
   await scene.happen(...many(6));
   scene.sender.automatic = null;
-  assert.deepEqual(await scene.desk.replay(name, null), { ok: true, value: { replayed: 4, parked: 2 } });
-  assert.deepEqual(await scene.desk.replay(name, null), { ok: true, value: { replayed: 0, parked: 2 } });
+  assert.deepEqual(await scene.service.replay(name, null), { ok: true, value: { replayed: 4, parked: 2 } });
+  assert.deepEqual(await scene.service.replay(name, null), { ok: true, value: { replayed: 0, parked: 2 } });
 });
 
 test('a store that refuses writes refuses replays', async () => {
-  const book = new MemoryWebhookBook();
-  const scene = new WebhookScene({ book });
-  book.failure = new Error('the disk is full');
+  const deliveries = new MemoryDeliveryStore();
+  const scene = new WebhookScene({ deliveries });
+  deliveries.failure = new Error('the disk is full');
   await scene.happen('a');
-  const refused = await scene.desk.replay(name, null);
+  const refused = await scene.service.replay(name, null);
   assert.ok(!refused.ok && refused.error.kind === 'busy');
 });
 
@@ -181,8 +181,8 @@ test('a test message is sent once, whatever state the webhook is in, and leaves 
   const scene = new WebhookScene();
   await scene.happen('a');
   await scene.answer(1, gone);
-  const before = scene.desk.list();
-  const tested = scene.desk.test(name);
+  const before = scene.service.list();
+  const tested = scene.service.test(name);
   await scene.quiet();
   const [sent] = scene.sender.waiting;
   const body = JSON.parse(sent?.message.body ?? '') as Record<string, unknown>;
@@ -195,12 +195,12 @@ test('a test message is sent once, whatever state the webhook is in, and leaves 
     ok: true,
     value: { delivered: false, status: 500, reason: 'answered 500', tookMs: 120 },
   });
-  assert.deepEqual(scene.desk.list(), before);
+  assert.deepEqual(scene.service.list(), before);
 });
 
 test('tests under way are bounded', async () => {
   const scene = new WebhookScene();
-  const tests = Array.from({ length: 17 }, () => scene.desk.test(name));
+  const tests = Array.from({ length: 17 }, () => scene.service.test(name));
   const refused = await tests[16];
   assert.ok(refused !== undefined && !refused.ok && refused.error.kind === 'busy');
   for (const sent of scene.sender.waiting.slice()) sent.answer(good);
@@ -212,11 +212,11 @@ test('a webhook that is not in the registry is unknown to every question', async
   const scene = new WebhookScene({ hooks: [webhook()] });
   const unknown = { url: 'https://other.example/', appId: null };
   const answers = [
-    scene.desk.show(unknown, 0, 1),
-    await scene.desk.test(unknown),
-    await scene.desk.replay(unknown, null),
-    scene.desk.enable(unknown),
-    scene.desk.enable({ url: hookUrl, appId: '9999999' }),
+    scene.service.show(unknown, 0, 1),
+    await scene.service.test(unknown),
+    await scene.service.replay(unknown, null),
+    scene.service.enable(unknown),
+    scene.service.enable({ url: hookUrl, appId: '9999999' }),
   ];
   for (const answer of answers) assert.ok(!answer.ok && answer.error.kind === 'unknown');
 });
@@ -227,10 +227,10 @@ test('a replayed event comes before the later ones of its device that wait', asy
   scene.sender.automatic = () => bad;
   await scene.happen('a');
   await scene.pass(5000);
-  assert.equal(scene.desk.list()[0]?.parked, 1);
+  assert.equal(scene.service.list()[0]?.parked, 1);
   scene.sender.automatic = null;
   await scene.happen('a', 'a');
-  await scene.desk.replay(name, null);
+  await scene.service.replay(name, null);
   await scene.quiet();
   assert.deepEqual(scene.underWay, [2]);
   await scene.answer(2, good);

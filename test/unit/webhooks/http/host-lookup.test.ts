@@ -3,7 +3,11 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { LookupAddress } from 'node:dns';
 import { checkedLookup } from '../../../../src/webhooks/http/host-lookup.ts';
-import { SystemNames, type HostAddress, type NameResolver } from '../../../../src/webhooks/http/name-resolver.ts';
+import {
+  SystemNames,
+  type HostAddress,
+  type NameResolver,
+} from '../../../../src/webhooks/http/name-resolver.ts';
 
 class ScriptedNames implements NameResolver {
   readonly asked: string[] = [];

@@ -4,7 +4,11 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { HookChanges } from '../../../../src/core/ports/webhook-book.ts';
-import type { FromWebhooks, ToWebhooks, WebhookTask } from '../../../../src/webhooks/worker/webhook-messages.ts';
+import type {
+  FromWebhooks,
+  ToWebhooks,
+  WebhookTask,
+} from '../../../../src/webhooks/worker/webhook-messages.ts';
 import { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
@@ -41,7 +45,7 @@ class ThreadScene {
   readonly workers: FakeWorker[] = [];
   readonly tasks: WebhookTask[] = [];
   head = 7;
-  keepBook: ((changes: readonly HookChanges[]) => Promise<void>) | null = null;
+  replicateDeliveries: ((changes: readonly HookChanges[]) => Promise<void>) | null = null;
   readonly thread = new WebhookThread({
     clock: this.clock,
     log: this.log,
@@ -51,9 +55,9 @@ class ThreadScene {
       allowLocal: false,
       userAgent: 'Reveille/0',
       head: this.head,
-      isBookShared: this.keepBook !== null,
+      isDeliveryStoreShared: this.replicateDeliveries !== null,
     }),
-    keepBook: (changes) => this.keepBook?.(changes) ?? Promise.resolve(),
+    replicateDeliveries: (changes) => this.replicateDeliveries?.(changes) ?? Promise.resolve(),
     startWorker: (task) => {
       const worker = new FakeWorker();
       this.tasks.push(task);
@@ -206,7 +210,7 @@ test('the book of the thread is kept before the thread is told so', async () => 
   const scene = new ThreadScene();
   const kept: unknown[] = [];
   let isKept = (): void => undefined;
-  scene.keepBook = (given) => {
+  scene.replicateDeliveries = (given) => {
     kept.push(given);
     return new Promise((resolve) => {
       isKept = resolve;
@@ -223,7 +227,7 @@ test('the book of the thread is kept before the thread is told so', async () => 
 
 test('a book that cannot be kept is told back with the reason', async () => {
   const scene = new ThreadScene();
-  scene.keepBook = () => Promise.reject(new Error('NATS is away'));
+  scene.replicateDeliveries = () => Promise.reject(new Error('NATS is away'));
   await scene.start();
   scene.worker.say({ kind: 'book', id: 4, changes });
   await setImmediate();
