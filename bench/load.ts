@@ -7,7 +7,7 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { measureFailover } from './load/burial.ts';
+import { measureFailover } from './load/failover.ts';
 import { measureBusyQueries } from './load/busy-queries.ts';
 import { measureCalls } from './load/calls.ts';
 import { loadCore, pinning, serverCore } from './load/child.ts';

@@ -10,7 +10,7 @@ export class ClipProcess<Asked extends Protocol & { load: PeerProtocol['load'] }
   readonly #service: LocalLegService<Asked>;
   #held: Clip | null = null;
 
-  constructor(peer: 'reveille-lane' | 'sharp') {
+  constructor(peer: 'reveille-transcoder' | 'sharp') {
     const entry = new URL(`../peers/${peer}-process.ts`, import.meta.url);
     this.child = new Child({ entry, core: serverCore });
     this.child.process.stdout?.resume();

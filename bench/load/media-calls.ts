@@ -65,7 +65,7 @@ class MediaCallStudy {
 
   /** What a call’s pictures alone take of a core. */
   async #stepsShare(clip: Clip): Promise<number> {
-    const lane = new ClipProcess<PeerProtocol>('reveille-lane');
+    const lane = new ClipProcess<PeerProtocol>('reveille-transcoder');
     try {
       if (expectation === undefined) throw new Error('there is a fitted picture to make');
       const service = await lane.holding(clip);

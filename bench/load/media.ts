@@ -79,7 +79,7 @@ class MediaStudy {
   readonly #plan: Plan['media'];
   readonly #samples = new Samples();
   readonly #trouble = new Trouble();
-  readonly #ours = new ClipProcess<PeerProtocol>('reveille-lane');
+  readonly #ours = new ClipProcess<PeerProtocol>('reveille-transcoder');
   readonly #sharp = new ClipProcess<SharpProtocol>('sharp');
 
   constructor({ media }: Plan) {

@@ -15,7 +15,7 @@ import { buildScaler } from '../../src/media/codec/scaler.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
-import { TranscoderPool } from '../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
 import { ofLandscape, ofPortrait } from '../../test/pictures/expectations.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
 import { NaturalClips } from '../load/natural-clips.ts';

@@ -2,7 +2,7 @@
  * Bytes that must be one JSON object. Invalid UTF-8, a BOM and a lone surrogate written as an escape are errors
  * like bad JSON; of a repeated key the last counts. Source: decisions.md, HTTP.
  */
-import { fail, succeed, type Result } from './outcome.ts';
+import { fail, succeed, type Result } from './result.ts';
 import { decodeUtf8 } from './utf8.ts';
 
 /** The object, or what is wrong with it in words. */

@@ -2,7 +2,7 @@
  * What members of a cluster ask and tell each other, as values: plain ones, since they cross as bytes.
  * Source: cluster.md.
  */
-import type { Result } from '../lib/outcome.ts';
+import type { Result } from '../lib/result.ts';
 import type { CallSession, SignedCallOrder } from './call.ts';
 import type { ConnectionKind, DeviceSlots, MemberStatus } from './cluster.ts';
 import type { CallCredentialsCode, MessageCode, Refusal, WakeupCode } from './codes.ts';

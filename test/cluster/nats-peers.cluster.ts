@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { fail, succeed } from '../../src/lib/outcome.ts';
+import { fail, succeed } from '../../src/lib/result.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../src/cluster/nats/nats-peers.ts';

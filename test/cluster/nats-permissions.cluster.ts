@@ -8,7 +8,7 @@ import { bucketNames, deviceHash } from '../../src/cluster/nats/nats-names.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../src/cluster/nats/nats-peers.ts';
-import { succeed } from '../../src/lib/outcome.ts';
+import { succeed } from '../../src/lib/result.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import { linkTo, memberId, statusOf, WatchedLog } from '../support/nats-scene.ts';

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { encodeCursor } from '../../src/protocol/rest/cursor.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
-import { callBody, callStatus, issuance } from '../support/call-hands.ts';
+import { callBody, callStatus, issuance } from '../support/call-actions.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
 import { hasCode } from '../support/cluster-faults.ts';
 import { ClusterSite, siteAppId, siteDevice, until, type SiteNode } from '../support/cluster-site.ts';

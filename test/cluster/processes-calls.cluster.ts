@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { after, describe, test } from 'node:test';
 import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
-import { callBody, callStatus, issuance } from '../support/call-hands.ts';
+import { callBody, callStatus, issuance } from '../support/call-actions.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
 import { siteDevice } from '../support/cluster-site.ts';
 import { withMedia } from '../support/server-process.ts';

@@ -6,7 +6,7 @@
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
-import { SharedMember } from '../support/shared-house.ts';
+import { SharedMember } from '../support/shared-member.ts';
 
 const [directory = '', name = ''] = process.argv.slice(2);
 /** Of all processes, so that they displace each other; every fifth login is of a device of this one's own. */

@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import { chanceFrom } from '../support/seeded-random.ts';
-import { openSharedMembers, sharedNode, type SharedMember } from '../support/shared-house.ts';
+import { openSharedMembers, sharedNode, type SharedMember } from '../support/shared-member.ts';
 import { SharedReplay } from '../support/shared-log-check.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 

@@ -8,8 +8,8 @@ import { EventMirror } from '../../src/cluster/events/event-mirror.ts';
 import { EventStream } from '../../src/cluster/events/event-stream.ts';
 import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
-import { NatsKvStore } from '../../src/cluster/nats/shelf.ts';
-import { NatsDeliveryStore } from '../../src/cluster/records/webhook-book-vault.ts';
+import { NatsKvStore } from '../../src/cluster/nats/kv-store.ts';
+import { NatsDeliveryStore } from '../../src/cluster/records/nats-delivery-store.ts';
 import { WebhookLease } from '../../src/cluster/membership/webhook-lease.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import {
@@ -20,7 +20,7 @@ import {
   type SessionId,
 } from '../../src/model/ids.ts';
 import type { AdminReply } from '../../src/gateways/ops/admin-route.ts';
-import { WebhookLeaderElection } from '../../src/server/bootstrap/webhook-succession.ts';
+import { WebhookLeaderElection } from '../../src/server/bootstrap/webhook-leader-election.ts';
 import { MirroredLogStore } from '../../src/storage/events/mirrored-log.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';

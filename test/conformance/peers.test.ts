@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fail, succeed } from '../../src/lib/outcome.ts';
+import { fail, succeed } from '../../src/lib/result.ts';
 import { UnixPeers } from '../../src/cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';

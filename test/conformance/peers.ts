@@ -1,7 +1,7 @@
 /** What every implementation of the port Peers keeps to, whatever it goes over. Messages arrive when they do; time is driven. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { fail, succeed } from '../../src/lib/outcome.ts';
+import { fail, succeed } from '../../src/lib/result.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import { peerMessageBytesMax, peerQuestionsMax } from '../../src/model/limits.ts';
 import type { PeerNotice } from '../../src/model/peer.ts';

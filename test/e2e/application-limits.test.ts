@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
-import { callBody, callStatus, issuance } from '../support/call-hands.ts';
+import { callBody, callStatus, issuance } from '../support/call-actions.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 const burst = 3;

@@ -16,7 +16,7 @@ import {
   isInCall,
   issuance,
   issueCall,
-} from '../support/call-hands.ts';
+} from '../support/call-actions.ts';
 import { runCli } from '../support/cli-process.ts';
 import { startDrivenServer } from '../support/driven-server.ts';
 import { EventReader } from '../support/event-reader.ts';

@@ -12,7 +12,7 @@ import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { callBody, issuance, msgSessionKey, msgSessionToken } from '../support/call-hands.ts';
+import { callBody, issuance, msgSessionKey, msgSessionToken } from '../support/call-actions.ts';
 import { runCli } from '../support/cli-process.ts';
 import { startServerProcess, withMedia } from '../support/server-process.ts';
 import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';

@@ -11,7 +11,7 @@ import {
   mediaUrl,
   msgSessionKey,
   msgSessionToken,
-} from '../support/call-hands.ts';
+} from '../support/call-actions.ts';
 import { opsOf } from '../support/driven-server.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { startTestServer, testBridgeKeys, testCredentials, type TestServer } from '../support/test-server.ts';

@@ -13,7 +13,7 @@ import {
   issueCall,
   msgSessionKey,
   msgSessionToken,
-} from '../support/call-hands.ts';
+} from '../support/call-actions.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { startTestServer, testBridgeKeys, type TestServer } from '../support/test-server.ts';

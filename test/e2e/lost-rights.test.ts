@@ -7,7 +7,7 @@ import type { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
 import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
-import { askCredentials, callBody, connectDevice, issuance, issueCall } from '../support/call-hands.ts';
+import { askCredentials, callBody, connectDevice, issuance, issueCall } from '../support/call-actions.ts';
 import { clearDevices, opsOf } from '../support/driven-server.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 

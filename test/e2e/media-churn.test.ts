@@ -11,7 +11,7 @@ import type { SourceFrame } from '../../src/model/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
-import { TranscoderPool } from '../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
 import { brokenFrame } from '../support/broken-frames.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { h264Film, h265Film, jpegFilm, planarFrame } from '../support/coded-frames.ts';

@@ -13,7 +13,7 @@ import type { Engine } from '../../src/media/codec/engine.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import type { CallJson } from '../../src/gateways/admin/call-json.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { callBody, callStatus, issuance } from '../support/call-hands.ts';
+import { callBody, callStatus, issuance } from '../support/call-actions.ts';
 import { h264Film } from '../support/coded-frames.ts';
 import { metric, metricsOf } from '../support/driven-server.ts';
 import { engineTest } from '../support/engine-test.ts';

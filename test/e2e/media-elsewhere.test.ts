@@ -11,7 +11,7 @@ import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
 import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { callBody, issuance } from '../support/call-hands.ts';
+import { callBody, issuance } from '../support/call-actions.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { startServerProcess, type ServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';

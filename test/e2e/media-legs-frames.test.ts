@@ -11,7 +11,7 @@ import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService, type FakeOpenLeg } from '../support/fake-call-desk.ts';
+import { FakeLegService, type FakeOpenLeg } from '../support/fake-leg-service.ts';
 import { FakeRelay, type FakeJoinedLeg } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import {

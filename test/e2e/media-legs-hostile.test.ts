@@ -10,7 +10,7 @@ import { MediaListener } from '../../src/media/legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService, type FakeOpenLeg } from '../support/fake-call-desk.ts';
+import { FakeLegService, type FakeOpenLeg } from '../support/fake-leg-service.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { downlinkPath, legUpgrade, MediaPeer, plainRequest, readHead } from '../support/media-peer.ts';

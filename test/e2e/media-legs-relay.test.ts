@@ -17,7 +17,7 @@ import {
 import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService } from '../support/fake-call-desk.ts';
+import { FakeLegService } from '../support/fake-leg-service.ts';
 import { FakeTranscoders, type FakeTranscoder } from '../support/fake-transcoders.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { bridgePath, MediaPeer } from '../support/media-peer.ts';

@@ -10,7 +10,7 @@ import { legRequestMsMax } from '../../src/model/limits.ts';
 import { MediaListener } from '../../src/media/legs/listener.ts';
 import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService } from '../support/fake-call-desk.ts';
+import { FakeLegService } from '../support/fake-leg-service.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { answerTo, downlinkPath, legUpgrade, MediaPeer, plainRequest } from '../support/media-peer.ts';

@@ -20,7 +20,7 @@ import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media/legs/
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService } from '../support/fake-call-desk.ts';
+import { FakeLegService } from '../support/fake-leg-service.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import {

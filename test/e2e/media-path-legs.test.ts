@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { metric, metricsOf, opsOf } from '../support/driven-server.ts';
 import { h264Film, jpegFilm, planarFrame } from '../support/coded-frames.ts';
-import { issueCall } from '../support/call-hands.ts';
+import { issueCall } from '../support/call-actions.ts';
 import { engineTest } from '../support/engine-test.ts';
 import { jpegStructure } from '../support/jpeg-structure.ts';
 import { MediaPeer, MediaRefused } from '../support/media-peer.ts';

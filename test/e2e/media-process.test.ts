@@ -13,7 +13,7 @@ import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
-import { callBody, issuance } from '../support/call-hands.ts';
+import { callBody, issuance } from '../support/call-actions.ts';
 import { legUpgrade, readHead } from '../support/media-peer.ts';
 import { issueCall, openLegs, openMediaScene } from '../support/media-process-scene.ts';
 import { processGone } from '../support/process-life.ts';

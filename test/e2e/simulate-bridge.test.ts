@@ -9,7 +9,7 @@ import { drawTestPicture } from '../../src/tools/bridge/test-picture.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import { jpegSize } from '../../src/media/geometry/jpeg-header.ts';
-import { issueCall, mediaUrl, type IssuedCall } from '../support/call-hands.ts';
+import { issueCall, mediaUrl, type IssuedCall } from '../support/call-actions.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { startTestServer, testBridgeKeys, type TestServer } from '../support/test-server.ts';

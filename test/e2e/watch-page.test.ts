@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
-import { connectBridge, connectDevice, issueCall } from '../support/call-hands.ts';
+import { connectBridge, connectDevice, issueCall } from '../support/call-actions.ts';
 import { opsOf } from '../support/driven-server.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 

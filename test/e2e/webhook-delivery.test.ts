@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
-import { LmdbDeliveryStore } from '../../src/storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
 import { WebhookEngine } from '../../src/webhooks/delivery/engine.ts';
 import { HttpSender } from '../../src/webhooks/http/http-sender.ts';

@@ -9,7 +9,7 @@ import { Webhooks, type WebhooksDeps } from '../../src/server/bootstrap/webhook-
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
-import { LmdbDeliveryStore } from '../../src/storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Result } from '../../src/lib/outcome.ts';
+import type { Result } from '../../src/lib/result.ts';
 import type { LegRefusal } from '../../src/model/call.ts';
 import type { CallLeg } from '../../src/core/ports/call-leg.ts';
 import { progress } from '../support/call-scene.ts';
-import { bridgeKey, LegServiceScene } from '../support/desk-scene.ts';
+import { bridgeKey, LegServiceScene } from '../support/leg-service-scene.ts';
 import { FakeCallLeg } from '../support/fakes.ts';
-import { LinkedLegService } from '../support/linked-desk.ts';
+import { LinkedLegService } from '../support/linked-leg-service.ts';
 
 interface Come<Open> {
   readonly leg: FakeCallLeg;

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { unpackPlain } from '../../src/lib/plain-msgpack.ts';
-import { succeed, type Result } from '../../src/lib/outcome.ts';
+import { succeed, type Result } from '../../src/lib/result.ts';
 import { decodePeerHello, encodePeerHello } from '../../src/protocol/cluster/peer-hello.ts';
 import { decodePeerMessage, encodePeerMessage } from '../../src/protocol/cluster/peer-message.ts';
 import * as stored from '../../src/protocol/cluster/stored-values.ts';

@@ -12,9 +12,9 @@ import { encodeLinkFrame } from '../../src/protocol/media-link/link-frame.ts';
 import { linkVersion, readMediaMessage } from '../../src/protocol/media-link/link-message.ts';
 import { LinkReader } from '../../src/protocol/media-link/link-reader.ts';
 import { ServerEnd } from '../../src/media/link/server-end.ts';
-import type { LegService } from '../../src/core/ports/call-desk.ts';
+import type { LegService } from '../../src/core/ports/leg-service.ts';
 import { callOrder } from '../support/call-scene.ts';
-import { bridgeKey, LegServiceScene } from '../support/desk-scene.ts';
+import { bridgeKey, LegServiceScene } from '../support/leg-service-scene.ts';
 import { DuplexPair } from '../support/duplex-pair.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 

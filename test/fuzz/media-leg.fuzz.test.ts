@@ -12,8 +12,8 @@ import { parseBridgeText } from '../../src/protocol/media/bridge-text.ts';
 import { parseDeviceText } from '../../src/protocol/media/device-text.ts';
 import { decodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
-import { FakeOpenLeg } from '../support/fake-call-desk.ts';
-import { FakeFrameSocket, FakeMediaListenerContext } from '../support/fake-leg-hall.ts';
+import { FakeOpenLeg } from '../support/fake-leg-service.ts';
+import { FakeFrameSocket, FakeMediaListenerContext } from '../support/fake-media-listener-context.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);

@@ -19,7 +19,7 @@ import type { Size } from '../../src/model/call.ts';
 import { mediaFrameHeaderBytes } from '../../src/model/limits.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { callBody, issuance } from '../support/call-hands.ts';
+import { callBody, issuance } from '../support/call-actions.ts';
 import { Chromium } from '../support/chromium.ts';
 import type { LongCommand } from '../support/cli-process.ts';
 import { startServerProcess, withMedia } from '../support/server-process.ts';

@@ -30,7 +30,7 @@ import {
   type Instant,
   type NaiveLeg,
   type Order,
-} from './naive-call-house.ts';
+} from './naive-call-server.ts';
 
 const devices = ['D1', 'D2'] as DeviceId[];
 const rooms = ['a 1', 'a 2', 'a 3', 'a 4', 'a 5', 'b 1'];

@@ -9,7 +9,7 @@ import { HeartbeatSaver } from '../../src/core/devices/heartbeat-saver.ts';
 import { reduceConnection } from '../../src/model/state/connection-session.ts';
 import { signalEvent, sleepEvent } from '../../src/model/state/session-event.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
-import { disconnectDevice, disconnectEverybody } from '../../src/core/devices/expel-device.ts';
+import { disconnectDevice, disconnectEverybody } from '../../src/core/devices/disconnect-device.ts';
 import { SessionScene, testNode, type Peer, type PeerEndReason } from '../support/session-scene.ts';
 import { expect, type Expected, type Fact, type Kind } from './naive-sessions.ts';
 

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fail, succeed, type Result } from '../../src/lib/outcome.ts';
+import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId } from '../../src/model/ids.ts';
 import type { ReservationRefusal, FrameResult } from '../../src/model/picture.ts';

@@ -6,7 +6,7 @@ import { mock, test } from 'node:test';
 import fc from 'fast-check';
 import type { DeviceId } from '../../src/model/ids.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
-import { openSharedMembers, type SharedMember } from '../support/shared-house.ts';
+import { openSharedMembers, type SharedMember } from '../support/shared-member.ts';
 import { SharedReplay } from '../support/shared-log-check.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { draftOf } from '../support/test-journal.ts';

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { checkCallToken, signCallToken } from '../../src/protocol/call-token/call-token.ts';
 import { TokenKeys, type TokenKey } from '../../src/protocol/call-token/token-keys.ts';
-import { fail, succeed } from '../../src/lib/outcome.ts';
+import { fail, succeed } from '../../src/lib/result.ts';
 import { base64url, sampleClaims } from '../support/call-tokens.ts';
 
 const absent = spawnSync('openssl', ['version']).status !== 0;

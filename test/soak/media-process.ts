@@ -6,7 +6,7 @@ import { Socket } from 'node:net';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
 import { startMediaServer } from '../../src/media/process/media-server.ts';
-import { TranscoderPool } from '../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
 import { leakVariable, type MediaSample } from './media-question.ts';
 
 const linkDescriptor = 3;

@@ -16,11 +16,11 @@ import { answerPeers, type PeersDeps } from '../../src/cluster/ipc/answer-peers.
 import type { MessageDeps } from '../../src/core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../src/core/wakeups/do-wakeup.ts';
 import { IssuedCalls } from '../../src/core/calls/issued-calls.ts';
-import { SlotReconciler } from '../../src/cluster/ownership/keep-seats.ts';
+import { SlotReconciler } from '../../src/cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../src/core/devices/locate-device.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
-import { OutcomeWaiters } from '../../src/core/wakeups/outcome-arrivals.ts';
+import { OutcomeWaiters } from '../../src/core/wakeups/outcome-waiters.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
 import { queryWakeupOutcome, type WakeupOutcomeDeps } from '../../src/core/wakeups/query-wakeup-outcome.ts';
 import { sendMessage } from '../../src/core/messages/send-message.ts';
@@ -28,8 +28,8 @@ import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
 import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
 import { WakeupLimits } from '../../src/core/wakeups/wakeup-limits.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
-import type { SlotLost, SlotClaimed } from '../../src/core/ports/seat-follower.ts';
-import { SharedStateUnavailable } from '../../src/core/ports/whereabouts.ts';
+import type { SlotLost, SlotClaimed } from '../../src/core/ports/slot-follower.ts';
+import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeNetwork, type FakePeers } from './fake-peers.ts';
 import {

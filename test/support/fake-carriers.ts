@@ -4,7 +4,7 @@ import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
 import type { MediaProcessSettings } from '../../src/protocol/media-link/media-facts.ts';
 import type { MediaCarrier } from '../../src/server/supervisor/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
-import { mediaCounts } from './linked-desk.ts';
+import { mediaCounts } from './linked-leg-service.ts';
 
 export class FakeCarrier implements MediaCarrier {
   readonly link: MediaCarrier['link'];

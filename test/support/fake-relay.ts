@@ -1,10 +1,10 @@
 /** A relay that carries nothing: it keeps what legs bring, and is spoken through by a test. */
 import { EventEmitter, once } from 'node:events';
-import { fail, succeed, type Result } from '../../src/lib/outcome.ts';
+import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
 import type { ReservationRefusal } from '../../src/model/picture.ts';
-import type { LegRelay } from '../../src/media/legs/leg-hall.ts';
+import type { LegRelay } from '../../src/media/legs/listener-context.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
 

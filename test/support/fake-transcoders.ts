@@ -3,7 +3,7 @@
  * away, as it would be. A picture is text that says of which payload it was made, and how.
  */
 import assert from 'node:assert/strict';
-import { fail, succeed, type Result } from '../../src/lib/outcome.ts';
+import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type {
   ReservationRefusal,
   FrameResult,

@@ -3,7 +3,7 @@
  * those start a real one.
  */
 import type { Clock } from '../../src/lib/clock.ts';
-import { succeed } from '../../src/lib/outcome.ts';
+import { succeed } from '../../src/lib/result.ts';
 import type { FrameResult } from '../../src/model/picture.ts';
 import { startMediaServer, type RunningMediaServer } from '../../src/media/process/media-server.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';

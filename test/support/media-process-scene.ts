@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
 import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
 import { ApiClient } from './api-client.ts';
-import { callBody, issuance } from './call-hands.ts';
+import { callBody, issuance } from './call-actions.ts';
 import { startServerProcess, withMedia, type ServerProcess } from './server-process.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
 import { testBridgeKeys, testCredentials, writeTestRegistry } from './test-server.ts';

@@ -4,7 +4,7 @@ import type { OpenTail, TailMessage, TailSource } from '../../src/cluster/events
 import { encodeSharedEvent, type SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { DeviceId, EventId } from '../../src/model/ids.ts';
-import { SharedStateUnavailable } from '../../src/core/ports/whereabouts.ts';
+import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
 
 export class MemoryStream implements DeviceEvents, TailSource {
   readonly stream = 'events';

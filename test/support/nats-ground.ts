@@ -5,7 +5,7 @@ import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
 import { NatsBucket } from '../../src/cluster/nats/nats-bucket.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import type { BucketName } from '../../src/cluster/nats/nats-names.ts';
-import { NatsKvStore } from '../../src/cluster/nats/shelf.ts';
+import { NatsKvStore } from '../../src/cluster/nats/kv-store.ts';
 import { linkTo } from './nats-scene.ts';
 import type { JoinGround } from './node-ground.ts';
 import type { Ending } from './temporary-store.ts';

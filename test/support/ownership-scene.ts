@@ -14,7 +14,7 @@ import type { EventDraft, LoggedEvent } from '../../src/model/events.ts';
 import type { DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
 import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
 import type { Outbox, OutboxEvent, OutboxItem, PlacedItem } from '../../src/core/ports/outbox.ts';
-import type { SlotFollower, SlotLost, SlotClaimed } from '../../src/core/ports/seat-follower.ts';
+import type { SlotFollower, SlotLost, SlotClaimed } from '../../src/core/ports/slot-follower.ts';
 import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import { deviceHash } from '../../src/cluster/nats/nats-names.ts';
 import { DrivenClock } from './driven-clock.ts';

@@ -1,7 +1,7 @@
 /** Several processes of one node that write one store, each with an environment of its own. */
 import { join } from 'node:path';
 import type { MemberId } from '../../src/model/cluster.ts';
-import type { SlotLost } from '../../src/core/ports/seat-follower.ts';
+import type { SlotLost } from '../../src/core/ports/slot-follower.ts';
 import { openRecords, type Records } from '../../src/server/bootstrap/records.ts';
 import type { SharedRecords } from '../../src/server/membership/shared-records.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';

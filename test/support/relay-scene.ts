@@ -1,6 +1,6 @@
 /** A relay on a driven clock and fake transcoders, with legs that read when they are told to. */
 import assert from 'node:assert/strict';
-import type { Result } from '../../src/lib/outcome.ts';
+import type { Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
 import type { ReservationRefusal, MediaFrameResult, VideoFrameFormat } from '../../src/model/picture.ts';

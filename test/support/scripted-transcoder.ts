@@ -6,7 +6,7 @@
  */
 import { BroadcastChannel } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { fail, succeed, type Result } from '../../src/lib/outcome.ts';
+import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { NativeCensus } from '../../src/media/codec/native-census.ts';
 import type { FrameResult } from '../../src/model/picture.ts';
 import type { FrameTask } from '../../src/media/transcoding/transcoder-task.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { FrameResult } from '../../src/model/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
-import { TranscoderPool, type TranscoderPoolOptions } from '../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool, type TranscoderPoolOptions } from '../../src/media/transcoding/transcoder-pool.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 import { Gate } from './gate.ts';

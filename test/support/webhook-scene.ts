@@ -4,16 +4,16 @@ import type { Cancel, Clock } from '../../src/lib/clock.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
 import type { Product, Webhook } from '../../src/model/registry.ts';
-import type { DeliveryStore } from '../../src/core/ports/webhook-book.ts';
+import type { DeliveryStore } from '../../src/core/ports/delivery-store.ts';
 import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../src/core/ports/webhook-sender.ts';
 import type { LogPages, WebhookRegistry } from '../../src/core/ports/webhook-sources.ts';
 import { WebhookEngine } from '../../src/webhooks/delivery/engine.ts';
 import type { Hook } from '../../src/webhooks/delivery/hook.ts';
 import { webhookLimits, type WebhookLimits } from '../../src/webhooks/delivery/limits.ts';
-import { WebhookAdmin } from '../../src/webhooks/delivery/webhook-desk.ts';
+import { WebhookAdmin } from '../../src/webhooks/delivery/webhook-admin.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog, FakeTelemetry, testApp } from './fakes.ts';
-import { MemoryDeliveryStore } from './memory-webhook-book.ts';
+import { MemoryDeliveryStore } from './memory-delivery-store.ts';
 
 export const hookUrl = 'https://backend.example/hook';
 

@@ -4,7 +4,7 @@
  */
 import type { TestContext } from 'node:test';
 import type { Size } from '../../src/model/call.ts';
-import { issueCall } from './call-hands.ts';
+import { issueCall } from './call-actions.ts';
 import { opsOf } from './driven-server.ts';
 import { bridgePath, MediaPeer } from './media-peer.ts';
 import type { TestServer } from './test-server.ts';

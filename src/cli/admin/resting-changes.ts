@@ -1,6 +1,6 @@
 /** Changes to the registry of a store at rest, each a line in the audit log of its directory. */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { AccessKeyId, BridgeId, DeviceId } from '../../model/ids.ts';
 import type { Credential, Device } from '../../model/registry.ts';
 import type { EntryRules, JsonObject } from '../../storage/registry/entry-reader.ts';

@@ -1,6 +1,6 @@
 /** What `reveille webhook list` does: asks the running server, or looks into the store at rest. */
 import type { Webhook } from '../../model/registry.ts';
-import type { WebhookStatus } from '../../core/ports/webhook-desk.ts';
+import type { WebhookStatus } from '../../core/ports/webhook-admin.ts';
 import {
   encodeParked,
   encodeWebhook,
@@ -9,7 +9,7 @@ import {
 } from '../../gateways/admin/webhook-json.ts';
 import { openStoreReadOnly, type Store } from '../../storage/lmdb/open-store.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
-import { LmdbDeliveryStore } from '../../storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { hasWebhookTables, WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
 import { describeParked, describeWebhook } from '../../webhooks/delivery/webhook-status.ts';
 import { CommandError } from '../shell/command-error.ts';

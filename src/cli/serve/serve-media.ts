@@ -1,7 +1,7 @@
 /** `reveille serve --only media`: the media process of a server on another machine. Source: running.md, Processes and listeners. */
 import { readLinkKey } from '../../server/bootstrap/media-gate.ts';
 import { openLog } from '../../server/bootstrap/logging.ts';
-import { mediaProcessSettings } from '../../server/config/room-settings.ts';
+import { mediaProcessSettings } from '../../server/config/gateway-settings.ts';
 import { formatListenAddress } from '../../server/config/settings-values.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
@@ -23,7 +23,7 @@ export async function serveMedia({ settings, clock }: CommandContext): Promise<v
   };
   const stopping = stopSignal();
   const { RemoteMedia } = await import('../../media/process/remote-media.ts');
-  const { TranscoderPool } = await import('../../media/transcoding/transcoder-lanes.ts');
+  const { TranscoderPool } = await import('../../media/transcoding/transcoder-pool.ts');
   const key = await readLinkKey(keyFile).catch(refuseStart);
   const media = new RemoteMedia(mediaProcessSettings(settings), {
     clock,

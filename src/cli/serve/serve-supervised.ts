@@ -8,7 +8,7 @@ import { messageOf } from '../../lib/error-message.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-link.ts';
-import type { HandedPort } from '../../server/supervisor/process-company.ts';
+import type { HandedPort } from '../../server/supervisor/worker-set.ts';
 import type { WorkerSetState, ProcessTask } from '../../server/supervisor/process-messages.ts';
 import { settingsOfProcess } from '../../server/supervisor/roles.ts';
 import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';

@@ -6,7 +6,7 @@ import {
   encodeSharedEvent,
   type SharedLogEvent,
 } from '../../protocol/cluster/stored-values.ts';
-import { SharedStateUnavailable } from '../../core/ports/whereabouts.ts';
+import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import { bucketAnswerMsMax } from './log-limits.ts';
 import { isConflict } from '../nats/nats-conflict.ts';
 import type { NatsLink } from '../nats/nats-link.ts';

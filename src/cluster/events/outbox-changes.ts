@@ -5,11 +5,11 @@
 import type { Clock } from '../../lib/clock.ts';
 import { claimMsMax } from '../../model/limits.ts';
 import type { OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
-import { inTwo, type Change } from '../nats/change-lanes.ts';
+import { inTwo, type Change } from '../nats/keyed-queue.ts';
 import { untoldRecovery } from './lost-events.ts';
 import type { MadeEvents } from './made-events.ts';
-import { SlotClaim, type ClaimDeps } from '../ownership/seat-claim.ts';
-import { SlotEnd } from '../ownership/seat-end.ts';
+import { SlotClaim, type ClaimDeps } from '../ownership/slot-claim.ts';
+import { SlotEnd } from '../ownership/slot-end.ts';
 import { sharedEvent, sharedLogin, withEpoch, type SharedEpochOf } from './shared-drafts.ts';
 
 type ItemOf<Kind extends OutboxItem['kind']> = OutboxItem & { readonly kind: Kind };

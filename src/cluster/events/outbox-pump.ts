@@ -6,7 +6,7 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Outbox, PlacedItem } from '../../core/ports/outbox.ts';
-import type { KeyedQueue } from '../nats/change-lanes.ts';
+import type { KeyedQueue } from '../nats/keyed-queue.ts';
 import type { OutboxChanges } from './outbox-changes.ts';
 import { changeRetryMsMax, outboxForgetMax, outboxForgetMs, outboxTakenMax } from '../records/row-limits.ts';
 

@@ -2,7 +2,7 @@
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
-import { ChangeRefused } from '../nats/change-lanes.ts';
+import { ChangeRefused } from '../nats/keyed-queue.ts';
 
 export interface SharedLogin {
   readonly epoch: number;

@@ -3,7 +3,7 @@
  * it is cheap, and who asks may be behind. Source: cluster.md.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { fail, type Result } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { refusal, type Refusal } from '../../model/codes.ts';
@@ -12,7 +12,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import type { MessageDeps } from '../../core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
-import { disconnectDevice } from '../../core/devices/expel-device.ts';
+import { disconnectDevice } from '../../core/devices/disconnect-device.ts';
 import type { IssuedCalls } from '../../core/calls/issued-calls.ts';
 import { answerMessage } from '../../core/messages/send-message.ts';
 import { answerWakeup } from '../../core/wakeups/submit-wakeup.ts';

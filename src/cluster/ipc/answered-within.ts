@@ -1,6 +1,6 @@
 /** An answer of NATS that somebody waits for no longer than he can. */
 import type { Clock } from '../../lib/clock.ts';
-import { SharedStateUnavailable } from '../../core/ports/whereabouts.ts';
+import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 
 /** Rejects with SharedStateAway after `waitMs`; what comes later is of no consequence. */
 export function answeredWithin<Value>(clock: Clock, waitMs: number, answer: Promise<Value>): Promise<Value> {

@@ -1,6 +1,6 @@
 /** Other members, with every question to them counted and timed. Source: cluster.md. */
 import type { Clock } from '../../lib/clock.ts';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import type { Peers } from '../../core/ports/peers.ts';

@@ -4,7 +4,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { PeerAnswerMessage } from '../../protocol/cluster/peer-message.ts';
 import { peerQuestionsMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerFailure, PeerKind } from '../../model/peer.ts';

@@ -6,7 +6,7 @@
 import { createConnection } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { encodeLengthFrame } from '../../lib/length-frame.ts';
-import { fail, type Result } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import { decodePeerHello, encodePeerHello, type PeerHello } from '../../protocol/cluster/peer-hello.ts';
 import {
   decodePeerMessage,

@@ -9,7 +9,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { fail, type Result } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { encodePeerMessage } from '../../protocol/cluster/peer-message.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -18,7 +18,7 @@ import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import { UnixLink } from './unix-link.ts';
-import { UnixPeerConnection } from './unix-visit.ts';
+import { UnixPeerConnection } from './unix-peer-connection.ts';
 
 export interface UnixPeersDeps {
   readonly self: MemberId;

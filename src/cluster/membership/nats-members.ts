@@ -12,7 +12,7 @@ import { decodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { NatsFailovers } from './nats-burials.ts';
+import { NatsFailovers } from './nats-failovers.ts';
 import { NatsLeases } from './nats-leases.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
 import { NatsMembersWatch } from './nats-members-watch.ts';

@@ -10,7 +10,7 @@ import { parseMemberId, type MemberId } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { webhookLeaseMs } from '../events/log-limits.ts';
-import type { KvStore } from '../nats/shelf.ts';
+import type { KvStore } from '../nats/kv-store.ts';
 
 export interface WebhookLeaseDeps {
   readonly kv: KvStore;

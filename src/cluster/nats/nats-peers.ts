@@ -5,7 +5,7 @@
  */
 import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { fail, type Result } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
@@ -18,7 +18,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { NatsLink } from './nats-link.ts';
 import type { NatsMembers } from '../membership/nats-members.ts';
-import { NatsSendQueue } from './nats-outlet.ts';
+import { NatsSendQueue } from './nats-send-queue.ts';
 import { OpenAsks } from '../ipc/open-asks.ts';
 
 export interface NatsPeersDeps {

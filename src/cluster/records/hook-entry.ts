@@ -4,11 +4,11 @@
  * Source: events.md, Webhooks; cluster.md, Events.
  */
 import { z } from 'zod';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { decodeSharedEvent, encodeSharedEvent } from '../../protocol/cluster/stored-values.ts';
 import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/versioned.ts';
 import type { LoggedEvent } from '../../model/events.ts';
-import type { FailedEvent, HookRecord, ParkedEvent } from '../../core/ports/webhook-book.ts';
+import type { FailedEvent, HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
 
 export type HookEntry =
   | { readonly kind: 'hook'; readonly id: string; readonly record: HookRecord }

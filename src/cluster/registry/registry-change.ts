@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/versioned.ts';
 import type { RegistryChange } from '../../core/ports/mirrored.ts';
 

@@ -1,10 +1,10 @@
 /** Whether a bridge is let in: its key, and the session it comes for, if it names one. Source: calls-and-media.md, Legs. */
 import type { CallDirectory } from './call-directory.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { hashBridgeKey } from '../../model/registry.ts';
-import type { BridgeAdmission } from '../ports/call-desk.ts';
+import type { BridgeAdmission } from '../ports/leg-service.ts';
 import type { FetchCall } from './admit-device-leg.ts';
 import { mayServe, type BridgeKeys } from './bridge-keys.ts';
 

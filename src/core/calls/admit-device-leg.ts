@@ -4,13 +4,13 @@
  */
 import type { CallDirectory } from './call-directory.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { TokenRefusal } from '../../model/call.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { isInService } from '../../model/registry.ts';
-import type { DeviceAdmission } from '../ports/call-desk.ts';
+import type { DeviceAdmission } from '../ports/leg-service.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 
 interface DeviceLegDeps {

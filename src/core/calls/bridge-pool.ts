@@ -2,7 +2,7 @@
  * Which bridge gets which call. Idle bridges are asked in the order in which they became idle, each once about a call
  * and about one call at a time; a call that found nobody waits while it lives, and a bridge that becomes idle is asked
  * about the oldest one that it may have. Who is behind a bridge, and what it is told of a call that it got, is not
- * known here: that is the desk's (core/calls/call-desk.ts).
+ * known here: that is the desk's (core/calls/local-leg-service.ts).
  *
  * An answer does not say which call it means. So a bridge whose question has become moot, because the call is over or
  * has its bridge otherwise, is asked nothing new until it has answered or its time is up: its `accept`, already on its

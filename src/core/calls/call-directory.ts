@@ -20,7 +20,7 @@ import {
 import type { DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { callsMax, callsPerDeviceMax } from '../../model/limits.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
-import { CallSessions, leaseTickMs, type CallDeps } from './call-book.ts';
+import { CallSessions, leaseTickMs, type CallDeps } from './call-sessions.ts';
 import { CallNews } from './call-news.ts';
 import type { LiveCall } from './live-call.ts';
 

@@ -7,7 +7,7 @@ import type { CallDirectory } from './call-directory.ts';
 import { IdleBridge, type BridgeCandidate } from './idle-bridge.ts';
 import type { AliveSign, CallReport, CallSession, LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
-import type { OpenBridgeLeg } from '../ports/call-desk.ts';
+import type { OpenBridgeLeg } from '../ports/leg-service.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { mayServe, type BridgeRights } from './bridge-keys.ts';

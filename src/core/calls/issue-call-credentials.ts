@@ -8,7 +8,7 @@
  * Source: calls-and-media.md, Credential issuance; cluster.md, Media.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import type { CallDirectory } from './call-directory.ts';
 import { hasTokenRoom, signCallToken } from '../../protocol/call-token/call-token.ts';
@@ -25,7 +25,7 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { CallCredentials } from '../../protocol/rest/call-credentials.ts';
 import { encodePeerId } from '../../protocol/rest/peer-id.ts';
-import type { CallHome } from './call-homes.ts';
+import type { CallHome } from './call-placement.ts';
 import { checkDeviceAccess } from '../devices/check-device-access.ts';
 import type { IssuedAnswer, IssuedCalls } from './issued-calls.ts';
 

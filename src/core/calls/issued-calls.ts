@@ -4,7 +4,7 @@
  * may keep the device's next one. Source: tgv1-signing.md, Replay; calls-and-media.md, Credential issuance.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { succeed, type Result } from '../../lib/outcome.ts';
+import { succeed, type Result } from '../../lib/result.ts';
 import type { CallCredentialsCode, Refusal } from '../../model/codes.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { issuancesKnownMax } from '../../model/limits.ts';

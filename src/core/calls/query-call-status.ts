@@ -4,7 +4,7 @@
  * reservation. Source: API doc, Endpoint 3; calls-and-media.md, Call sessions and call status.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import { isInCall, type CallSession } from '../../model/call.ts';
 import { refusal, type CallStatusCode, type Refusal } from '../../model/codes.ts';

@@ -6,7 +6,7 @@ import type { CallFollower } from './call-directory.ts';
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { viewersPerSessionMax } from '../../model/limits.ts';
-import type { OpenViewer } from '../ports/call-desk.ts';
+import type { OpenViewer } from '../ports/leg-service.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
 
 class Viewer implements OpenViewer {

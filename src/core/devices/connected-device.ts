@@ -2,7 +2,7 @@
 import type { CallDirectory } from '../calls/call-directory.ts';
 import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
-import type { OpenDeviceLeg } from '../ports/call-desk.ts';
+import type { OpenDeviceLeg } from '../ports/leg-service.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
 
 export interface ConnectedDevicesDeps {

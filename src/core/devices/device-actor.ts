@@ -17,7 +17,7 @@ import type { SignalEndReason } from '../../model/signal.ts';
 import type { SleepEndReason, WakeMode } from '../../model/sleep.ts';
 import { reduceConnection, type SessionChange } from '../../model/state/connection-session.ts';
 import { canWake } from '../../model/state/wake-decision.ts';
-import type { SlotClaimed } from '../ports/seat-follower.ts';
+import type { SlotClaimed } from '../ports/slot-follower.ts';
 import type { SignalConnection } from '../ports/signal-connection.ts';
 import type { SleepConnection } from '../ports/sleep-connection.ts';
 import type { ActorMessage } from './actor-message.ts';

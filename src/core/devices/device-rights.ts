@@ -9,7 +9,7 @@ import type { DeviceDirectory } from './device-directory.ts';
 import { isInService } from '../../model/registry.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import { disconnectUnauthorized } from './expel-device.ts';
+import { disconnectUnauthorized } from './disconnect-device.ts';
 import { RegistryReview } from './registry-review.ts';
 import { secretMark } from './secret-mark.ts';
 

@@ -9,7 +9,7 @@ import type { ConnectionKind, DeviceRow, DeviceSlots, SessionSlot } from '../../
 import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { Peers } from '../ports/peers.ts';
-import { SharedStateUnavailable, type SessionLocator } from '../ports/whereabouts.ts';
+import { SharedStateUnavailable, type SessionLocator } from '../ports/session-locator.ts';
 
 /** What a member of several has of the others. */
 export interface ClusterDeps {

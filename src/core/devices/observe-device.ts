@@ -3,13 +3,13 @@
  * in it yet, asked all at once. What one of them does not say in time, the row says as it was last written down.
  * Source: cluster.md, Record and the failure table; decisions.md, Connectivity.
  */
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { ConnectionKind, DeviceRow, MemberId, SessionSlot } from '../../model/cluster.ts';
 import { latestTimes, type ConnectionTimes, type ConnectivityRecord } from '../../model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { connectivityQueryMsMax, ownerQueryMsMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerFailure } from '../../model/peer.ts';
-import { SharedStateUnavailable } from '../ports/whereabouts.ts';
+import { SharedStateUnavailable } from '../ports/session-locator.ts';
 import type { ClusterDeps } from './locate-device.ts';
 
 type DeviceHeartbeats = PeerAnswer<'heartbeats'>;

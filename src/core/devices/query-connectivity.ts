@@ -4,7 +4,7 @@
  * members have observed. Source: API doc, Endpoint 1; decisions.md, Connectivity.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import { refusal, type ConnectivityCode, type Refusal } from '../../model/codes.ts';
 import { neverConnected, type ConnectionTimes, type ConnectivityRecord } from '../../model/connectivity.ts';

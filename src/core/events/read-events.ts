@@ -3,13 +3,13 @@
  * committed is in the log, so nothing that is told here can be lost. Source: events.md, Reading.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { refusal, type EventsCode, type Refusal } from '../../model/codes.ts';
 import type { EventPage } from '../../model/event-page.ts';
 import type { Log } from '../ports/log.ts';
-import type { EventWaiters } from './event-arrivals.ts';
+import type { EventWaiters } from './event-waiters.ts';
 import { EventScan, type ScanDeps, type ScanRequest } from './event-scan.ts';
-import type { FairEventQueue } from './event-turns.ts';
+import type { FairEventQueue } from './fair-event-queue.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
 import type { ReaderSlot, WaitingReaders } from './waiting-readers.ts';
 

@@ -4,7 +4,7 @@
  * Bounded; full means 42901, and nothing known is forgotten. Source: tgv1-signing.md, Replay.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { Refusal } from '../../model/codes.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import { ExpiringKeys, signatureKey } from '../devices/expiring-keys.ts';

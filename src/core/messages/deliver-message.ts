@@ -5,7 +5,7 @@
  * in a log. Source: signal-wire.md, Sending a message.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { succeed } from '../../lib/outcome.ts';
+import { succeed } from '../../lib/result.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
 import { generateMessageId } from '../../model/ids.ts';

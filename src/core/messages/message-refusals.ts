@@ -1,5 +1,5 @@
 /** How a message is refused, in the words of its answer and of the metrics. Source: signal-wire.md, Sending a message. */
-import { fail, type Result } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import { refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
 import type { MessageReceipt } from '../../model/message.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';

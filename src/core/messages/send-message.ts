@@ -4,7 +4,7 @@
  * there is in deliver-message.ts. Source: signal-wire.md, Sending a message; cluster.md, the failure table.
  */
 import { wallSeconds } from '../../lib/clock.ts';
-import { fail } from '../../lib/outcome.ts';
+import { fail } from '../../lib/result.ts';
 import { refusal } from '../../model/codes.ts';
 import { messageAckMsMax, ownerQueryMsMax, peerHopMsMax } from '../../model/limits.ts';
 import type { MessageRequest } from '../../model/message.ts';

@@ -2,7 +2,7 @@
  * The other members of the cluster, however they are reached: over Unix sockets on one machine, over NATS between
  * machines. Plain values cross: what is asked and told is checked where it arrives. Source: cluster.md.
  */
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 

@@ -1,5 +1,5 @@
 /** Who decodes, scales and encodes pictures, on threads of their own. Source: calls-and-media.md, The media process. */
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { Size } from '../../model/call.ts';
 import type { ReservationRefusal, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
 

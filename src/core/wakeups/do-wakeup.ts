@@ -4,7 +4,7 @@
  * in one turn, so no second request can slip in between. Source: API doc, Endpoint 2; decisions.md, Wakeup.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { succeed } from '../../lib/outcome.ts';
+import { succeed } from '../../lib/result.ts';
 import type { DeviceActor } from '../devices/device-actor.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';

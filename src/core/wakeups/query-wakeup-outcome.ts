@@ -4,7 +4,7 @@
  * Source: events.md, Reading; cluster.md.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { pause } from '../../lib/pause.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
@@ -14,9 +14,9 @@ import { wakeupOutcomeCommitMsMax, wakeupRecallEveryMs, wakeupRecallMsMax } from
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { WakeupRecords } from '../ports/wakeup-records.ts';
-import { SharedStateUnavailable } from '../ports/whereabouts.ts';
+import { SharedStateUnavailable } from '../ports/session-locator.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
-import type { OutcomeWaiters } from './outcome-arrivals.ts';
+import type { OutcomeWaiters } from './outcome-waiters.ts';
 import type { ReaderSlot, WaitingReaders } from '../events/waiting-readers.ts';
 
 export interface WakeupOutcomeDeps {

@@ -2,7 +2,7 @@
  * Has a wakeup done by the member of the device's first sleep session, and says what it means when that cannot be
  * reached. Deadlines nest: what is left after the owner's own is for finding it. Source: cluster.md, the failure table.
  */
-import { fail, succeed } from '../../lib/outcome.ts';
+import { fail, succeed } from '../../lib/result.ts';
 import { pause } from '../../lib/pause.ts';
 import { refusal } from '../../model/codes.ts';
 import { ownerRetryMs, ownerWakeMsMax, wakeupAnswerMsMax } from '../../model/limits.ts';

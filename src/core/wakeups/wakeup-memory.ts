@@ -11,8 +11,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
-import type { Result } from '../../lib/outcome.ts';
-import { succeed } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
+import { succeed } from '../../lib/result.ts';
 import type { Refusal, WakeupCode } from '../../model/codes.ts';
 import { refusedWakeupsKnownMax, wakeupKnownMs } from '../../model/limits.ts';
 import type { WakeupReceipt, WakeupRecord, WakeupRequest } from '../../model/wakeup.ts';

@@ -1,5 +1,5 @@
 /** How a wakeup is refused, in the words of its answer and of the metrics. Source: decisions.md, Wakeup. */
-import { fail } from '../../lib/outcome.ts';
+import { fail } from '../../lib/result.ts';
 import { refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { WakeupAnswer } from './wakeup-memory.ts';

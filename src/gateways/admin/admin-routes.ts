@@ -6,14 +6,14 @@ import { wallSeconds } from '../../lib/clock.ts';
 import { z } from 'zod';
 import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
 import { permissions, type Credential, type Device } from '../../model/registry.ts';
-import { disconnectEverywhere, type DisconnectDeps } from '../../cluster/ownership/expel-everywhere.ts';
+import { disconnectEverywhere, type DisconnectDeps } from '../../cluster/ownership/disconnect-everywhere.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
 import { generateSecret } from '../../storage/registry/generated-secrets.ts';
 import type { EntryRules } from '../../storage/registry/entry-reader.ts';
 import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import type { MissingEntry, RegistryWriter } from '../../storage/registry/registry-write.ts';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import { changeRoute, missingEntry } from '../ops/checked-route.ts';
 
 export interface AdminDeps extends DisconnectDeps {

@@ -1,5 +1,5 @@
 /** What is asked of the log by an operator: a query of the ops listener, which the command line also makes for a store at rest. */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { parseDeviceId } from '../../model/ids.ts';
 import { eventsPageDefault, eventsPageMax, longPollSecondsMax } from '../../model/limits.ts';
 import { parseTypePattern, type EventFilter } from './event-filter.ts';

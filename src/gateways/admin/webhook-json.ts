@@ -1,6 +1,6 @@
 /** What operators are told of webhooks, as JSON: of a running server and of a store at rest. No secret is in it. */
-import type { DeliveryFailure } from '../../core/ports/webhook-book.ts';
-import type { ParkedStatus, WebhookStatus } from '../../core/ports/webhook-desk.ts';
+import type { DeliveryFailure } from '../../core/ports/delivery-store.ts';
+import type { ParkedStatus, WebhookStatus } from '../../core/ports/webhook-admin.ts';
 import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
 
 export interface FailureJson {

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { EventId } from '../../model/ids.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
-import type { WebhookAdminRefusal, WebhookName } from '../../core/ports/webhook-desk.ts';
+import type { WebhookAdminRefusal, WebhookName } from '../../core/ports/webhook-admin.ts';
 import { changeRoute, readRoute } from '../ops/checked-route.ts';
 import { encodeParked, encodeWebhook } from './webhook-json.ts';
 import type { WebhookThread } from '../../webhooks/worker/webhook-thread.ts';

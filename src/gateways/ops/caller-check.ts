@@ -3,7 +3,7 @@
  * led here by another name for this address, the origin keeps out the pages of others; both hold for guests, too.
  * Source: running.md, Processes and listeners.
  */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { Operator } from '../../model/operator.ts';
 import type { Operators } from './operators.ts';
 

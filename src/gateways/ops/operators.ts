@@ -4,7 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { wallSeconds, type Cancel, type Clock } from '../../lib/clock.ts';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { opsTokenUseWriteMs } from '../../model/limits.ts';
 import { localOperator, type Operator } from '../../model/operator.ts';

@@ -1,6 +1,6 @@
 /** How a request body is taken in on the ops listener: a small one to memory, a large one to a file. */
 import { createWriteStream } from 'node:fs';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { isJsonContentType } from '../../protocol/rest/content-type.ts';
 import type { OpsExchange } from './ops-exchange.ts';
 

@@ -19,7 +19,7 @@ import {
   type SocketOwner,
   type SocketTag,
 } from './frame-socket.ts';
-import type { PendingConnection, SignalListenerContext } from './gatehouse.ts';
+import type { PendingConnection, SignalListenerContext } from './listener-context.ts';
 import { SignalingConnection } from './signaling-connection.ts';
 
 const refusals: Readonly<Record<SignalRefusal, SignalClose>> = {

@@ -14,8 +14,8 @@ import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limit
 import type { Log } from '../../core/ports/log.ts';
 import type { SignalSessions } from '../../core/ports/signal-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { UpgradeHandler } from './doorway.ts';
-import type { PendingConnection, OpenSignalConnection, SignalListenerContext } from './gatehouse.ts';
+import { UpgradeHandler } from './upgrade-handler.ts';
+import type { PendingConnection, OpenSignalConnection, SignalListenerContext } from './listener-context.ts';
 import { Handshake } from './handshake.ts';
 import type { SignalGatewaySettings } from './settings.ts';
 import { sleepAdvice } from './sleep-advice.ts';

@@ -22,7 +22,7 @@ import { signalCloses, type SignalClose } from '../../protocol/signal/close-code
 import { decodeControllerMessage, type ControllerMessage } from '../../protocol/signal/controller-message.ts';
 import { encodeHeartbeatAck, encodeWelcome } from '../../protocol/signal/server-message.ts';
 import { dismiss, sendText, type FrameSocket, type SocketEnd, type SocketOwner } from './frame-socket.ts';
-import type { OpenSignalConnection, SignalListenerContext } from './gatehouse.ts';
+import type { OpenSignalConnection, SignalListenerContext } from './listener-context.ts';
 import { MessageDeliveries } from './message-deliveries.ts';
 
 export type SignalConnectionDeps = Pick<

@@ -4,7 +4,7 @@
  */
 import type { HttpResponse, TemplatedApp, WebSocket, WebSocketBehavior } from '../../lib/uws.ts';
 import { signalBackpressureBytesMax, signalFrameBytesMax } from '../../model/limits.ts';
-import type { UpgradeHandler } from './doorway.ts';
+import type { UpgradeHandler } from './upgrade-handler.ts';
 import { socketEnd, type FrameSocket, type SocketTag } from './frame-socket.ts';
 
 export interface WebSocketAppDeps {

@@ -14,7 +14,7 @@ import { ProxyHeaderDecoder } from '../../protocol/sleep/proxy-v2.ts';
 import { generateSessionKey } from '../../lib/session-key.ts';
 import { addressKey } from '../../lib/address-key.ts';
 import type { Applicant } from './admission.ts';
-import type { PendingConnection, SleepListenerContext } from './gatehouse.ts';
+import type { PendingConnection, SleepListenerContext } from './listener-context.ts';
 import { SleepingConnection } from './sleeping-connection.ts';
 import {
   adoptSocket,

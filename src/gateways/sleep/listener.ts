@@ -12,7 +12,7 @@ import type { SleepSessions } from '../../core/ports/sleep-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { Admission } from './admission.ts';
 import { drain } from '../../lib/drain.ts';
-import type { PendingConnection, SleepListenerContext, OpenSleepConnection } from './gatehouse.ts';
+import type { PendingConnection, SleepListenerContext, OpenSleepConnection } from './listener-context.ts';
 import { Handshake } from './handshake.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { readCertificate } from '../../lib/tls-files.ts';

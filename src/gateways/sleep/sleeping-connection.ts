@@ -10,7 +10,7 @@ import type { CustomData, SleepEndReason, WakeWriteResult } from '../../model/sl
 import type { SleepConnection } from '../../core/ports/sleep-connection.ts';
 import type { SleepSessionTicket } from '../../core/ports/sleep-sessions.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
-import type { SleepListenerContext, OpenSleepConnection } from './gatehouse.ts';
+import type { SleepListenerContext, OpenSleepConnection } from './listener-context.ts';
 import type { SocketOwner } from './socket-owner.ts';
 import { WakeWriter, type PacketSocket } from './wake-writer.ts';
 

@@ -8,7 +8,7 @@ import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
 import { noTicket, unknownSession } from '../admin/call-routes.ts';
 import { changeRoute, readRoute } from '../ops/checked-route.ts';
-import { describeCarriedCall, type WatchDeps } from './watch-house.ts';
+import { describeCarriedCall, type WatchDeps } from './watch-deps.ts';
 
 const asked = z.strictObject({ session: z.string().min(1) as unknown as z.ZodType<SessionId> });
 

@@ -4,7 +4,7 @@
  */
 import type * as Constants from 'node-av/constants';
 import type * as Av from 'node-av/lib';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 
 export interface Engine {
   /** Of FFmpeg, for people. */

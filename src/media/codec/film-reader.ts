@@ -3,7 +3,7 @@
  * FFmpeg reads; a broken packet is passed over. Playing it again is its owner's affair.
  */
 import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { Engine } from './engine.ts';
 import {
   closeInput,

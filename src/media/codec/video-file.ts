@@ -4,7 +4,7 @@
  */
 import type { Frame } from 'node-av/lib';
 import { assert } from '../../lib/assert.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { Size } from '../../model/call.ts';
 import { fillCrop } from '../geometry/fill-geometry.ts';
 import { i420Bytes } from '../geometry/i420.ts';

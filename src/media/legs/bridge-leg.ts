@@ -2,10 +2,10 @@
  * The leg of a bridge as the house sees it: before the bridge is told of a call, it is looked at whether anybody could
  * carry its frames. Source: calls-and-media.md, Legs.
  */
-import { fail } from '../../lib/outcome.ts';
+import { fail } from '../../lib/result.ts';
 import type { LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
-import type { MediaListenerContext } from './leg-hall.ts';
+import type { MediaListenerContext } from './listener-context.ts';
 import type { SocketLeg } from './socket-leg.ts';
 
 type Offer = LegMessage & { readonly kind: 'assign' };

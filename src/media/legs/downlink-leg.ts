@@ -3,14 +3,14 @@
  * the call ends; what the call does between is not told to it. Source: calls-and-media.md, Legs.
  */
 import type { Cancel } from '../../lib/clock.ts';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import { legLingerMsMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
-import type { OpenViewer } from '../../core/ports/call-desk.ts';
+import type { OpenViewer } from '../../core/ports/leg-service.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
 import type { JoinedLeg, PictureOutput } from '../relay/output.ts';
-import type { LegConnection, MediaListenerContext } from './leg-hall.ts';
-import type { UpgradeRequest } from './visit.ts';
+import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { UpgradeRequest } from './upgrade-request.ts';
 
 const boundary = 'reveille-picture';
 const contentType = `multipart/x-mixed-replace; boundary=${boundary}`;

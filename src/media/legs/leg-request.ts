@@ -3,7 +3,7 @@
  * calls-and-media.md, Legs.
  */
 import type { IncomingMessage } from 'node:http';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { callTokenBytesMax } from '../../model/limits.ts';
 import {

@@ -1,7 +1,7 @@
 /** An open leg, and what the texts of its side of the call mean to the house. */
 import { parseBridgeText } from '../../protocol/media/bridge-text.ts';
 import { parseDeviceText } from '../../protocol/media/device-text.ts';
-import type { OpenBridgeLeg, OpenDeviceLeg } from '../../core/ports/call-desk.ts';
+import type { OpenBridgeLeg, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
 
 export interface LegSide {
   readonly leg: Pick<OpenDeviceLeg, 'alive' | 'gone'>;

@@ -10,11 +10,11 @@ import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts
 import { readCertificate } from '../../lib/tls-files.ts';
 import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
-import type { LegService } from '../../core/ports/call-desk.ts';
+import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import { UpgradeHandler } from './doorway.ts';
-import type { MediaListenerContext, LegRelay } from './leg-hall.ts';
+import { UpgradeHandler } from './upgrade-handler.ts';
+import type { MediaListenerContext, LegRelay } from './listener-context.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
 import type { MediaLegsSettings } from './settings.ts';
 

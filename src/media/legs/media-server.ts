@@ -14,7 +14,7 @@ import { PendingConnections } from '../../lib/pending-connections.ts';
 import type { Certificate } from '../../lib/tls-files.ts';
 import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../../model/limits.ts';
 import { answerOf, methodNotAllowed, noRequest, requestTooLarge, type HttpRefusal } from './refusal.ts';
-import { UpgradeRequest } from './visit.ts';
+import { UpgradeRequest } from './upgrade-request.ts';
 
 export type MediaServer = Server | TlsServer;
 

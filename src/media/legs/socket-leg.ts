@@ -3,7 +3,7 @@
  * them the house's, and where its frames go the relay's. Lifecycle: opening -> open -> closed. Source:
  * calls-and-media.md, Legs.
  */
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
 import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
@@ -15,7 +15,7 @@ import type { JoinedLeg } from '../relay/output.ts';
 import { payloadOf } from './frame-payload.ts';
 import type { FrameSocket, SocketOwner } from './frame-socket.ts';
 import { LegAllowance } from './leg-allowance.ts';
-import type { LegConnection, MediaListenerContext } from './leg-hall.ts';
+import type { LegConnection, MediaListenerContext } from './listener-context.ts';
 import { LegOutbox } from './leg-outbox.ts';
 import type { LegSide } from './leg-side.ts';
 import { refusalOf } from './refusal.ts';

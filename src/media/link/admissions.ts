@@ -1,9 +1,9 @@
 /** The questions of a media process who is let in, answered by the desk: so many at once, each in its own time. */
 import type { LegRefusal } from '../../model/call.ts';
-import { succeed, type Result } from '../../lib/outcome.ts';
+import { succeed, type Result } from '../../lib/result.ts';
 import { linkQuestionsMax } from '../../model/limits.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
-import type { LegService } from '../../core/ports/call-desk.ts';
+import type { LegService } from '../../core/ports/leg-service.ts';
 import type { GrantedLegs } from './granted-legs.ts';
 
 export type AdmissionQuestion = Extract<

@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../../model/call.ts';
 import { linkGrantMsMax, linkGrantsMax, linkLegsMax } from '../../model/limits.ts';
 import type { AdmittedLeg, ServerMessage } from '../../protocol/media-link/link-message.ts';
-import type { LegService, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../core/ports/call-desk.ts';
+import type { LegService, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../core/ports/leg-service.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
 
 type OpenLeg =

@@ -5,7 +5,7 @@
  */
 import { finished, type Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import {
   linkBacklogBytesMax,
   linkHeartbeatMs,

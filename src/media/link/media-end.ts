@@ -19,12 +19,12 @@ import type {
   MediaProcessCounts,
   MediaProcessSettings,
 } from '../../protocol/media-link/media-facts.ts';
-import type { LegService } from '../../core/ports/call-desk.ts';
+import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { Link } from './link.ts';
 import { LinkLog } from './link-log.ts';
-import { RemoteLegService } from './remote-desk.ts';
+import { RemoteLegService } from './remote-leg-service.ts';
 import { TelemetryBatch } from './telemetry-batch.ts';
 
 /** What the media process does when its server asks. Nothing of it throws. */

@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AliveSign, CallReport } from '../../model/call.ts';
 import { legAliveMsMin, legReportsWaitingMax } from '../../model/limits.ts';
 import type { MediaMessage } from '../../protocol/media-link/link-message.ts';
-import type { OpenBridgeLeg } from '../../core/ports/call-desk.ts';
+import type { OpenBridgeLeg } from '../../core/ports/leg-service.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
 
 export interface RemoteLegDeps {

@@ -20,7 +20,7 @@ import type {
   MediaProcessCounts,
   MediaProcessSettings,
 } from '../../protocol/media-link/media-facts.ts';
-import type { LegService } from '../../core/ports/call-desk.ts';
+import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { Admissions } from './admissions.ts';

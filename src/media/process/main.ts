@@ -7,7 +7,7 @@ import { Socket } from 'node:net';
 import { messageOf } from '../../lib/error-message.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { MediaEnd } from '../link/media-end.ts';
-import { TranscoderPool } from '../transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../transcoding/transcoder-pool.ts';
 import { closeInherited } from './inherited-descriptors.ts';
 import { startMediaServer, type RunningMediaServer } from './media-server.ts';
 

@@ -1,7 +1,7 @@
 /** Who is sent a call's downlink: its device, or somebody who watches. */
 import type { Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
-import type { SendQueue } from './outlet.ts';
+import type { SendQueue } from './send-queue.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
 import type { ReceiverKind, VideoTaking } from './video-taking.ts';
 

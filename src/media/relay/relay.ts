@@ -2,7 +2,7 @@
  * Who carries the frames of calls between their legs: a room for each session, there while a leg or a viewer is in it.
  * Whether somebody may come in is settled before. Source: calls-and-media.md, Legs and Resolution.
  */
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { ReservationRefusal, MediaView } from '../../model/picture.ts';

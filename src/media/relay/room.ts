@@ -4,17 +4,17 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { ReservationRefusal, MediaFrameResult, MediaView } from '../../model/picture.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
-import { TranscoderReservation, isPictureCall } from './carriage.ts';
+import { TranscoderReservation, isPictureCall } from './transcoder-reservation.ts';
 import { Downlink } from './downlink.ts';
 import { FrameTally } from './frame-tally.ts';
 import { KeyFrameRequest } from './key-frame-request.ts';
-import { sendQueueOf } from './leg-outlet.ts';
-import type { OutgoingMessage } from './outlet.ts';
+import { sendQueueOf } from './leg-send-queue.ts';
+import type { OutgoingMessage } from './send-queue.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from './output.ts';
 import { Receiver } from './receiver.ts';
 import { StreamMeter } from './stream-meter.ts';

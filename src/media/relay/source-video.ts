@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
 import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 import { describeFrame } from '../geometry/source-frame.ts';
-import type { OutgoingVideo } from './outlet.ts';
+import type { OutgoingVideo } from './send-queue.ts';
 import type { WaitingVideo } from './video-queue.ts';
 
 export interface SourceVideo extends WaitingVideo {

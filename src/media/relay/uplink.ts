@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { FrameTally } from './frame-tally.ts';
 import type { KeyFrameRequest } from './key-frame-request.ts';
-import type { SendQueue } from './outlet.ts';
+import type { SendQueue } from './send-queue.ts';
 import { passedOn, SourceReader, type SourceVideo } from './source-video.ts';
 
 export class Uplink {

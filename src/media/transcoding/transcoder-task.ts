@@ -4,7 +4,7 @@
  * A worker is started with the settings of its transcoders.
  */
 import type { NativeCensus } from '../codec/native-census.ts';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
 
 export interface FrameTask {

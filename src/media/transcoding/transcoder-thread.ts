@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { Clock } from '../../lib/clock.ts';
-import { fail, type Result } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';

@@ -5,7 +5,7 @@
 import { workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { assert } from '../../lib/assert.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { openEngine, type Engine } from '../codec/engine.ts';
 import { FrameTranscoder, type TranscoderSettings } from '../codec/frame-transcoder.ts';
 import { liveNatives, type NativeCensus } from '../codec/native-census.ts';

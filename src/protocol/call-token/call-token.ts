@@ -5,7 +5,7 @@
  */
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
 import { assert } from '../../lib/assert.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { TokenRefusal } from '../../model/call.ts';
 import { parseDeviceId, type DeviceId, type SessionId, type TokenId } from '../../model/ids.ts';
 import { callTokenBytesMax } from '../../model/limits.ts';

@@ -3,7 +3,7 @@
  * release only go on. Behind the word that refuses, the connection ends.
  */
 import { z } from 'zod';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { line, memberId } from './name-values.ts';
 import { decodeVersioned, encodeVersioned } from './versioned.ts';

@@ -3,7 +3,7 @@
  * be checked by itself; whether that is what was asked is for who asked to see. Source: cluster.md, Route.
  */
 import { z } from 'zod';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import { encodeJsonObject, memberId } from './name-values.ts';

@@ -1,6 +1,6 @@
 /** What members ask, answer and tell each other, checked as it is read. */
 import { z } from 'zod';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import { wakeCauses } from '../../model/signal.ts';

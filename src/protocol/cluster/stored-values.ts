@@ -4,7 +4,7 @@
  * Source: cluster.md.
  */
 import { z } from 'zod';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { ConnectionKind, DeviceCallsKept, DeviceRow, MemberStatus } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from '../../model/ids.ts';

@@ -4,7 +4,7 @@
  * Source: cluster.md, Without NATS.
  */
 import type { z } from 'zod';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
 

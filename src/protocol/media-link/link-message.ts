@@ -4,7 +4,7 @@
  * any more is ignored, since both ends may end one at a time. Source: calls-and-media.md, The media process.
  */
 import { z } from 'zod';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { legRefusals } from '../../model/call.ts';
 import { callTokenBytesMax, legRequestBytesMax, linkLogCharactersMax } from '../../model/limits.ts';
 import { admittedLeg, callReport, legMessage, sessionId } from './call-values.ts';

@@ -4,7 +4,7 @@
  * about. Nothing is read after a fault.
  */
 import { LengthFrameDecoder, type LengthFrameStep } from '../../lib/length-frame.ts';
-import { fail, type Result } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import { unpackPlain } from '../../lib/plain-msgpack.ts';
 import { linkMessageBytesMax } from '../../model/limits.ts';
 import { linkVersion } from './link-message.ts';

@@ -3,7 +3,7 @@
  * call goes. Strict where a field is known, blind to fields that are not. Source: calls-and-media.md, Legs.
  */
 import { decodeJsonObject } from '../../lib/json-object.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { callEndReasons, type CallEndReason, type CallReport, type ReportedState } from '../../model/call.ts';
 import type { JsonObject } from '../../model/json.ts';
 

@@ -3,7 +3,7 @@
  * blind to fields it does not know. Source: calls-and-media.md, Legs.
  */
 import { decodeJsonObject } from '../../lib/json-object.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallEndReason, CallReport } from '../../model/call.ts';
 
 const accepted: CallReport = { kind: 'progress', state: 'attempting' };

@@ -3,7 +3,7 @@
  * here looks into the payload; where the two disagree about the size, the payload's own counts. Source:
  * calls-and-media.md, Legs.
  */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { mediaFrameHeaderBytes } from '../../model/limits.ts';
 import { videoFrameFormats, type VideoFrameFormat } from '../../model/picture.ts';
 

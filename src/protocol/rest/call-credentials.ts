@@ -4,7 +4,7 @@
  * Source: API doc, Endpoint 4; calls-and-media.md, Credential issuance.
  */
 import { z } from 'zod';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallOrder } from '../../model/call.ts';
 import { callCredentialsSchema, type CallCredentialsFields } from './call-credentials-schema.ts';
 import { combineCallMedia } from './call-media.ts';

@@ -3,7 +3,7 @@
  * field may be by itself is in call-credentials-schema.ts. Source: calls-and-media.md, Credential issuance; API doc,
  * Endpoint 4, Restrictions.
  */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallMedia, DownlinkVideoFormat, UplinkVideoFormat } from '../../model/call.ts';
 import { screenSideMax } from '../../model/limits.ts';
 import type { CallCredentialsFields } from './call-credentials-schema.ts';

@@ -1,5 +1,5 @@
 /** `device_id` wherever it comes from. Source: API doc, Device. */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
 import { parseQuery } from './query.ts';
 

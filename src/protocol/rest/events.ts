@@ -1,5 +1,5 @@
 /** GET /v1/events: query in, `data` out. Source: events.md, Reading. */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { EventPage, EventsStart } from '../../model/event-page.ts';
 import { eventsPageCharactersMax, eventsPageDefault, eventsPageMax } from '../../model/limits.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';

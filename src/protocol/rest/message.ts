@@ -2,7 +2,7 @@
  * POST /v1/device/message: body in, `data` out. The payload is measured and sent as it is serialised anew: without the
  * caller's spaces, and of a repeated key the last. Source: signal-wire.md, Sending a message.
  */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { utf8Length } from '../../lib/utf8.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';

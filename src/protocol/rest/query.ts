@@ -2,7 +2,7 @@
  * A query string, read strictly: a repeated key, a bad percent escape or bytes that are not UTF-8 are errors, `+`
  * is a space, keys nobody asked for are ignored. Source: decisions.md, HTTP.
  */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 
 /** Decoded pairs, or what is wrong in words for the caller. */
 export function parseQuery(raw: string): Result<ReadonlyMap<string, string>, string> {

@@ -1,5 +1,5 @@
 /** `wait`: for how long a caller lets an answer that is not there yet be waited for. Source: events.md, Reading. */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { longPollSecondsMax } from '../../model/limits.ts';
 
 const secondsForm = /^[0-9]{1,2}(?:\.[0-9]{1,3})?$/;

@@ -1,5 +1,5 @@
 /** GET /v1/device/wakeup-request: query in, `data` out. Source: events.md, Reading. */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { parseRequestId, type RequestId } from '../../model/ids.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import { parseQuery } from './query.ts';

@@ -1,5 +1,5 @@
 /** POST /v1/device/wakeup-request: body in, `data` out. Source: API doc, Endpoint 2; decisions.md, Wakeup. */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { CustomData } from '../../model/sleep.ts';
 import type { WakeupReceipt } from '../../model/wakeup.ts';

@@ -2,8 +2,8 @@
  * The cheap half of a signed request's check, in the order of the table of failures; what is left to verify
  * comes out as a job. Source: tgv1-signing.md, When it fails.
  */
-import { fail, succeed } from '../../lib/outcome.ts';
-import type { Result } from '../../lib/outcome.ts';
+import { fail, succeed } from '../../lib/result.ts';
+import type { Result } from '../../lib/result.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
 import { isCredentialValid } from '../../model/registry.ts';
 import type { Credential } from '../../model/registry.ts';

@@ -13,18 +13,18 @@ import { RouteTable } from '../../gateways/api/route-table.ts';
 import { wakeupOutcomeRoute } from '../../gateways/api/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../../gateways/api/wakeup-route.ts';
 import { ApplicationLimit } from '../../core/devices/application-limit.ts';
-import { EventWaiters } from '../../core/events/event-arrivals.ts';
-import { FairEventQueue } from '../../core/events/event-turns.ts';
+import { EventWaiters } from '../../core/events/event-waiters.ts';
+import { FairEventQueue } from '../../core/events/fair-event-queue.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { CallStatusDeps } from '../../core/calls/query-call-status.ts';
-import { OutcomeWaiters } from '../../core/wakeups/outcome-arrivals.ts';
+import { OutcomeWaiters } from '../../core/wakeups/outcome-waiters.ts';
 import { WaitingReaders } from '../../core/events/waiting-readers.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool } from '../../gateways/verification/hmac-pool.ts';
 import { InlineVerifier } from '../../gateways/verification/inline-verifier.ts';
-import type { ServerContext } from './house.ts';
-import { callRates, verifierThreads, type CallRates } from '../config/room-settings.ts';
+import type { ServerContext } from './server-context.ts';
+import { callRates, verifierThreads, type CallRates } from '../config/gateway-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 /** Who issues calls. `homes` where other members do. */

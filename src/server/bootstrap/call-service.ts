@@ -6,11 +6,11 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { BridgePool } from '../../core/calls/bridge-pool.ts';
 import { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
-import { LocalLegService } from '../../core/calls/call-desk.ts';
+import { LocalLegService } from '../../core/calls/local-leg-service.ts';
 import { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
 import { WatchKeys } from '../../core/calls/watch-keys.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { ViewerRoute } from '../../gateways/watch/guest-route.ts';
+import type { ViewerRoute } from '../../gateways/watch/viewer-route.ts';
 import type { CallRecords } from '../../core/ports/call-records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
@@ -18,12 +18,12 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { callRoutes } from '../../gateways/admin/call-routes.ts';
 import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
 import type { MediaCarrier } from '../supervisor/media-child.ts';
-import { MediaConnection } from './media-front.ts';
+import { MediaConnection } from './media-connection.ts';
 import { mediaOrigin } from './media-origin.ts';
 import { mediaSupply, type MediaSupply } from '../supervisor/media-supply.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { formatListenAddress, reachableHere, type ListenAddress } from '../config/settings-values.ts';
-import { watchViewerRoutes } from '../../gateways/watch/watch-guests.ts';
+import { watchViewerRoutes } from '../../gateways/watch/watch-viewers.ts';
 import { watchRoutes } from '../../gateways/watch/watch-routes.ts';
 
 export interface CallServiceDeps {

@@ -10,7 +10,7 @@ import { mediaStopMsMax } from '../../model/limits.ts';
 import { declineLink } from '../../media/link/decline-link.ts';
 import { linkKeyBytesMin, listenPsk, type PskListener } from '../../media/link/psk-transport.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { MediaConnection } from './media-front.ts';
+import type { MediaConnection } from './media-connection.ts';
 import { formatListenAddress, type ListenAddress } from '../config/settings-values.ts';
 
 export interface MediaGateSettings {

@@ -3,7 +3,7 @@ import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
 import { recordFirstImport, recordSeed } from './unasked-changes.ts';
 import { seedDemo, wantsDemo, type DemoRegistry } from '../config/demo-seed.ts';
-import type { ServerContext } from './house.ts';
+import type { ServerContext } from './server-context.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
 import type { Settings } from '../config/settings-schema.ts';
 

@@ -4,7 +4,7 @@ import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../../mod
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import type { ImportResult } from '../../storage/registry/registry-import-messages.ts';
 import type { DemoRegistry } from '../config/demo-seed.ts';
-import type { ServerContext } from './house.ts';
+import type { ServerContext } from './server-context.ts';
 
 type Audit = Pick<AuditLog, 'record'>;
 

@@ -5,7 +5,7 @@ import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { HookChanges } from '../../core/ports/webhook-book.ts';
+import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type {
   WebhookAnswers,
   WebhookQuestion,

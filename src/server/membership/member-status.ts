@@ -1,8 +1,8 @@
 /** What this process says of itself to those that are one server with it, and to operators. */
 import { readVersion } from '../../lib/package-version.ts';
 import type { MemberStatus } from '../../model/cluster.ts';
-import type { DeviceListeners } from '../bootstrap/doors.ts';
-import type { ServerContext } from '../bootstrap/house.ts';
+import type { DeviceListeners } from '../bootstrap/device-listeners.ts';
+import type { ServerContext } from '../bootstrap/server-context.ts';
 
 export type OwnLife = Pick<MemberStatus, 'member' | 'process' | 'startedAtMs'>;
 

@@ -1,7 +1,7 @@
 /** What another node has changed of the registry comes into force here: nothing is kept of what was, nobody stays who may not. */
 import type { AppliedChanges } from '../../storage/registry/mirrored-applied.ts';
-import type { ControlPlane } from '../bootstrap/back.ts';
-import type { ServerContext } from '../bootstrap/house.ts';
+import type { ControlPlane } from '../bootstrap/control-plane.ts';
+import type { ServerContext } from '../bootstrap/server-context.ts';
 
 export function applyRegistryChanges(
   context: ServerContext,

@@ -4,7 +4,7 @@ import { JetStreamSource } from '../../cluster/events/jetstream-source.ts';
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
 import { RegistryMirror } from '../../cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../cluster/registry/registry-publisher.ts';
-import { NatsKvStore } from '../../cluster/nats/shelf.ts';
+import { NatsKvStore } from '../../cluster/nats/kv-store.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { AppliedChanges } from '../../storage/registry/mirrored-applied.ts';
 import { MirroredRegistryStore } from '../../storage/registry/mirrored-registry.ts';

@@ -2,24 +2,24 @@
  * What a node has of NATS, put together: who else lives and how to reach them, whose devices are whose, the log, the
  * registry, calls and webhooks of all. Nothing is sought before `node-membership` says so. Source: cluster.md.
  */
-import { CallRepository } from '../../cluster/records/call-vault.ts';
+import { CallRepository } from '../../cluster/records/call-repository.ts';
 import { NatsBucket } from '../../cluster/nats/nats-bucket.ts';
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
 import { Ownership } from '../../cluster/ownership/ownership.ts';
-import { NatsKvStore } from '../../cluster/nats/shelf.ts';
-import { WakeupRepository } from '../../cluster/records/wakeup-vault.ts';
+import { NatsKvStore } from '../../cluster/nats/kv-store.ts';
+import { WakeupRepository } from '../../cluster/records/wakeup-repository.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import type { EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
-import type { CallPlacement } from '../../core/calls/call-homes.ts';
+import type { CallPlacement } from '../../core/calls/call-placement.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
-import type { SlotFollower } from '../../core/ports/seat-follower.ts';
+import type { SlotFollower } from '../../core/ports/slot-follower.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { NodeLog } from './node-log.ts';
 import { liveSessions, sharedEpochs } from './node-sessions.ts';

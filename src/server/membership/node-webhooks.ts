@@ -1,12 +1,12 @@
 /** The webhooks of a node: delivered in turn with the others, from a book that all share. Source: cluster.md, Events. */
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
-import { NatsKvStore } from '../../cluster/nats/shelf.ts';
-import { NatsDeliveryStore } from '../../cluster/records/webhook-book-vault.ts';
+import { NatsKvStore } from '../../cluster/nats/kv-store.ts';
+import { NatsDeliveryStore } from '../../cluster/records/nats-delivery-store.ts';
 import { WebhookLease } from '../../cluster/membership/webhook-lease.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import type { WebhookService, WebhooksDeps } from '../bootstrap/webhook-service.ts';
-import { WebhookLeaderElection } from '../bootstrap/webhook-succession.ts';
+import { WebhookLeaderElection } from '../bootstrap/webhook-leader-election.ts';
 
 export function nodeWebhooks(
   link: NatsLink,

@@ -2,15 +2,15 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { followLoggedSessions } from '../../core/devices/logged-sessions.ts';
-import { SlotReconciler } from '../../cluster/ownership/keep-seats.ts';
+import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
-import type { ServerContext } from '../bootstrap/house.ts';
+import type { ServerContext } from '../bootstrap/server-context.ts';
 import { memberStatus, type OwnLife } from './member-status.ts';
 import type { Membership, MembershipView, OwnServices } from './membership.ts';
 import { processAnswers } from '../supervisor/process-answers.ts';
-import { WorkerSet, type WorkerHandle } from '../supervisor/process-company.ts';
+import { WorkerSet, type WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessLosses } from '../supervisor/process-losses.ts';
 import type { ProcessRole } from '../supervisor/process-messages.ts';
 import { missingProcesses, processMetrics, processRoutes } from '../supervisor/process-view.ts';

@@ -1,12 +1,12 @@
 /** What there is of records only where several processes write the store. Source: cluster.md. */
 import type { MemberId } from '../../model/cluster.ts';
-import type { SlotFollower } from '../../core/ports/seat-follower.ts';
-import type { SessionLocator } from '../../core/ports/whereabouts.ts';
+import type { SlotFollower } from '../../core/ports/slot-follower.ts';
+import type { SessionLocator } from '../../core/ports/session-locator.ts';
 import type { EventStore } from '../../storage/events/event-store.ts';
 import type { Journal } from '../../storage/journal/journal.ts';
 import { LostSessions } from '../../storage/journal/lost-sessions.ts';
 import type { SharedCommitter } from '../../storage/journal/shared-committer.ts';
-import { SharedSessionLocator } from '../../storage/journal/shared-whereabouts.ts';
+import { SharedSessionLocator } from '../../storage/journal/shared-session-locator.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 
 export interface SharedRecords {

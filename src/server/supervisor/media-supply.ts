@@ -1,10 +1,10 @@
 /** Where the media process comes from, by the settings: a child of ours, one elsewhere that comes to a gate, or nowhere. */
 import { assert } from '../../lib/assert.ts';
 import { MediaGate, type MediaGateDeps } from '../bootstrap/media-gate.ts';
-import { MediaSupervisor, type MediaSupervisorDeps } from './media-keeper.ts';
+import { MediaSupervisor, type MediaSupervisorDeps } from './media-supervisor.ts';
 import type { MediaCarrier } from './media-child.ts';
 import { MediaSpare } from './media-spare.ts';
-import { mediaProcessSettings } from '../config/room-settings.ts';
+import { mediaProcessSettings } from '../config/gateway-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 export interface MediaSupply {

@@ -2,7 +2,7 @@
  * What one process answers the others of its server: for its devices as any member does, and beside that its metrics,
  * what it has, and, if it is the keeper, the calls it issues. Source: cluster.md, Several processes on one machine.
  */
-import { fail } from '../../lib/outcome.ts';
+import { fail } from '../../lib/result.ts';
 import type { MemberStatus } from '../../model/cluster.ts';
 import { refusal } from '../../model/codes.ts';
 import type { SessionId } from '../../model/ids.ts';
@@ -11,7 +11,7 @@ import { answerPeers } from '../../cluster/ipc/answer-peers.ts';
 import { issueCallCredentials } from '../../core/calls/issue-call-credentials.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
-import type { ServerContext } from '../bootstrap/house.ts';
+import type { ServerContext } from '../bootstrap/server-context.ts';
 
 export interface AnsweringDeps {
   status(): MemberStatus;

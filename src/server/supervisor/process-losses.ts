@@ -6,8 +6,8 @@ import { assert } from '../../lib/assert.ts';
 import type { Cancel } from '../../lib/clock.ts';
 import { recallLoggedSessions } from '../../core/devices/logged-sessions.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import type { ServerContext } from '../bootstrap/house.ts';
-import type { WorkerSet } from './process-company.ts';
+import type { ServerContext } from '../bootstrap/server-context.ts';
+import type { WorkerSet } from './worker-set.ts';
 
 const againMs = 1000;
 

@@ -9,7 +9,7 @@ import type { Exposition } from '../../telemetry/exposition.ts';
 import { GatheredMetrics, type MetricSource } from '../../telemetry/gathered-metrics.ts';
 import type { Missing } from '../../telemetry/readiness.ts';
 import { clusterRoute, memberJson, type MemberJson } from '../membership/cluster-json.ts';
-import type { WorkerSet } from './process-company.ts';
+import type { WorkerSet } from './worker-set.ts';
 import { coordinatorNumber, type ProcessFacts } from './process-messages.ts';
 
 export interface ProcessViewDeps {

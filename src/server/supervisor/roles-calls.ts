@@ -4,14 +4,14 @@
  */
 import { assert } from '../../lib/assert.ts';
 import { pause } from '../../lib/pause.ts';
-import { fail, type Result } from '../../lib/outcome.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { SignedCallOrder } from '../../model/call.ts';
 import type { PeerAnswer, PeerFailure } from '../../model/peer.ts';
 import type { IssuingPlacement } from '../../core/calls/issue-call-credentials.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
-import type { ServerContext } from '../bootstrap/house.ts';
-import type { WorkerSet } from './process-company.ts';
+import type { ServerContext } from '../bootstrap/server-context.ts';
+import type { WorkerSet } from './worker-set.ts';
 
 const coordinatorRetryMs = 50;
 

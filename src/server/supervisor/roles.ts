@@ -2,7 +2,7 @@
  * What a server process does of all that a server does: everything, alone; or, of several processes, what there is one
  * of on a machine (the keeper), or the doors for devices and callers (a worker). Source: cluster.md, Several processes on one machine.
  */
-import { verifierThreads } from '../config/room-settings.ts';
+import { verifierThreads } from '../config/gateway-settings.ts';
 import type { ProcessRole, ProcessTask } from './process-messages.ts';
 import type { Settings } from '../config/settings-schema.ts';
 

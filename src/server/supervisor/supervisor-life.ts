@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { WorkerSetState, ProcessFork, ProcessState, ProcessTask } from './process-messages.ts';
-import type { ConnectionHandoff } from './supervisor-sleep-hands.ts';
+import type { ConnectionHandoff } from './connection-handoff.ts';
 
 export interface SlotDeps {
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts
 import { descriptorsReserved, sleepAcceptBacklog } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ListenAddress } from '../config/settings-values.ts';
-import type { ConnectionHandoff } from './supervisor-sleep-hands.ts';
+import type { ConnectionHandoff } from './connection-handoff.ts';
 
 export class SupervisorSleepPort {
   readonly #log: Log;

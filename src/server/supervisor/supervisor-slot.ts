@@ -13,7 +13,7 @@ import {
 } from '../../model/limits.ts';
 import type { ListenerName, ProcessFacts, ProcessFork, ProcessReport } from './process-messages.ts';
 import type { Life, SlotDeps } from './supervisor-life.ts';
-import { ConnectionHandoff } from './supervisor-sleep-hands.ts';
+import { ConnectionHandoff } from './connection-handoff.ts';
 
 /** One that lived so long died of something else than its start. */
 const soundMs = 5000;

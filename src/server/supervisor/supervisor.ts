@@ -15,7 +15,7 @@ import {
   type ProcessFork,
   type ProcessTask,
 } from './process-messages.ts';
-import type { ConnectionHandoff } from './supervisor-sleep-hands.ts';
+import type { ConnectionHandoff } from './connection-handoff.ts';
 import type { SupervisorSleepPort } from './supervisor-sleep-port.ts';
 import { SupervisorSlot } from './supervisor-slot.ts';
 import { SupervisorSpare } from './supervisor-spare.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { eventDraft, plainDraft } from '../../protocol/cluster/event-values.ts';
 import {

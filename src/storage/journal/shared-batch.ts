@@ -13,7 +13,7 @@ import {
 import type { ConnectionKind, MemberId, SharedConnection } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { SlotLost, SlotClaimed } from '../../core/ports/seat-follower.ts';
+import type { SlotLost, SlotClaimed } from '../../core/ports/slot-follower.ts';
 import type { CommitEntry, EntryChange } from './committer.ts';
 import { findSharedConnection, putSharedConnection } from '../records/connection-rows.ts';
 import type { Happened } from '../events/event-writer.ts';

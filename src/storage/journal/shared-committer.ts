@@ -4,7 +4,7 @@
  * their places behind those of the others. Source: cluster.md, Several processes on one machine.
  */
 import type { LoggedEvent } from '../../model/events.ts';
-import type { SlotFollower } from '../../core/ports/seat-follower.ts';
+import type { SlotFollower } from '../../core/ports/slot-follower.ts';
 import type { CommitEntry, Committer } from './committer.ts';
 import type { EventWriter, PlacedEvents } from '../events/event-writer.ts';
 import { SharedBatch, type SlotNews, type SharedWriter } from './shared-batch.ts';

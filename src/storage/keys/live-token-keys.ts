@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { Log } from '../../core/ports/log.ts';

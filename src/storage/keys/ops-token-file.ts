@@ -1,7 +1,7 @@
 /** The named tokens of operators at rest, by their hashes: `ops-tokens.json` in the data directory, for its owner alone. */
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { opsTokensMax } from '../../model/limits.ts';
 import { isOperatorName, type Operator } from '../../model/operator.ts';
 import { parseOpsTokens, writeOpsTokens, type StoredOpsToken } from './ops-token-json.ts';

@@ -3,7 +3,7 @@
  * "last_used_at": …}]}`. Of a token only its hash is there, which is enough since a token is 32 random bytes.
  */
 import { decodeJsonObject } from '../../lib/json-object.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { opsTokensMax } from '../../model/limits.ts';
 import {
   isOperatorName,

@@ -4,7 +4,7 @@
  * Credential issuance.
  */
 import { randomBytes } from 'node:crypto';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { tokenSecretBytes } from '../../protocol/call-token/token-keys.ts';
 import { tokenKeysMax } from '../../model/limits.ts';
 import { PrivateFile } from './private-file.ts';

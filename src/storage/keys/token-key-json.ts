@@ -4,7 +4,7 @@
  * be. What is wrong is said without quoting a value.
  */
 import { decodeJsonObject } from '../../lib/json-object.ts';
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { tokenSecretBytes, type TokenKey } from '../../protocol/call-token/token-keys.ts';
 import { tokenKeysMax } from '../../model/limits.ts';
 import { EntryReader, type JsonObject } from '../registry/entry-reader.ts';

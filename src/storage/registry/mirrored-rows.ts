@@ -2,7 +2,7 @@
  * Rows of the registry as they cross between nodes: the stored bytes of a table. What comes from another node is
  * checked like an entry of an import, and put as this node itself would write it. Source: cluster.md, Registry.
  */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import type { RegistryChange } from '../../core/ports/mirrored.ts';
 import { parseEntry, writeEntry } from './registry-entry.ts';

@@ -3,7 +3,7 @@
  * is not looked up here. Absent `not_before`, `not_after`, `expires_at`, `revoked` and `disabled` are null and
  * false, absent `types` is all of them; everything else must be there, and nothing else may be.
  */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import {
   parseAccessKeyId,
   parseApplicationId,

@@ -5,7 +5,7 @@
  */
 import { resolve } from 'node:path';
 import { ABORT } from 'lmdb';
-import { fail, succeed } from '../../lib/outcome.ts';
+import { fail, succeed } from '../../lib/result.ts';
 import { ByteWindow, fileSha256 } from '../events/byte-window.ts';
 import type { EntryRules, JsonObject } from './entry-reader.ts';
 import { ImportReferences } from './import-references.ts';

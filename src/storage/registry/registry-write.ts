@@ -3,7 +3,7 @@
  * server. Each is one transaction on the writer thread, in turn with imports, never blocking the loop; when its
  * promise resolves it is committed and the next read sees it.
  */
-import { fail, succeed, type Result } from '../../lib/outcome.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { AccessKeyId, ApplicationId, BridgeId, DeviceId } from '../../model/ids.ts';
 import type { Bridge, Credential, Device, Grant } from '../../model/registry.ts';
 import { generateAccessKeyId, generateSecret } from './generated-secrets.ts';

@@ -1,5 +1,10 @@
 /** The rows of the webhooks' book: what is kept of a hook and its events in the store, and back. */
-import type { DeliveryFailure, FailedEvent, HookRecord, ParkedEvent } from '../../core/ports/webhook-book.ts';
+import type {
+  DeliveryFailure,
+  FailedEvent,
+  HookRecord,
+  ParkedEvent,
+} from '../../core/ports/delivery-store.ts';
 import { decodeEvent, encodeEvent, eventKey, sequenceOf, type EventRow } from '../events/event-rows.ts';
 
 type FailureRow = readonly [atMs: number, status: number | null, reason: string];

@@ -17,7 +17,7 @@ import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import { apiBeside, openApi } from '../../cli/api/api-access.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError } from '../../cli/shell/command-error.ts';
-import { addParticipants, type DemoParticipants } from './demo-guests.ts';
+import { addParticipants, type DemoParticipants } from './demo-participants.ts';
 import { reveilleCommand } from '../../cli/api/invocation.ts';
 import { mediaUrl } from '../simulator/media-url.ts';
 import { opsClientOf } from '../../cli/admin/ops-client.ts';

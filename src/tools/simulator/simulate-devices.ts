@@ -4,7 +4,7 @@ import type { ReveilleClient } from '../../client/reveille-client.ts';
 import { findApi, openApi } from '../../cli/api/api-access.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { findCredential } from '../../cli/api/credential-source.ts';
-import { openEndpoints, type DeviceEndpointsOptions } from './device-doors.ts';
+import { openEndpoints, type DeviceEndpointsOptions } from './device-endpoints.ts';
 import { DeviceFleet } from './device-fleet.ts';
 import { DeviceReport } from './device-report.ts';
 import { LiveTable } from './live-table.ts';

@@ -6,15 +6,15 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { DeliveryStore } from '../../core/ports/webhook-book.ts';
+import type { DeliveryStore } from '../../core/ports/delivery-store.ts';
 import type { WebhookAnswer, WebhookSender } from '../../core/ports/webhook-sender.ts';
 import type { LogPages, WebhookRegistry } from '../../core/ports/webhook-sources.ts';
 import { encodeEvent } from '../../protocol/rest/event-json.ts';
 import { findConcerned } from './concerned-applications.ts';
 import type { Hook } from './hook.ts';
-import type { HookDeps } from './hook-house.ts';
+import type { HookDeps } from './hook-deps.ts';
 import { HookRoster } from './hook-roster.ts';
-import { WriteBuffer } from './ledger.ts';
+import { WriteBuffer } from './write-buffer.ts';
 import { webhookLimits, type WebhookLimits } from './limits.ts';
 import { LogTail } from './log-tail.ts';
 import { RetrySchedule } from './retry-schedule.ts';

@@ -1,7 +1,7 @@
 /** The events of a hook that were never tried: those that may be now, and those that wait for an earlier one of their device. */
 import { assert } from '../../lib/assert.ts';
 import { BoundedQueue } from '../../lib/bounded-queue.ts';
-import { DeviceOrder } from './device-lanes.ts';
+import { DeviceOrder } from './device-order.ts';
 import type { Ticket } from './ticket.ts';
 
 export class FirstAttempts {

@@ -3,9 +3,9 @@
  * be told from now on, and what happened before can be read. One that is no longer in the registry goes with its queue.
  */
 import type { Webhook } from '../../model/registry.ts';
-import type { HookRecord, DeliveryStore } from '../../core/ports/webhook-book.ts';
+import type { HookRecord, DeliveryStore } from '../../core/ports/delivery-store.ts';
 import { Hook } from './hook.ts';
-import type { HookDeps } from './hook-house.ts';
+import type { HookDeps } from './hook-deps.ts';
 import { nothingKept, type KeptBefore } from './restore-failed.ts';
 
 export class HookRoster {

@@ -1,6 +1,6 @@
 /** How a hook has fared, and whether it is switched off: what is kept of it beside its cursor and its events. */
 import { createHash } from 'node:crypto';
-import type { DeliveryFailure, HookRecord, SwitchedOff } from '../../core/ports/webhook-book.ts';
+import type { DeliveryFailure, HookRecord, SwitchedOff } from '../../core/ports/delivery-store.ts';
 
 export class HookStanding {
   #switchedOff: SwitchedOff | null;

@@ -5,14 +5,14 @@
 import { assert } from '../../lib/assert.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { Webhook } from '../../model/registry.ts';
-import type { DeliveryFailure, HookRecord, ParkedEvent } from '../../core/ports/webhook-book.ts';
+import type { DeliveryFailure, HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
 import type { WebhookAnswer } from '../../core/ports/webhook-sender.ts';
 import { Audience } from './audience.ts';
 import { Circuit } from './circuit.ts';
 import { FirstAttempts } from './first-attempts.ts';
-import type { HookDeps } from './hook-house.ts';
+import type { HookDeps } from './hook-deps.ts';
 import { HookStanding } from './hook-standing.ts';
-import { HookLogger } from './hook-voice.ts';
+import { HookLogger } from './hook-logger.ts';
 import { KeptEvents } from './kept-events.ts';
 import { ReadAhead, type LogReader } from './read-ahead.ts';
 import { restoreFailed, type KeptBefore } from './restore-failed.ts';

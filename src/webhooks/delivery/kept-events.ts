@@ -1,8 +1,8 @@
 /** The events of one hook that are in the book: the failed, until they are delivered or parked, and the parked. */
 import type { LoggedEvent } from '../../model/events.ts';
-import type { DeliveryFailure } from '../../core/ports/webhook-book.ts';
+import type { DeliveryFailure } from '../../core/ports/delivery-store.ts';
 import { DueQueue } from './due-queue.ts';
-import type { BufferedHook, WriteBuffer } from './ledger.ts';
+import type { BufferedHook, WriteBuffer } from './write-buffer.ts';
 import type { Ticket } from './ticket.ts';
 
 export class KeptEvents {

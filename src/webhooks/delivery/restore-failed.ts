@@ -1,7 +1,7 @@
 /** The failed events of a hook as the book has them, put back to where they were when the process ended. */
-import type { FailedEvent } from '../../core/ports/webhook-book.ts';
+import type { FailedEvent } from '../../core/ports/delivery-store.ts';
 import type { FirstAttempts } from './first-attempts.ts';
-import type { HookDeps } from './hook-house.ts';
+import type { HookDeps } from './hook-deps.ts';
 import type { KeptEvents } from './kept-events.ts';
 import { ticketOf } from './ticket.ts';
 

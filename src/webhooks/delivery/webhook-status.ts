@@ -1,7 +1,7 @@
 /** What an operator is told of a webhook: of one that is served, and of one that is looked at with no server running. */
 import type { Webhook } from '../../model/registry.ts';
-import type { HookRecord, ParkedEvent } from '../../core/ports/webhook-book.ts';
-import type { ParkedStatus, WebhookStatus } from '../../core/ports/webhook-desk.ts';
+import type { HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
+import type { ParkedStatus, WebhookStatus } from '../../core/ports/webhook-admin.ts';
 
 export interface WebhookCircumstances {
   /** The sequence of the newest event. */

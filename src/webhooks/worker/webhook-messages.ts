@@ -1,9 +1,9 @@
 /** Everything that crosses between the main thread and the thread of the webhooks. */
-import type { Result } from '../../lib/outcome.ts';
+import type { Result } from '../../lib/result.ts';
 import type { EventId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { WebhookResultLabel } from '../../telemetry/telemetry.ts';
-import type { HookChanges } from '../../core/ports/webhook-book.ts';
+import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type {
   WebhookAdminRefusal,
   ReplayResult,
@@ -11,7 +11,7 @@ import type {
   WebhookDetails,
   WebhookName,
   WebhookStatus,
-} from '../../core/ports/webhook-desk.ts';
+} from '../../core/ports/webhook-admin.ts';
 
 /** To the thread, as its data. */
 export interface WebhookTask {

@@ -1,6 +1,6 @@
 /** The webhooks' book of this node, made anew from what the nodes share. Nothing else has it open meanwhile. */
-import type { HookChanges } from '../../core/ports/webhook-book.ts';
-import { LmdbDeliveryStore } from '../../storage/webhooks/webhook-book-store.ts';
+import type { HookChanges } from '../../core/ports/delivery-store.ts';
+import { LmdbDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
 
 type Take = (changes: readonly HookChanges[]) => Promise<void>;

@@ -4,12 +4,12 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { messageOf } from '../../lib/error-message.ts';
-import { fail } from '../../lib/outcome.ts';
+import { fail } from '../../lib/result.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { startModuleWorker } from '../../lib/module-worker.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { HookChanges } from '../../core/ports/webhook-book.ts';
+import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type {
   FromWebhooks,
   ToWebhooks,

@@ -5,20 +5,20 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
-import { succeed } from '../../lib/outcome.ts';
+import { succeed } from '../../lib/result.ts';
 import type { Webhook } from '../../model/registry.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { StateTables } from '../../storage/lmdb/state-tables.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
-import { LmdbDeliveryStore } from '../../storage/webhooks/webhook-book-store.ts';
+import { LmdbDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
 import { WebhookEngine } from '../delivery/engine.ts';
 import { HttpSender } from '../http/http-sender.ts';
 import { webhookLimits } from '../delivery/limits.ts';
 import { SystemNames } from '../http/name-resolver.ts';
-import { ReplicatedDeliveryStore } from '../delivery/shared-book.ts';
-import { WebhookAdmin } from '../delivery/webhook-desk.ts';
+import { ReplicatedDeliveryStore } from '../delivery/replicated-delivery-store.ts';
+import { WebhookAdmin } from '../delivery/webhook-admin.ts';
 import type {
   FromWebhooks,
   ToWebhooks,
@@ -26,7 +26,7 @@ import type {
   WebhookReply,
   WebhookTask,
 } from './webhook-messages.ts';
-import { deliveryStoreOverPort, countsOverPort, logOverPort } from './webhook-voice.ts';
+import { deliveryStoreOverPort, countsOverPort, logOverPort } from './worker-logger.ts';
 
 /** Counts cross so often. */
 const countsMs = 1000;

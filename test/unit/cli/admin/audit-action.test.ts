@@ -17,7 +17,7 @@ import { AuditFiles, auditPath } from '../../../../src/storage/audit/audit-files
 import { AuditRefusal } from '../../../../src/storage/audit/audit-log.ts';
 import { anIntent, linesInFile, openAudit } from '../../../support/audit-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { HeardOutput } from '../../../support/heard-output.ts';
+import { HeardOutput } from '../../../support/received-output.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 const ok = () => ({ result: 'ok' }) as const;

@@ -15,7 +15,7 @@ import type {
 import { ServerLock } from '../../../../src/storage/lmdb/server-lock.ts';
 import { linesInFile } from '../../../support/audit-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { HeardOutput } from '../../../support/heard-output.ts';
+import { HeardOutput } from '../../../support/received-output.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 function contextOf(t: Ending) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import type { PeerKind, PeerQuestion } from '../../../../src/model/peer.ts';
-import { disconnectEverywhere } from '../../../../src/cluster/ownership/expel-everywhere.ts';
+import { disconnectEverywhere } from '../../../../src/cluster/ownership/disconnect-everywhere.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { ClusterScene, settle } from '../../../support/cluster-scene.ts';
 

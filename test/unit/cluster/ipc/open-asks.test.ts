@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
 import { OpenAsks } from '../../../../src/cluster/ipc/open-asks.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
 import { readVersion } from '../../../../src/lib/package-version.ts';
 import { encodePeerMessage } from '../../../../src/protocol/cluster/peer-message.ts';
 import { UnixPeers } from '../../../../src/cluster/ipc/unix-peers.ts';

@@ -5,7 +5,7 @@ import { WebhookLease } from '../../../../src/cluster/membership/webhook-lease.t
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';
-import { MemoryKvStore } from '../../../support/memory-shelf.ts';
+import { MemoryKvStore } from '../../../support/memory-kv-store.ts';
 
 const nodeA = 'node-a/0@1' as MemberId;
 const nodeB = 'node-b/0@1' as MemberId;

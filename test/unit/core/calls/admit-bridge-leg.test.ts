@@ -10,7 +10,7 @@ import {
   developmentKeys,
   LegServiceScene,
   refusal,
-} from '../../../support/desk-scene.ts';
+} from '../../../support/leg-service-scene.ts';
 import { otherApp, testApp } from '../../../support/fakes.ts';
 
 function sha256(text: string): string {

@@ -4,7 +4,7 @@ import type { LegRefusal } from '../../../../src/model/call.ts';
 import type { DeviceId, SessionId, TokenId } from '../../../../src/model/ids.ts';
 import { callMedia } from '../../../support/call-scene.ts';
 import { base64url, craftToken, goodHeader, goodPayload, strangeKey } from '../../../support/call-tokens.ts';
-import { admitted, LegServiceScene, refusal } from '../../../support/desk-scene.ts';
+import { admitted, LegServiceScene, refusal } from '../../../support/leg-service-scene.ts';
 import { testDevice } from '../../../support/fakes.ts';
 
 const other = 'OTHER' as DeviceId;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
 import { CallDirectory } from '../../../../src/core/calls/call-directory.ts';
 import { checkCallToken, type CallTokenClaims } from '../../../../src/protocol/call-token/call-token.ts';
 import { TokenKeys } from '../../../../src/protocol/call-token/token-keys.ts';

@@ -7,7 +7,7 @@ import type { ConnectionTimes } from '../../../../src/model/connectivity.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { mailboxMessagesMax } from '../../../../src/model/limits.ts';
 import type { WakeMode } from '../../../../src/model/sleep.ts';
-import type { SlotClaimed } from '../../../../src/core/ports/seat-follower.ts';
+import type { SlotClaimed } from '../../../../src/core/ports/slot-follower.ts';
 import { FakeConnection, FakeRecords, FakeSignalConnection, testDevice } from '../../../support/fakes.ts';
 
 interface Opening {

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { disconnectDevice } from '../../../../src/core/devices/expel-device.ts';
+import { disconnectDevice } from '../../../../src/core/devices/disconnect-device.ts';
 import { queryConnectivity } from '../../../../src/core/devices/query-connectivity.ts';
 import { HeartbeatSaver } from '../../../../src/core/devices/heartbeat-saver.ts';
 import { testApp, testDevice } from '../../../support/fakes.ts';

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { EventPage, EventsStart } from '../../../../src/model/event-page.ts';
 import type { ApplicationId, ProductId } from '../../../../src/model/ids.ts';
 import { eventsScannedMax } from '../../../../src/model/limits.ts';
-import { EventWaiters } from '../../../../src/core/events/event-arrivals.ts';
-import { FairEventQueue } from '../../../../src/core/events/event-turns.ts';
+import { EventWaiters } from '../../../../src/core/events/event-waiters.ts';
+import { FairEventQueue } from '../../../../src/core/events/fair-event-queue.ts';
 import {
   readEvents,
   type EventsAnswer,

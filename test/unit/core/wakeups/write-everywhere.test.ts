@@ -1,7 +1,7 @@
 /** What several writes of one wakeup come to. Source: decisions.md, Wakeup. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { MemberId, SessionSlot } from '../../../../src/model/cluster.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import type { PeerFailure } from '../../../../src/model/peer.ts';

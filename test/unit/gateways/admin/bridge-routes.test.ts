@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { Bridge } from '../../../../src/model/registry.ts';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
 import { bridgeRoutes, type BridgeDeps } from '../../../../src/gateways/admin/bridge-routes.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
-import type { WebhookAdminRefusal, WebhookStatus } from '../../../../src/core/ports/webhook-desk.ts';
+import type { WebhookAdminRefusal, WebhookStatus } from '../../../../src/core/ports/webhook-admin.ts';
 import type { WebhookQuestion, WebhookReply } from '../../../../src/webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import type { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts';

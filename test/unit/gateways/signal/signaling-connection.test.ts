@@ -4,7 +4,7 @@ import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
 import { generateSessionId, type MessageId } from '../../../../src/model/ids.ts';
 import type { SignalEndReason } from '../../../../src/model/signal.ts';
 import type { FrameSocket } from '../../../../src/gateways/signal/frame-socket.ts';
-import type { OpenSignalConnection } from '../../../../src/gateways/signal/gatehouse.ts';
+import type { OpenSignalConnection } from '../../../../src/gateways/signal/listener-context.ts';
 import { SignalingConnection } from '../../../../src/gateways/signal/signaling-connection.ts';
 import { sleepAdvice } from '../../../../src/gateways/signal/sleep-advice.ts';
 import { SocketCensus } from '../../../../src/gateways/signal/socket-census.ts';

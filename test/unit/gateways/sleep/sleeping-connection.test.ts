@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
 import { generateSessionId } from '../../../../src/model/ids.ts';
-import type { OpenSleepConnection } from '../../../../src/gateways/sleep/gatehouse.ts';
+import type { OpenSleepConnection } from '../../../../src/gateways/sleep/listener-context.ts';
 import { sleepGatewayDefaults } from '../../../../src/gateways/sleep/settings.ts';
 import { SleepingConnection } from '../../../../src/gateways/sleep/sleeping-connection.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeSleepSocket } from '../../../support/fake-sleeper-socket.ts';
+import { FakeSleepSocket } from '../../../support/fake-sleep-socket.ts';
 import { FakeSleepSessions } from '../../../support/fake-sleep-sessions.ts';
 import { FakeTelemetry, testDevice } from '../../../support/fakes.ts';
 

@@ -3,7 +3,7 @@ import { beforeEach, test } from 'node:test';
 import { wakeupsWaitingMax } from '../../../../src/model/limits.ts';
 import { WakeWriter } from '../../../../src/gateways/sleep/wake-writer.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeSleepSocket } from '../../../support/fake-sleeper-socket.ts';
+import { FakeSleepSocket } from '../../../support/fake-sleep-socket.ts';
 import { FakeTelemetry } from '../../../support/fakes.ts';
 
 const first = Buffer.from('983b16f8f39c0000', 'hex');

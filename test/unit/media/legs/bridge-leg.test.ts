@@ -7,8 +7,8 @@ import { bridgeSide } from '../../../../src/media/legs/leg-side.ts';
 import { SocketLeg } from '../../../../src/media/legs/socket-leg.ts';
 import { encodeLegMessage } from '../../../../src/protocol/media/leg-text.ts';
 import { callMedia, callRoom } from '../../../support/call-scene.ts';
-import { FakeOpenLeg } from '../../../support/fake-call-desk.ts';
-import { FakeFrameSocket, FakeMediaListenerContext } from '../../../support/fake-leg-hall.ts';
+import { FakeOpenLeg } from '../../../support/fake-leg-service.ts';
+import { FakeFrameSocket, FakeMediaListenerContext } from '../../../support/fake-media-listener-context.ts';
 
 const sessionId = generateSessionId();
 const assign: LegMessage = { kind: 'assign', sessionId, media: callMedia };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mediaLegsDefaults } from '../../../../src/media/legs/settings.ts';
-import { mediaProcessSettings } from '../../../../src/server/config/room-settings.ts';
+import { mediaProcessSettings } from '../../../../src/server/config/gateway-settings.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 
 test('the media section says by default what the listener takes for its defaults', () => {

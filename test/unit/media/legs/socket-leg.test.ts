@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import type { Result } from '../../../../src/lib/outcome.ts';
+import type { Result } from '../../../../src/lib/result.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../../../src/model/call.ts';
 import type { ReservationRefusal } from '../../../../src/model/picture.ts';
 import { generateSessionId } from '../../../../src/model/ids.ts';
 import { legFaultsMax, legMessagesBurstMax, legTextsBurstMax } from '../../../../src/model/limits.ts';
-import type { LegConnection } from '../../../../src/media/legs/leg-hall.ts';
+import type { LegConnection } from '../../../../src/media/legs/listener-context.ts';
 import { bridgeSide } from '../../../../src/media/legs/leg-side.ts';
 import { SocketLeg } from '../../../../src/media/legs/socket-leg.ts';
 import type { JoinedLeg, LegOutput } from '../../../../src/media/relay/output.ts';
 import { callMedia } from '../../../support/call-scene.ts';
-import { FakeOpenLeg } from '../../../support/fake-call-desk.ts';
-import { FakeFrameSocket, FakeMediaListenerContext } from '../../../support/fake-leg-hall.ts';
+import { FakeOpenLeg } from '../../../support/fake-leg-service.ts';
+import { FakeFrameSocket, FakeMediaListenerContext } from '../../../support/fake-media-listener-context.ts';
 import type { FakeJoinedLeg } from '../../../support/fake-relay.ts';
 
 const sessionId = generateSessionId();

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { legReportsWaitingMax, linkBacklogBytesMax } from '../../../../src/model/limits.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
-import type { OpenBridgeLeg } from '../../../../src/core/ports/call-desk.ts';
+import type { OpenBridgeLeg } from '../../../../src/core/ports/leg-service.ts';
 import { progress } from '../../../support/call-scene.ts';
-import { admitted, bridgeKey, LegServiceScene, refusal } from '../../../support/desk-scene.ts';
+import { admitted, bridgeKey, LegServiceScene, refusal } from '../../../support/leg-service-scene.ts';
 import { FakeCallLeg } from '../../../support/fakes.ts';
-import { LinkedLegService } from '../../../support/linked-desk.ts';
+import { LinkedLegService } from '../../../support/linked-leg-service.ts';
 
 /** More reports than the link may keep. */
 const flood = linkBacklogBytesMax / 50;

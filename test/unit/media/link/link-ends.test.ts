@@ -19,11 +19,11 @@ import { ServerEnd } from '../../../../src/media/link/server-end.ts';
 import type { MediaProcessSettings } from '../../../../src/protocol/media-link/media-facts.ts';
 import { formerKey, newKey } from '../../../support/call-tokens.ts';
 import { progress } from '../../../support/call-scene.ts';
-import { admitted, bridgeKey, LegServiceScene, refusal } from '../../../support/desk-scene.ts';
+import { admitted, bridgeKey, LegServiceScene, refusal } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
 import { FakeCallLeg, FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
-import { FakeMediaProcess, LinkedLegService, mediaCounts } from '../../../support/linked-desk.ts';
+import { FakeMediaProcess, LinkedLegService, mediaCounts } from '../../../support/linked-leg-service.ts';
 
 const call = 'session-1' as SessionId;
 const settings: MediaProcessSettings = {

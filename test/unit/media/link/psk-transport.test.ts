@@ -10,9 +10,9 @@ import { linkHandshakeMsMax } from '../../../../src/model/limits.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { connectPsk, listenPsk } from '../../../../src/media/link/psk-transport.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
-import { LegServiceScene } from '../../../support/desk-scene.ts';
+import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeMediaProcess } from '../../../support/linked-desk.ts';
+import { FakeMediaProcess } from '../../../support/linked-leg-service.ts';
 
 const host = '127.0.0.1';
 const key = Buffer.alloc(32, 1);

@@ -12,10 +12,10 @@ import {
 } from '../../../../src/protocol/media-link/link-message.ts';
 import { LinkReader } from '../../../../src/protocol/media-link/link-reader.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
-import type { LegService } from '../../../../src/core/ports/call-desk.ts';
+import type { LegService } from '../../../../src/core/ports/leg-service.ts';
 import { progress } from '../../../support/call-scene.ts';
-import { bridgeKey, LegServiceScene } from '../../../support/desk-scene.ts';
-import { FakeLegService } from '../../../support/fake-call-desk.ts';
+import { bridgeKey, LegServiceScene } from '../../../support/leg-service-scene.ts';
+import { FakeLegService } from '../../../support/fake-leg-service.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
 
 /** A media process that says what a test wants, and a server that hears it. */

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { SystemClock } from '../../../../src/lib/system-clock.ts';
 import type { FrameResult, PictureShape, SourceFrame } from '../../../../src/model/picture.ts';
 import { jpegSize } from '../../../../src/media/geometry/jpeg-header.ts';
-import { TranscoderPool } from '../../../../src/media/transcoding/transcoder-lanes.ts';
+import { TranscoderPool } from '../../../../src/media/transcoding/transcoder-pool.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 
 const need = { request: { width: 640, height: 480 }, maxFps: 15 };

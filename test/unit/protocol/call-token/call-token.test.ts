@@ -6,7 +6,7 @@ import {
   signCallToken,
 } from '../../../../src/protocol/call-token/call-token.ts';
 import { TokenKeys, type TokenKey } from '../../../../src/protocol/call-token/token-keys.ts';
-import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { TokenRefusal } from '../../../../src/model/call.ts';
 import { parseDeviceId, type DeviceId } from '../../../../src/model/ids.ts';
 import { callTokenBytesMax } from '../../../../src/model/limits.ts';

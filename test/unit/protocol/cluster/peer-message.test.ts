@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Packr } from 'msgpackr';
-import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,

@@ -8,12 +8,12 @@ import { test } from 'node:test';
 import { mediaStopMsMax } from '../../../../src/model/limits.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { connectPsk } from '../../../../src/media/link/psk-transport.ts';
-import { MediaConnection } from '../../../../src/server/bootstrap/media-front.ts';
+import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
 import { MediaGate, readLinkKey } from '../../../../src/server/bootstrap/media-gate.ts';
-import { LegServiceScene } from '../../../support/desk-scene.ts';
+import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
-import { FakeMediaProcess } from '../../../support/linked-desk.ts';
+import { FakeMediaProcess } from '../../../support/linked-leg-service.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 class Guest {

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { lostSessionsSlice } from '../../../../src/storage/lmdb/store-limits.ts';
-import { openSharedMembers, type SharedMember } from '../../../support/shared-house.ts';
+import { openSharedMembers, type SharedMember } from '../../../support/shared-member.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 function threeMembers(t: TestContext): [SharedMember, SharedMember, SharedMember] {

@@ -5,7 +5,7 @@ import type { DeviceId } from '../../../../src/model/ids.ts';
 import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
 import type { DrivenClock } from '../../../support/driven-clock.ts';
-import { openSharedMembers, sharedNode, type SharedMember } from '../../../support/shared-house.ts';
+import { openSharedMembers, sharedNode, type SharedMember } from '../../../support/shared-member.ts';
 import { closedAfter, temporaryDirectory } from '../../../support/temporary-store.ts';
 import { draftOf, openJournal } from '../../../support/test-journal.ts';
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fail } from '../../../../src/lib/outcome.ts';
+import { fail } from '../../../../src/lib/result.ts';
 import { opsTokensMax } from '../../../../src/model/limits.ts';
 import { OpsTokenFile } from '../../../../src/storage/keys/ops-token-file.ts';
 import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fail, succeed } from '../../../../src/lib/outcome.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
 import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
 import { TokenKeyFile } from '../../../../src/storage/keys/token-key-file.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';

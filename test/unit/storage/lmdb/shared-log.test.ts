@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { refreshLogMs, refreshLogSlice } from '../../../../src/storage/lmdb/store-limits.ts';
 import type { DrivenClock } from '../../../support/driven-clock.ts';
-import { openSharedMembers, type SharedMember } from '../../../support/shared-house.ts';
+import { openSharedMembers, type SharedMember } from '../../../support/shared-member.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 import { draftOf } from '../../../support/test-journal.ts';
 

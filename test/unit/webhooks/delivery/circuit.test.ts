@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
-import { MemoryDeliveryStore } from '../../../support/memory-webhook-book.ts';
+import { MemoryDeliveryStore } from '../../../support/memory-delivery-store.ts';
 import { bad, good, hookUrl, WebhookScene } from '../../../support/webhook-scene.ts';
 
 const seconds = 1000;

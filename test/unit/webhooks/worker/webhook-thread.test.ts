@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import type { HookChanges } from '../../../../src/core/ports/webhook-book.ts';
+import type { HookChanges } from '../../../../src/core/ports/delivery-store.ts';
 import type {
   FromWebhooks,
   ToWebhooks,

@@ -1,0 +1,107 @@
+/**
+ * The sessions of a lost member, ended for it: those that it wrote down last, and those in rows that have changed since.
+ * Each is ended once, whoever buries and however often, and none that was claimed since the burial began: a burier that
+ * was stopped on the way does no harm. Source: cluster.md, Node loss.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { decodeDeviceRow, type DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
+import type { ConnectionKind, DeviceRow, MemberId, SessionSlot } from '../../model/cluster.ts';
+import type { SessionId } from '../../model/ids.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { OutboxEvent } from '../../core/ports/outbox.ts';
+import type { HeartbeatReader } from '../ownership/heartbeat-reader.ts';
+import { inTwo, type KeyedQueue } from '../nats/keyed-queue.ts';
+import { RowUnreadable, type DeviceRows } from '../records/device-rows.ts';
+import { eachBounded } from '../nats/each-bounded.ts';
+import { lostEvents } from '../events/lost-events.ts';
+import type { MadeEvents } from '../events/made-events.ts';
+import type { RowBucket } from '../records/row-bucket.ts';
+import { lookedAtOnceMax } from '../records/row-limits.ts';
+import { failedOverIn, failOverSlot, type LostSlot } from '../ownership/slot-failover.ts';
+
+export interface FailoverDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly rows: DeviceRows;
+  readonly bucket: Pick<RowBucket, 'since'>;
+  readonly heartbeats: HeartbeatReader;
+  readonly queue: KeyedQueue;
+  readonly events: MadeEvents;
+  readonly publish: (event: OutboxEvent) => Promise<void>;
+}
+
+const connections = ['sleep', 'signal'] as const;
+
+/** What is to be ended, by its session. As many as the lost member had. */
+type LostSlots = Map<SessionId, LostSlot>;
+
+export class Failover {
+  readonly #deps: FailoverDeps;
+
+  constructor(deps: FailoverDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when nothing of it is left. Rejects while NATS is away, and is to be called again then. */
+  async failOver(member: MemberId): Promise<void> {
+    const { heartbeats, log } = this.#deps;
+    const slots = await this.#slotsOf(member);
+    await eachBounded(slots.values(), lookedAtOnceMax, (lost) => this.#end(lost));
+    await heartbeats.remove(member);
+    log.info({ member, sessions: slots.size }, 'sessions of a lost member are closed');
+  }
+
+  /** Without anything written down all rows are looked at. */
+  async #slotsOf(member: MemberId): Promise<LostSlots> {
+    const { heartbeats, bucket } = this.#deps;
+    const slots: LostSlots = new Map();
+    const written: DeviceHeartbeat[] = [];
+    let position = Infinity;
+    for await (const part of heartbeats.parts(member)) {
+      for (const heartbeat of part.heartbeats) written.push(heartbeat);
+      position = Math.min(position, part.position);
+    }
+    await eachBounded(written, lookedAtOnceMax, (heartbeat) => this.#find(heartbeat, slots));
+    for await (const { bytes } of bucket.since(position === Infinity ? 0 : position)) {
+      const decoded = decodeDeviceRow(bytes);
+      if (!decoded.ok) continue;
+      const { deviceId, row } = decoded.value;
+      for (const connection of connections)
+        for (const slot of slotsIn(row, connection))
+          if (slot.member === member && !slots.has(slot.session))
+            slots.set(slot.session, { deviceId, connection, slot, heartbeatAt: 0 });
+    }
+    return slots;
+  }
+
+  async #find(
+    { deviceId, connection, session, heartbeatAt }: DeviceHeartbeat,
+    slots: LostSlots,
+  ): Promise<void> {
+    const { rows, log } = this.#deps;
+    try {
+      const slot = slotsIn(await rows.find(deviceId), connection).find((other) => other.session === session);
+      if (slot !== undefined) slots.set(session, { deviceId, connection, slot, heartbeatAt });
+    } catch (error) {
+      if (!(error instanceof RowUnreadable)) throw error;
+      log.error({ err: error, device_id: deviceId }, 'a session of a lost member is left as it is');
+    }
+  }
+
+  /** Behind what this member itself has to say of the device. */
+  #end(lost: LostSlot): Promise<void> {
+    const { rows, clock, queue, events, publish } = this.#deps;
+    const marked = { id: events.id(), atMs: clock.wallMs() };
+    const share = () => failOverSlot(rows, lost, marked);
+    const notify = inTwo(share, async (failedOver) => {
+      for (const event of lostEvents(lost, failedOver)) await publish(events.of(event));
+    });
+    return queue.perform(lost.deviceId, notify);
+  }
+}
+
+/** Those that have one, and those that were buried: the newest of a session first. */
+function slotsIn(row: DeviceRow, connection: ConnectionKind): SessionSlot[] {
+  const failedOver = failedOverIn(row[connection]).map(({ slot }) => slot);
+  return [...row[connection].slots, ...failedOver.toReversed()];
+}

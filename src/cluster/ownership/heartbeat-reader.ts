@@ -1,0 +1,96 @@
+/**
+ * Heartbeats of other members, as these have written them down. A member that hangs is asked about by many at once: its
+ * parts are kept for a moment. Source: cluster.md, Record.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import { heartbeatsParts } from '../../model/limits.ts';
+import { decodePiece, type HeartbeatPiece } from './heartbeat-pieces.ts';
+import { pieceKey } from './heartbeat-writer.ts';
+import { memberToken } from '../nats/nats-names.ts';
+import { heartbeatsPartOf } from './own-slots.ts';
+import type { HeartbeatBucket } from '../records/row-bucket.ts';
+import { heartbeatPartKeptMs, heartbeatPartsKeptMax } from '../records/row-limits.ts';
+
+export interface HeartbeatPart {
+  readonly position: number;
+  readonly heartbeats: readonly DeviceHeartbeat[];
+}
+
+interface KeptPart {
+  readonly readAtMs: number;
+  readonly heartbeats: Promise<ReadonlyMap<SessionId, number>>;
+}
+
+export class HeartbeatReader {
+  readonly #bucket: HeartbeatBucket;
+  readonly #clock: Clock;
+  /** Oldest first. */
+  readonly #kept = new Map<string, KeptPart>();
+
+  constructor(bucket: HeartbeatBucket, clock: Clock) {
+    this.#bucket = bucket;
+    this.#clock = clock;
+  }
+
+  /** Unix seconds; 0: none is written down. Rejects while NATS is away. */
+  async heartbeatOf(member: MemberId, deviceId: DeviceId, session: SessionId): Promise<number> {
+    const heartbeats = await this.#heartbeats(memberToken(member), heartbeatsPartOf(deviceId));
+    return heartbeats.get(session) ?? 0;
+  }
+
+  /** Those that are there and can be read. Rejects while NATS is away. */
+  async *parts(member: MemberId): AsyncGenerator<HeartbeatPart, void, undefined> {
+    const token = memberToken(member);
+    for (let part = 0; part < heartbeatsParts; part++) {
+      const found = await this.#read(token, part);
+      if (found !== null) yield found;
+    }
+  }
+
+  /** After its member is buried. Rejects while NATS is away. */
+  remove(member: MemberId): Promise<void> {
+    return this.#bucket.removeAll(memberToken(member));
+  }
+
+  #heartbeats(token: string, part: number): Promise<ReadonlyMap<SessionId, number>> {
+    const key = `${token}.${part}`;
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#kept.get(key);
+    if (known !== undefined && nowMs - known.readAtMs < heartbeatPartKeptMs) return known.heartbeats;
+    this.#kept.delete(key);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size < heartbeatPartsKeptMax) break;
+      this.#kept.delete(oldest);
+    }
+    const heartbeats = this.#read(token, part).then(
+      (found) => new Map(found?.heartbeats.map(({ session, heartbeatAt }) => [session, heartbeatAt])),
+    );
+    this.#kept.set(key, { readAtMs: nowMs, heartbeats });
+    heartbeats.catch(() => this.#kept.delete(key));
+    return heartbeats;
+  }
+
+  async #read(token: string, part: number): Promise<HeartbeatPart | null> {
+    const first = await this.#piece(token, part, 0);
+    if (first === null) return null;
+    const heartbeats = [...first.heartbeats];
+    let { position } = first;
+    for (let index = 1; index < first.pieces; index++) {
+      const piece = await this.#piece(token, part, index);
+      position = Math.min(position, piece?.position ?? 0);
+      heartbeats.push(...(piece?.heartbeats ?? []));
+    }
+    return { position, heartbeats };
+  }
+
+  /** One that cannot be read says nothing of the rows before: its position is 0. */
+  async #piece(token: string, part: number, index: number): Promise<HeartbeatPiece | null> {
+    const kept = await this.#bucket.get(pieceKey(token, part, index));
+    if (kept === null) return null;
+    const piece = decodePiece(kept.bytes);
+    return piece.ok ? piece.value : { position: 0, pieces: 1, heartbeats: [] };
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * One login on its way to its seat in what all members share. A write whose answer was lost may hold, and a crash may
+ * come between a row and what follows it: a claim can be made again, and finds what it did. Source: cluster.md, Ownership.
+ */
+import { reduceShared, type SharedEvent, type SharedStep } from '../../model/state/shared-connection.ts';
+import type {
+  ConnectionKind,
+  MarkedEvent,
+  MemberId,
+  SessionSlot,
+  SharedConnection,
+} from '../../model/cluster.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import type { SlotFollower } from '../../core/ports/slot-follower.ts';
+import type { ChangedRow, DeviceRows } from '../records/device-rows.ts';
+import type { LiveSessions } from './live-sessions.ts';
+import type { OwnSlots } from './own-slots.ts';
+import type { PendingClaims } from './pending-claims.ts';
+
+export interface ClaimDeps {
+  readonly self: MemberId;
+  readonly rows: DeviceRows;
+  readonly ownSlots: OwnSlots;
+  readonly claims: PendingClaims;
+  readonly follower: SlotFollower;
+  readonly sessions: LiveSessions;
+}
+
+export interface ClaimedSession {
+  readonly connection: ConnectionKind;
+  readonly deviceId: DeviceId;
+  readonly session: SessionId;
+  readonly member: MemberId;
+  readonly node: string;
+  /** Wall milliseconds. */
+  readonly loginAtMs: number;
+  /** What is to be told of it, when it is claimed again. */
+  readonly recovered?: MarkedEvent;
+}
+
+export interface ClaimedSlot {
+  readonly slot: SessionSlot;
+  /** It had the seat before this claim was first made: by an earlier life of this node, or of this claim. */
+  readonly isKnown: boolean;
+  readonly superseded: readonly SessionSlot[];
+  /** It had a seat by this claim, which others have ended meanwhile. */
+  readonly isRecovered: boolean;
+}
+
+export class SlotClaim {
+  readonly #deps: ClaimDeps;
+  readonly #claimed: ClaimedSession;
+  /** What was written last. */
+  #tried: { readonly epoch: number; readonly superseded: readonly SessionSlot[] } | null = null;
+  /** It may have been written, at an earlier try. */
+  #mayHold = false;
+  #isRecovered = false;
+
+  constructor(deps: ClaimDeps, claimed: ClaimedSession) {
+    this.#deps = deps;
+    this.#claimed = claimed;
+  }
+
+  /** Null: a later login has the seat. Rejects like a change of a row. May be called again, whatever came of it. */
+  async settle(isLate: boolean): Promise<ClaimedSlot | null> {
+    const { rows, ownSlots, self } = this.#deps;
+    const { deviceId, connection, session, member, loginAtMs } = this.#claimed;
+    if (member === self && ownSlots.find(deviceId, session) === null)
+      ownSlots.put({ deviceId, connection, session, loginAtMs, epoch: 0 });
+    let changed: ChangedRow;
+    try {
+      changed = await rows.change(deviceId, connection, (row) => this.#step(row, isLate));
+    } finally {
+      this.#mayHold = this.#tried !== null;
+    }
+    const { row, outcome } = changed;
+    if (outcome.kind !== 'claimed') return this.#lost();
+    const isTried = this.#tried?.epoch === outcome.slot.epoch;
+    const superseded = isTried ? (this.#tried?.superseded ?? []) : [];
+    if (member === self) this.#taken(row, outcome.slot, superseded);
+    return { slot: outcome.slot, isKnown: !isTried, superseded, isRecovered: this.#isRecovered };
+  }
+
+  /** It is not claimed any more, whatever came of it. */
+  giveUp(): void {
+    const { connection, deviceId, session } = this.#claimed;
+    this.#deps.claims.settle(connection, deviceId, session);
+  }
+
+  #step(row: SharedConnection, isLate: boolean): SharedStep {
+    const { member, node, session, loginAtMs: atMs, connection } = this.#claimed;
+    // What is tried again is late: others may have logged in on top of it.
+    const event: SharedEvent = {
+      kind: 'login',
+      member,
+      node,
+      session,
+      atMs,
+      isLate: isLate || this.#mayHold,
+    };
+    const step = this.#marked(reduceShared(connection, row, event));
+    if (step.outcome.kind !== 'claimed' || !step.outcome.isNew) return step;
+    const wasThere = (row.lastLoginAt ?? 0) >= Math.floor(atMs / 1000);
+    const hasHeld = this.#mayHold && wasThere && this.#mayHaveHeld(row);
+    // What others have ended is not to rise again without a session: not of an earlier life, nor of this one.
+    if (member === this.#deps.self ? hasHeld && !this.#isLive() : wasThere)
+      return { row, outcome: { kind: 'lost' } };
+    this.#isRecovered = hasHeld;
+    this.#tried = { epoch: step.outcome.slot.epoch, superseded: step.outcome.superseded };
+    return step;
+  }
+
+  /** The seat says that it was claimed again: whoever ends it tells that first. */
+  #marked(step: SharedStep): SharedStep {
+    const { recovered } = this.#claimed;
+    const { row, outcome } = step;
+    if (recovered === undefined || outcome.kind !== 'claimed' || !outcome.isNew) return step;
+    const slot = { ...outcome.slot, recovered };
+    const slots = row.slots.map((other) => (other === outcome.slot ? slot : other));
+    return { row: { ...row, slots }, outcome: { ...outcome, slot } };
+  }
+
+  /** What was tried is not what another has, and something has come after it. */
+  #mayHaveHeld({ epoch, slots, lastOfflineAt }: SharedConnection): boolean {
+    if (this.#tried === null || epoch < this.#tried.epoch) return false;
+    if (slots.some((slot) => slot.epoch === this.#tried?.epoch)) return false;
+    const loginAt = Math.floor(this.#claimed.loginAtMs / 1000);
+    return epoch > this.#tried.epoch || (lastOfflineAt ?? 0) >= loginAt;
+  }
+
+  #isLive(): boolean {
+    const { deviceId, connection, session } = this.#claimed;
+    return this.#deps.sessions.find(deviceId, connection)?.session === session;
+  }
+
+  #taken(row: SharedConnection, slot: SessionSlot, superseded: readonly SessionSlot[]): void {
+    const { self, ownSlots, follower } = this.#deps;
+    const { deviceId, connection, session, loginAtMs } = this.#claimed;
+    const { epoch } = slot;
+    ownSlots.put({ deviceId, connection, session, loginAtMs, epoch });
+    for (const other of superseded) if (other.member === self) ownSlots.delete(deviceId, other.session);
+    const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = row;
+    const times = { lastLoginAt, lastHeartbeatAt, lastOfflineAt };
+    follower.taken({ connection, deviceId, session, epoch, times, superseded });
+    this.giveUp();
+  }
+
+  #lost(): null {
+    const { self, ownSlots, follower } = this.#deps;
+    const { deviceId, connection, session, member } = this.#claimed;
+    if (member !== self) return null;
+    ownSlots.delete(deviceId, session);
+    follower.lost({ connection, deviceId, session });
+    this.giveUp();
+    return null;
+  }
+}

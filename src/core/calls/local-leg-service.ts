@@ -1,0 +1,189 @@
+/**
+ * Where media legs ask: who is let in, what an open leg says, and what becomes of the open ones when the registry
+ * changes or the house stops. The rules of letting in are in files of their own; calls are the directory's; logins are
+ * counted where they come in, by those who know how they end (media-legs/). Source: calls-and-media.md, Legs.
+ */
+import type { BridgePool } from './bridge-pool.ts';
+import type { CallDirectory } from './call-directory.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
+import type { LegRefusal } from '../../model/call.ts';
+import type { SessionId } from '../../model/ids.ts';
+import type {
+  BridgeAdmission,
+  LegService,
+  DeviceAdmission,
+  OpenBridgeLeg,
+  OpenDeviceLeg,
+  OpenViewer,
+  ViewerAdmission,
+} from '../ports/leg-service.ts';
+import type { CallLeg } from '../ports/call-leg.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { admitBridgeLeg } from './admit-bridge-leg.ts';
+import { admitDeviceLeg, type FetchCall } from './admit-device-leg.ts';
+import { BridgeKeys, mayServe, type BridgeRights } from './bridge-keys.ts';
+import { CallRights } from './call-rights.ts';
+import { ConnectedBridge, type ConnectedBridgesDeps } from './connected-bridge.ts';
+import { ConnectedDevice, type ConnectedDevicesDeps } from '../devices/connected-device.ts';
+import { presentState } from '../devices/present-state.ts';
+import type { ViewerTickets } from './viewer-tickets.ts';
+import { Viewers } from './viewers.ts';
+
+export interface LegServiceDeps {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly log: Log;
+  readonly telemetry: Telemetry;
+  readonly directory: CallDirectory;
+  /** Follows the directory already. */
+  readonly pool: BridgePool;
+  readonly tickets: ViewerTickets;
+  readonly keys: TokenKeys;
+  /** Bearer keys that make a bridge of every application. */
+  readonly developmentKeys: readonly string[];
+  /** Frames per second that a bridge is to ask the phone for. */
+  readonly maxFps: number;
+  /** Of several members; left out: all calls there are are here. */
+  readonly fetchCall?: FetchCall | undefined;
+}
+
+export class LocalLegService implements LegService {
+  readonly #deps: LegServiceDeps;
+  readonly #bridgeKeys: BridgeKeys;
+  readonly #devices: ConnectedDevicesDeps;
+  readonly #bridges: ConnectedBridgesDeps;
+  readonly #viewers = new Viewers();
+  readonly #rights: CallRights;
+  #isDraining = false;
+
+  constructor(deps: LegServiceDeps) {
+    const { directory, pool, telemetry, maxFps } = deps;
+    this.#deps = deps;
+    this.#bridgeKeys = new BridgeKeys(deps.registry, deps.developmentKeys);
+    this.#devices = { directory, devices: new Set() };
+    this.#bridges = { directory, pool, telemetry, maxFps, bridges: new Set() };
+    this.#rights = new CallRights(deps);
+    directory.follow(this.#rights);
+    directory.follow(this.#viewers);
+  }
+
+  heard(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
+    return this.#admit(() => admitDeviceLeg(this.#deps, token));
+  }
+
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
+    const { directory, fetchCall } = this.#deps;
+    const deps = { bridgeKeys: this.#bridgeKeys, directory, fetchCall };
+    return this.#admit(() => admitBridgeLeg(deps, key, sessionId));
+  }
+
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
+    return this.#admit(() => this.#admitViewer(ticket));
+  }
+
+  openDeviceLeg({ sessionId, tokenId }: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {
+    if (this.#isDraining) return null;
+    const { directory } = this.#deps;
+    const device = new ConnectedDevice(this.#devices, sessionId, leg);
+    if (!directory.connectDevice(sessionId, tokenId, device)) {
+      device.gone();
+      return null;
+    }
+    const session = directory.find(sessionId);
+    const state = session === null ? null : presentState(session);
+    if (state !== null) device.notify(state);
+    return device;
+  }
+
+  openBridgeLeg({ keySha256, sessionId }: BridgeAdmission, leg: CallLeg): OpenBridgeLeg | null {
+    const rights = this.#isDraining ? null : this.#rightsNow(keySha256);
+    if (rights === null) return null;
+    const bridge = new ConnectedBridge(this.#bridges, keySha256, leg);
+    if (sessionId === null) bridge.standIdle(rights);
+    else if (!this.#give(bridge, rights, sessionId)) {
+      bridge.gone();
+      return null;
+    }
+    return bridge;
+  }
+
+  openViewer({ sessionId }: ViewerAdmission, leg: CallLeg): OpenViewer | null {
+    if (this.#isDraining || this.#deps.directory.find(sessionId) === null) return null;
+    return this.#viewers.open(sessionId, leg);
+  }
+
+  /** After every change of the registry: who may not be here any more is closed, and calls that may not go on end. */
+  registryChanged(): void {
+    try {
+      for (const bridge of this.#bridges.bridges) bridge.recheck(this.#bridgeKeys.rightsOf(bridge.keySha256));
+    } catch (error) {
+      this.#deps.log.error({ err: error }, 'which bridges are revoked cannot be read');
+    }
+    this.#rights.review.begin();
+  }
+
+  /** Open legs, for the metrics. */
+  counts(): Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number> {
+    const idle = this.#deps.pool.idleCount;
+    return {
+      device: this.#devices.devices.size,
+      bridge: this.#bridges.bridges.size - idle,
+      idle_bridge: idle,
+      viewer: this.#viewers.count,
+    };
+  }
+
+  /** Closes every leg and lets no other in; calls stay as they are, for the next process. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const bridge of this.#bridges.bridges) if (bridge.isIdle) bridge.close('drain');
+    this.#viewers.drain();
+    this.#deps.directory.drain();
+  }
+
+  /** The registry is about to be closed. */
+  close(): void {
+    this.#rights.review.stop();
+  }
+
+  async #admit<Admission>(
+    judge: () => Result<Admission, LegRefusal> | Promise<Result<Admission, LegRefusal>>,
+  ): Promise<Result<Admission, LegRefusal>> {
+    if (this.#isDraining) return fail('unavailable');
+    try {
+      return await judge();
+    } catch (error) {
+      this.#deps.log.error({ err: error }, 'media legs cannot be judged');
+      return fail('unavailable');
+    }
+  }
+
+  #admitViewer(ticket: string): Result<ViewerAdmission, LegRefusal> {
+    const sessionId = this.#deps.tickets.take(ticket);
+    if (sessionId === null || this.#deps.directory.find(sessionId) === null) return fail('ticket');
+    return this.#viewers.hasRoom(sessionId) ? succeed({ sessionId }) : fail('viewers');
+  }
+
+  #give(bridge: ConnectedBridge, rights: BridgeRights, sessionId: SessionId): boolean {
+    const session = this.#deps.directory.find(sessionId);
+    return session !== null && mayServe(rights, session.appId) && bridge.give(session);
+  }
+
+  /** Null: none any more, or the registry cannot say. */
+  #rightsNow(keySha256: string): BridgeRights | null {
+    try {
+      return this.#bridgeKeys.rightsOf(keySha256);
+    } catch (error) {
+      this.#deps.log.error({ err: error }, 'media legs cannot be judged');
+      return null;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * What the media legs ask of those who keep the calls. Nothing but plain values goes in and out of `admit…`, and what
+ * is said of an open leg needs no answer, so that the legs may stand in another process. Source: calls-and-media.md, Legs.
+ */
+import type { Result } from '../../lib/result.ts';
+import type { AliveSign, CallMedia, CallReport, LegRefusal } from '../../model/call.ts';
+import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
+import type { CallLeg } from './call-leg.ts';
+
+export interface DeviceAdmission {
+  readonly sessionId: SessionId;
+  readonly deviceId: DeviceId;
+  readonly tokenId: TokenId;
+  readonly media: CallMedia;
+}
+
+export interface BridgeAdmission {
+  /** Development keys have ids of their own, `dev-1` and so on. */
+  readonly bridgeId: BridgeId;
+  /** Lowercase hex SHA-256 of the key it showed. */
+  readonly keySha256: string;
+  /** The session it asked for by name; null: it waits for a call. */
+  readonly sessionId: SessionId | null;
+}
+
+export interface ViewerAdmission {
+  readonly sessionId: SessionId;
+}
+
+/** A leg that is open, as its socket speaks of it. After `gone`, or a close from the house, nothing is said any more. */
+export interface OpenDeviceLeg {
+  report(report: CallReport): void;
+  /** A frame, or a ping, has come: it may renew the lease. Cheap; may be said of every frame. */
+  alive(by: AliveSign): void;
+  gone(): void;
+}
+
+export interface OpenBridgeLeg extends OpenDeviceLeg {
+  /** `about`: the session that the report names; another one's is ignored and counted. Null, or left out: its own. */
+  report(report: CallReport, about?: string | null): void;
+  /** Its answer to `assign`. */
+  answerAssignment(accepted: boolean): void;
+}
+
+export interface OpenViewer {
+  gone(): void;
+}
+
+export interface LegService {
+  /**
+   * Resolves when everything that was said before is known to who keeps the calls, or never will be: a peer that is told
+   * that its leg is open finds its call so, whomever it asks. Never rejects.
+   */
+  heard(): Promise<void>;
+  /** Never rejects. Nothing is changed yet: that does `openDeviceLeg`. */
+  admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>>;
+  /** `sessionId`: the one asked for, as it was written; null: none. Never rejects. */
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>>;
+  /** Takes the ticket: it is good once. Never rejects. */
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>>;
+  /** Null: the session has ended since, and the leg is to be closed as `ended`. Replaces the leg that is there. */
+  openDeviceLeg(admission: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null;
+  /** Null: as above, or the bridge has been revoked since. Without a session it stands idle until it is given one. */
+  openBridgeLeg(admission: BridgeAdmission, leg: CallLeg): OpenBridgeLeg | null;
+  /** Null: as above, or as many watch as may. `leg` is told states and the end. */
+  openViewer(admission: ViewerAdmission, leg: CallLeg): OpenViewer | null;
+}

@@ -1,0 +1,168 @@
+/**
+ * The desk as the media process has it: it looks at tokens itself, and asks the server for all else. A leg is open at
+ * once; if the server will not have it, that comes as a close, as the end of its call would. What is let in goes by the
+ * number that the server gave, so that nothing is opened but what was granted. Source: calls-and-media.md, Legs.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import { checkCallToken } from '../../protocol/call-token/call-token.ts';
+import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
+import type { LegRefusal } from '../../model/call.ts';
+import { legAdmissionMsMax, legRequestBytesMax, linkQuestionsMax } from '../../model/limits.ts';
+import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
+import type {
+  BridgeAdmission,
+  LegService,
+  DeviceAdmission,
+  OpenBridgeLeg,
+  OpenDeviceLeg,
+  OpenViewer,
+  ViewerAdmission,
+} from '../../core/ports/leg-service.ts';
+import type { CallLeg } from '../../core/ports/call-leg.ts';
+import { OpenQuestions } from './open-questions.ts';
+import { RemoteLeg, type RemoteLegDeps } from './remote-leg.ts';
+
+export interface RemoteLegServiceDeps {
+  readonly clock: Clock;
+  send(message: MediaMessage): void;
+  /** The server does not read as fast as it is told. */
+  isCongested(): boolean;
+  /** Null: the server has not sent them yet. */
+  keys(): TokenKeys | null;
+}
+
+/** What the server says to it. */
+export type WebhookAdminMessage = Extract<
+  ServerMessage,
+  { readonly kind: 'admitted' | 'refused' | 'heard' | 'tell' | 'close' }
+>;
+type WebhookAdminAnswer = Exclude<WebhookAdminMessage, { readonly kind: 'tell' | 'close' }>;
+
+export class RemoteLegService implements LegService {
+  readonly #deps: RemoteLegServiceDeps;
+  readonly #questions: OpenQuestions<WebhookAdminAnswer>;
+  /** By the very object that was handed out, until it is used. */
+  readonly #grants = new WeakMap<object, number>();
+  readonly #legs: RemoteLegDeps;
+  #isOver = false;
+
+  constructor(deps: RemoteLegServiceDeps) {
+    const { clock } = deps;
+    this.#deps = deps;
+    this.#questions = new OpenQuestions(clock, { max: linkQuestionsMax, waitMs: legAdmissionMsMax });
+    this.#legs = { ...deps, legs: new Map(), waiting: new Set() };
+  }
+
+  async heard(): Promise<void> {
+    if (!this.#isOver)
+      await this.#questions.ask((question) => this.#deps.send({ kind: 'ask-heard', question }));
+  }
+
+  async admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
+    const keys = this.#deps.keys();
+    if (keys === null) return fail('unavailable');
+    const checked = await checkCallToken(keys, token);
+    if (!checked.ok) return checked;
+    return this.#ask((question) => ({ kind: 'admit-device', question, token }), deviceAdmissionOf);
+  }
+
+  /** Of what is longer than a request can be the rest is left out: it is nobody's key, and no session. */
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
+    const shown = { key: cut(key), sessionId: sessionId === null ? null : cut(sessionId) };
+    return this.#ask((question) => ({ kind: 'admit-bridge', question, ...shown }), bridgeAdmissionOf);
+  }
+
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
+    return this.#ask(
+      (question) => ({ kind: 'admit-viewer', question, ticket: cut(ticket) }),
+      viewerAdmissionOf,
+    );
+  }
+
+  /** An admission opens one leg: with another one of it, it is null. */
+  openDeviceLeg(admission: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {
+    return this.#open(admission, leg);
+  }
+
+  openBridgeLeg(admission: BridgeAdmission, leg: CallLeg): OpenBridgeLeg | null {
+    return this.#open(admission, leg);
+  }
+
+  openViewer(admission: ViewerAdmission, leg: CallLeg): OpenViewer | null {
+    return this.#open(admission, leg);
+  }
+
+  hear(message: WebhookAdminMessage): void {
+    switch (message.kind) {
+      case 'tell':
+        this.#legs.legs.get(message.leg)?.leg.notify(message.message);
+        return;
+      case 'close': {
+        const closed = this.#legs.legs.get(message.leg);
+        this.#legs.legs.delete(message.leg);
+        closed?.leg.close(message.reason);
+        return;
+      }
+      default:
+        this.#questions.answer(message.question, message);
+    }
+  }
+
+  /** The server reads again: legs say what they had to keep, until it reads no more. */
+  linkDrained(): void {
+    for (const leg of this.#legs.waiting) {
+      if (!leg.catchUp()) return;
+      this.#legs.waiting.delete(leg);
+    }
+  }
+
+  /** The server is gone: so are the legs, and nobody is let in any more. */
+  linkEnded(): void {
+    this.#isOver = true;
+    this.#questions.giveUp();
+    this.#legs.waiting.clear();
+    for (const [number, { leg }] of this.#legs.legs) {
+      this.#legs.legs.delete(number);
+      leg.close('drain');
+    }
+  }
+
+  async #ask<Admission extends object>(
+    say: (question: number) => MediaMessage,
+    admissionOf: (admitted: AdmittedLeg) => Admission | null,
+  ): Promise<Result<Admission, LegRefusal>> {
+    if (this.#questions.isFull || this.#deps.isCongested()) return fail('busy');
+    if (this.#isOver) return fail('unavailable');
+    const answer = await this.#questions.ask((question) => this.#deps.send(say(question)));
+    if (answer?.kind === 'refused') return fail(answer.refusal);
+    if (answer?.kind !== 'admitted') return fail('unavailable');
+    const admission = admissionOf(answer.admitted);
+    if (admission === null) return fail('unavailable');
+    this.#grants.set(admission, answer.leg);
+    return succeed(admission);
+  }
+
+  #open(admission: object, leg: CallLeg): RemoteLeg | null {
+    const number = this.#grants.get(admission);
+    if (number === undefined || this.#isOver) return null;
+    this.#grants.delete(admission);
+    return new RemoteLeg(this.#legs, number, leg);
+  }
+}
+
+function cut(text: string): string {
+  return text.slice(0, legRequestBytesMax);
+}
+
+function deviceAdmissionOf(admitted: AdmittedLeg): DeviceAdmission | null {
+  return admitted.kind === 'device' ? admitted.admission : null;
+}
+
+function bridgeAdmissionOf(admitted: AdmittedLeg): BridgeAdmission | null {
+  return admitted.kind === 'bridge' ? admitted.admission : null;
+}
+
+function viewerAdmissionOf(admitted: AdmittedLeg): ViewerAdmission | null {
+  return admitted.kind === 'viewer' ? admitted.admission : null;
+}

@@ -1,0 +1,135 @@
+/**
+ * The threads that decode, scale and encode: a lane each, and a session keeps to its lane, because its native contexts
+ * live there. A session goes where the load is least; one that fits nowhere is refused, not starved.
+ * Source: calls-and-media.md, The media process.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
+import type { NativeCensus } from '../codec/native-census.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Transcoder, Transcoders, TranscodingNeed } from '../../core/ports/transcoders.ts';
+import { FrameCost } from './frame-cost.ts';
+import { TranscoderPoolThread } from './transcoder-pool-thread.ts';
+import { threadLookMs, TranscoderThread } from './transcoder-thread.ts';
+
+export interface TranscoderPoolOptions extends TranscoderSettings {
+  readonly threads: number;
+  /** Share of each thread's time that sessions may take, up to 1. */
+  readonly loadMax: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A thread hangs in native code, or cannot be replaced: only a new process helps. Called once, with what to log. */
+  readonly onWedged: (sentence: string) => void;
+  /** The tasks' file; a test has one that can be held up. */
+  readonly workerFile?: URL;
+}
+
+// Beside this file, and in the language of this file: .ts under tsx, .js when built.
+const workerFile = new URL(
+  `./transcoder-worker${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`,
+  import.meta.url,
+);
+
+export class TranscoderPool implements Transcoders {
+  readonly #options: TranscoderPoolOptions;
+  readonly #cost = new FrameCost();
+  #threads: readonly TranscoderPoolThread[];
+  #cancelLooks: Cancel | null = null;
+  #sessions = 0;
+  #engine: string | null = null;
+
+  private constructor(options: TranscoderPoolOptions) {
+    this.#options = options;
+    const { clock, log, quality, sourceMax } = options;
+    const deps = {
+      clock,
+      log,
+      settings: { quality, sourceMax },
+      workerFile: options.workerFile ?? workerFile,
+    };
+    this.#threads = Array.from(
+      { length: options.threads },
+      () => new TranscoderPoolThread(new TranscoderThread(deps), clock, this.#cost),
+    );
+  }
+
+  /** Resolves when every thread has its engine or none. Never rejects: without engine it refuses, and has logged why. */
+  static async open(options: TranscoderPoolOptions): Promise<TranscoderPool> {
+    const threads = new TranscoderPool(options);
+    await threads.#start();
+    return threads;
+  }
+
+  /** The engine's version; null: there is none. */
+  get engine(): string | null {
+    return this.#engine;
+  }
+
+  open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal> {
+    const share = this.#cost.share(need);
+    const thread = this.#findThread(share);
+    if (thread === null) return fail(this.#refusal());
+    this.#sessions += 1;
+    return succeed(thread.open(this.#sessions, share));
+  }
+
+  refusalOf(need: TranscodingNeed): ReservationRefusal | null {
+    return this.#findThread(this.#cost.share(need)) === null ? this.#refusal() : null;
+  }
+
+  loads(): readonly number[] {
+    return this.#threads.map(({ thread }) => thread.busyShare);
+  }
+
+  /** Native objects that are alive, by thread; null: the thread is gone. Behind what each still does. */
+  countNatives(): Promise<readonly (NativeCensus | null)[]> {
+    return Promise.all(this.#threads.map(({ thread }) => thread.countNatives()));
+  }
+
+  async close(): Promise<void> {
+    this.#cancelLooks?.();
+    const threads = this.#threads;
+    this.#threads = [];
+    await Promise.all(threads.map(({ thread }) => thread.close()));
+  }
+
+  async #start(): Promise<void> {
+    const { log, clock } = this.#options;
+    const engines = await Promise.all(this.#threads.map(({ thread }) => thread.start()));
+    const failed = engines.find((engine) => !engine.ok);
+    if (failed !== undefined && !failed.ok) {
+      await this.close();
+      log.warn({}, failed.error);
+      return;
+    }
+    const [engine] = engines;
+    if (engine?.ok === true) this.#engine = engine.value;
+    this.#cancelLooks = clock.every(threadLookMs, () => this.#look());
+  }
+
+  /** Where the load is least of those with room. */
+  #findThread(share: number): TranscoderPoolThread | null {
+    let found: TranscoderPoolThread | null = null;
+    for (const thread of this.#threads) {
+      if (!thread.hasRoomFor(share, this.#options.loadMax)) continue;
+      if (found === null || thread.load < found.load) found = thread;
+    }
+    return found;
+  }
+
+  #refusal(): ReservationRefusal {
+    return this.#threads.some(({ thread }) => thread.isOpen) ? 'load' : 'engine';
+  }
+
+  #look(): void {
+    for (const { thread } of this.#threads) thread.look();
+    const gone = this.#threads.filter(({ thread }) => !thread.isOpen);
+    if (gone.length === 0) return;
+    this.#cancelLooks?.();
+    this.#options.onWedged(
+      `${gone.length} of ${this.#threads.length} transcoding threads hang or cannot be replaced`,
+    );
+  }
+}

@@ -1,0 +1,126 @@
+/** Administration of the webhooks: what there is of them, and what an operator may do. Source: events.md, Webhooks. */
+import type { Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import { generateMessageId, type EventId } from '../../model/ids.ts';
+import type { DeliveryStore } from '../../core/ports/delivery-store.ts';
+import type {
+  WebhookAdminRefusal,
+  ReplayResult,
+  TestResult,
+  WebhookDetails,
+  WebhookName,
+  WebhookStatus,
+} from '../../core/ports/webhook-admin.ts';
+import type { WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
+import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
+import type { WebhookEngine } from './engine.ts';
+import type { Hook } from './hook.ts';
+import { parkedShownMax, replayEventsMax, testsMax } from './limits.ts';
+import { describeParked, describeWebhook } from './webhook-status.ts';
+
+export interface WebhookAdminDeps {
+  readonly clock: Clock;
+  readonly engine: WebhookEngine;
+  readonly deliveries: DeliveryStore;
+  readonly sender: WebhookSender;
+}
+
+type Answer<Value> = Result<Value, WebhookAdminRefusal>;
+
+export class WebhookAdmin {
+  readonly #deps: WebhookAdminDeps;
+  #tests = 0;
+  /** One replay after the other: the second must not find what the first has taken. */
+  #replays: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: WebhookAdminDeps) {
+    this.#deps = deps;
+  }
+
+  list(): WebhookStatus[] {
+    return Array.from(this.#deps.engine.roster.hooks(), (hook) => this.#describe(hook));
+  }
+
+  /** With its parked events whose sequence is behind `after`, at most `limit` and `parkedShownMax`. */
+  show(name: WebhookName, after: number, limit: number): Answer<WebhookDetails> {
+    const found = this.#find(name);
+    if (!found.ok) return found;
+    const parked = this.#deps.deliveries.parked(found.value.number, after, Math.min(limit, parkedShownMax));
+    return succeed({ webhook: this.#describe(found.value), parked: parked.map(describeParked) });
+  }
+
+  /** Sends a message of type `webhook.test` once and now, whatever state the webhook is in; nothing is kept of it. */
+  async test(name: WebhookName): Promise<Answer<TestResult>> {
+    const found = this.#find(name);
+    if (!found.ok) return found;
+    if (this.#tests >= testsMax) return fail({ kind: 'busy', message: `${testsMax} tests are under way` });
+    const { clock, sender } = this.#deps;
+    const startedMs = clock.monotonicMs();
+    this.#tests += 1;
+    const answer = await sender.send(found.value.webhook, testMessage(clock));
+    this.#tests -= 1;
+    const isDelivered = answer.kind === 'delivered';
+    return succeed({
+      delivered: isDelivered,
+      status: answer.status,
+      reason: isDelivered ? null : answer.reason,
+      tookMs: Math.round(clock.monotonicMs() - startedMs),
+    });
+  }
+
+  /** Parked events back to before their first attempt: one, or the oldest, `replayEventsMax` at most and as many as have room among the failed. */
+  replay(name: WebhookName, eventId: EventId | null): Promise<Answer<ReplayResult>> {
+    const replay = this.#replays.then(() => this.#replay(name, eventId));
+    this.#replays = replay.catch(() => undefined);
+    return replay;
+  }
+
+  enable(name: WebhookName): Answer<WebhookStatus> {
+    const found = this.#find(name);
+    if (!found.ok) return found;
+    found.value.enable();
+    this.#deps.engine.poke(found.value);
+    return succeed(this.#describe(found.value));
+  }
+
+  async #replay(name: WebhookName, eventId: EventId | null): Promise<Answer<ReplayResult>> {
+    const { engine, deliveries } = this.#deps;
+    if (!(await engine.flush()))
+      return fail({ kind: 'busy', message: 'the store of the webhooks refuses writes' });
+    const found = this.#find(name);
+    if (!found.ok) return found;
+    const hook = found.value;
+    const limit = Math.min(replayEventsMax, hook.replayRoom);
+    if (limit === 0) return succeed({ replayed: 0, parked: hook.record().parked });
+    const one = eventId === null ? null : await deliveries.findParked(hook.number, eventId);
+    if (eventId !== null && one === null)
+      return fail({ kind: 'unknown', message: `no event ${eventId} is parked for this webhook` });
+    const parked = one === null ? deliveries.parked(hook.number, 0, limit) : [one];
+    hook.replay(parked);
+    engine.poke(hook);
+    return succeed({ replayed: parked.length, parked: hook.record().parked });
+  }
+
+  #find({ url, appId }: WebhookName): Answer<Hook> {
+    const [hook, other] = this.#deps.engine.roster.find(url, appId);
+    if (hook === undefined) return fail({ kind: 'unknown', message: `no webhook ${url} in the registry` });
+    if (other === undefined) return succeed(hook);
+    return fail({ kind: 'ambiguous', message: `several applications have the webhook ${url}: name one` });
+  }
+
+  #describe(hook: Hook): WebhookStatus {
+    return describeWebhook(hook.webhook, hook.record(), {
+      head: this.#deps.engine.head,
+      failed: hook.failed,
+      isCircuitOpen: hook.isCircuitOpen,
+    });
+  }
+}
+
+/** Formed like an event, of a type that no event has. */
+function testMessage(clock: Clock): WebhookMessage {
+  const id = generateMessageId();
+  const at = formatTimestamp(clock.wallMs());
+  const nothing = { device_id: null, seq: null, epoch: null, data: {} };
+  return { id, body: JSON.stringify({ id, type: 'webhook.test', at, ...nothing }) };
+}

@@ -1,0 +1,180 @@
+/**
+ * What has changed and is not yet in the book. Changes collect for a moment and are committed together, behind the
+ * deliveries they speak of: a cursor is never committed ahead of a failed event that it has passed, so that whatever
+ * moment a crash leaves, an event is at worst delivered twice. A batch that the store refuses is handed over again
+ * until it is taken.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type {
+  FailedEvent,
+  HookChanges,
+  HookRecord,
+  ParkedEvent,
+  DeliveryStore,
+} from '../../core/ports/delivery-store.ts';
+import type { WebhookLimits } from './limits.ts';
+
+/** A hook as the ledger needs it. */
+export interface BufferedHook {
+  readonly id: string;
+  readonly number: number;
+  /** As it is now. */
+  record(): HookRecord;
+}
+
+export interface WriteBufferDeps {
+  readonly deliveries: DeliveryStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: Pick<WebhookLimits, 'commitMs' | 'commitIdleMs' | 'commitRetryMs' | 'changesWaitingMax'>;
+}
+
+/** Of one hook since the last commit began. */
+interface Page {
+  readonly hook: BufferedHook;
+  isDropped: boolean;
+  readonly failed: Map<number, FailedEvent | null>;
+  readonly parked: Map<number, ParkedEvent | null>;
+  parkedTrimmed: number;
+}
+
+export class WriteBuffer {
+  readonly #deps: WriteBufferDeps;
+  /** By the number of the hook, in the order in which they changed. */
+  #open = new Map<number, Page>();
+  /** As they were when their commit began, also when it is asked for again. */
+  #committing: ReadonlyMap<number, HookChanges> = new Map();
+  #openChanges = 0;
+  #committingChanges = 0;
+  #commit: Promise<void> | null = null;
+  #cancelTimer: Cancel | null = null;
+  #timerMs = 0;
+  #isHealthy = true;
+
+  constructor(deps: WriteBufferDeps) {
+    this.#deps = deps;
+  }
+
+  /** The store takes nothing, and so much waits for it that no more should come. */
+  get isFull(): boolean {
+    return this.#openChanges + this.#committingChanges >= this.#deps.limits.changesWaitingMax;
+  }
+
+  /** Its record is not what it was; `isIdle`: only by events that were not for it. */
+  touch(hook: BufferedHook, isIdle = false): void {
+    this.#page(hook);
+    this.#schedule(isIdle ? this.#deps.limits.commitIdleMs : this.#deps.limits.commitMs);
+  }
+
+  setFailed(hook: BufferedHook, sequence: number, failed: FailedEvent | null): void {
+    this.#page(hook).failed.set(sequence, failed);
+    this.#openChanges += 1;
+    this.touch(hook);
+  }
+
+  setParked(hook: BufferedHook, sequence: number, parked: ParkedEvent | null): void {
+    this.#page(hook).parked.set(sequence, parked);
+    this.#openChanges += 1;
+    this.touch(hook);
+  }
+
+  /** The oldest of its parked goes. */
+  trimParked(hook: BufferedHook): void {
+    this.#page(hook).parkedTrimmed += 1;
+    this.touch(hook);
+  }
+
+  /** Nothing of it is committed any more but that it is gone. */
+  drop(hook: BufferedHook): void {
+    const page = this.#page(hook);
+    page.isDropped = true;
+    page.failed.clear();
+    page.parked.clear();
+    this.touch(hook);
+  }
+
+  /** The copy of a failed event; null when there is none. Throws when the store cannot be read. */
+  findEvent(number: number, sequence: number): LoggedEvent | null {
+    for (const pages of [this.#open, this.#committing]) {
+      const failed = pages.get(number)?.failed.get(sequence);
+      if (failed !== undefined) return failed?.event ?? null;
+    }
+    return this.#deps.deliveries.findFailed(number, sequence)?.event ?? null;
+  }
+
+  /** Commits now what has changed up to now; false: the store has refused it once more. */
+  async flush(): Promise<boolean> {
+    await this.#commit;
+    const isRetry = this.#committing.size > 0;
+    await this.#begin();
+    if (isRetry && this.#isHealthy) await this.#begin();
+    return this.#isHealthy;
+  }
+
+  /** Commits nothing more. */
+  stop(): void {
+    this.#cancelTimer?.();
+  }
+
+  #page(hook: BufferedHook): Page {
+    const known = this.#open.get(hook.number);
+    if (known !== undefined) return known;
+    const page = { hook, isDropped: false, failed: new Map(), parked: new Map(), parkedTrimmed: 0 };
+    this.#open.set(hook.number, page);
+    return page;
+  }
+
+  /** One timer, for the earliest that was asked for. */
+  #schedule(delayMs: number): void {
+    const dueMs = this.#deps.clock.monotonicMs() + delayMs;
+    const isSoonEnough = this.#timerMs <= dueMs || this.#committing.size > 0;
+    if (this.#commit !== null || (this.#cancelTimer !== null && isSoonEnough)) return;
+    this.#cancelTimer?.();
+    this.#timerMs = dueMs;
+    this.#cancelTimer = this.#deps.clock.after(delayMs, () => void this.#begin());
+  }
+
+  #begin(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (this.#committing.size === 0) {
+      this.#committing = new Map(Array.from(this.#open, ([number, page]) => [number, changesOf(page)]));
+      this.#committingChanges = this.#openChanges;
+      this.#open = new Map();
+      this.#openChanges = 0;
+    }
+    this.#commit ??= this.#handOver();
+    return this.#commit;
+  }
+
+  async #handOver(): Promise<void> {
+    const { deliveries, limits } = this.#deps;
+    try {
+      await deliveries.commit(Array.from(this.#committing.values()));
+      this.#committing = new Map();
+      this.#committingChanges = 0;
+      this.#notifyHealth(null);
+    } catch (error) {
+      this.#notifyHealth(error);
+    }
+    this.#commit = null;
+    if (this.#committing.size > 0) this.#schedule(limits.commitRetryMs);
+    else if (this.#open.size > 0) this.#schedule(limits.commitMs);
+  }
+
+  #notifyHealth(failure: unknown): void {
+    const isHealthy = failure === null;
+    if (isHealthy === this.#isHealthy) return;
+    this.#isHealthy = isHealthy;
+    if (isHealthy) this.#deps.log.info({}, 'the store of the webhooks takes writes again');
+    else this.#deps.log.error({ err: failure }, 'the store of the webhooks refuses writes');
+  }
+}
+
+/** The record as it is now: its cursor has passed no failed event that is not in these changes or committed before. */
+function changesOf({ hook, isDropped, failed, parked, parkedTrimmed }: Page): HookChanges {
+  const record = isDropped ? null : hook.record();
+  return { id: hook.id, number: hook.number, record, failed, parked, parkedTrimmed };
+}

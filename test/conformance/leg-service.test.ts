@@ -1,0 +1,360 @@
+/** What every implementation of the port CallDesk keeps to: the server's own, and the one of a media process over its link. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallReport, LegRefusal } from '../../src/model/call.ts';
+import type { DeviceId, SessionId } from '../../src/model/ids.ts';
+import type {
+  LegService,
+  OpenBridgeLeg,
+  OpenDeviceLeg,
+  OpenViewer,
+} from '../../src/core/ports/leg-service.ts';
+import { callMedia, callRoom, legWords, progress } from '../support/call-scene.ts';
+import {
+  admitted,
+  bridgeKey,
+  LegServiceScene,
+  developmentKeys,
+  refusal,
+} from '../support/leg-service-scene.ts';
+import { FakeCallLeg } from '../support/fakes.ts';
+import { LinkedLegService } from '../support/linked-leg-service.ts';
+
+const hangup: CallReport = { kind: 'end', reason: 'hangup_device' };
+
+/** A scene and the desk under test before it. What is said to a desk may take a turn to arrive. */
+interface Gateways {
+  readonly scene: LegServiceScene;
+  readonly service: LegService;
+  readonly settle: () => Promise<void>;
+  readonly pass: (ms: number) => Promise<void>;
+}
+
+const implementations: Record<string, () => Promise<Gateways>> = {
+  'in the server': () => {
+    const scene = new LegServiceScene();
+    return Promise.resolve({
+      scene,
+      service: scene.service,
+      settle: () => Promise.resolve(),
+      pass: (ms) => Promise.resolve(scene.clock.advance(ms)),
+    });
+  },
+  'over the link': () => linked(Infinity),
+  'over a link that cuts all into pieces': () => linked(7),
+};
+
+async function linked(pieceBytesMax: number): Promise<Gateways> {
+  const scene = new LegServiceScene();
+  const link = await new LinkedLegService(scene, { pieceBytesMax }).ready();
+  const { service } = link.media;
+  return { scene, service, settle: () => link.settle(), pass: (ms) => link.pass(ms) };
+}
+
+interface Come<Leg> {
+  readonly leg: FakeCallLeg;
+  /** Null: closed as `ended` at the door. */
+  readonly open: Leg | null;
+}
+
+async function comeAsDevice({ service, settle }: Gateways, token: string): Promise<Come<OpenDeviceLeg>> {
+  const leg = new FakeCallLeg();
+  const open = service.openDeviceLeg(admitted(await service.admitDevice(token)), leg);
+  await settle();
+  return { leg, open };
+}
+
+async function comeAsBridge(
+  { service, settle }: Gateways,
+  session: SessionId | null = null,
+  key = bridgeKey,
+): Promise<Come<OpenBridgeLeg>> {
+  const leg = new FakeCallLeg();
+  const open = service.openBridgeLeg(admitted(await service.admitBridge(key, session)), leg);
+  await settle();
+  return { leg, open };
+}
+
+async function comeAsViewer(
+  { scene, service, settle }: Gateways,
+  call: SessionId,
+): Promise<Come<OpenViewer>> {
+  const leg = new FakeCallLeg();
+  const open = service.openViewer(admitted(await service.admitViewer(scene.ticket(call))), leg);
+  await settle();
+  return { leg, open };
+}
+
+/** How a leg that came too late finds out: at once, or by a close. */
+function isTurnedAway({ leg, open }: Come<unknown>): boolean {
+  return open === null ? leg.closes.length === 0 : leg.closes.join() === 'ended';
+}
+
+const nobody = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
+
+for (const [name, make] of Object.entries(implementations)) {
+  test(`${name}: a call from the offer to the end: each leg is told what the other did, and both are closed`, async () => {
+    const front = await make();
+    const { scene, settle } = front;
+    const bridge = await comeAsBridge(front);
+    const { call, token } = await scene.newCall();
+    bridge.open?.answerAssignment(true);
+    const device = await comeAsDevice(front, token);
+    bridge.open?.report(progress('ringing'));
+    await settle();
+    device.open?.report(progress('attempting'));
+    await settle();
+    bridge.open?.report(progress('connected'), call);
+    await settle();
+    device.open?.report(hangup);
+    await settle();
+    assert.deepEqual(legWords(bridge.leg), [
+      'assign',
+      'start',
+      'attempting',
+      'ended hangup_device',
+      'closed ended',
+    ]);
+    assert.deepEqual(legWords(device.leg), ['ringing', 'connected', 'closed ended']);
+    assert.deepEqual(scene.service.counts(), nobody);
+  });
+
+  test(`${name}: what was said is known to who keeps the calls once it is heard`, async () => {
+    const { scene, service } = await make();
+    const { call, token } = await scene.newCall();
+    service.openDeviceLeg(admitted(await service.admitDevice(token)), new FakeCallLeg());
+    await service.heard();
+    assert.equal(scene.directory.find(call)?.state, 'establishing');
+  });
+
+  test(`${name}: what a bridge is told is whole`, async () => {
+    const front = await make();
+    const bridge = await comeAsBridge(front);
+    const { call } = await front.scene.newCall();
+    bridge.open?.answerAssignment(true);
+    await front.settle();
+    const request = { width: 320, height: 240, rotation: 0, maxFps: 15 };
+    assert.deepEqual(bridge.leg.told, [
+      { kind: 'assign', sessionId: call, media: callMedia },
+      { kind: 'start', sessionId: call, room: callRoom, request, media: callMedia },
+    ]);
+  });
+
+  test(`${name}: who is let in is known by the same values`, async () => {
+    const { scene, service } = await make();
+    const { call, token } = await scene.newCall();
+    const device = admitted(await service.admitDevice(token));
+    assert.deepEqual(device, admitted(await scene.service.admitDevice(token)));
+    const bridge = admitted(await service.admitBridge(bridgeKey, call));
+    assert.deepEqual(bridge, admitted(await scene.service.admitBridge(bridgeKey, call)));
+    const developer = admitted(await service.admitBridge(developmentKeys[0] ?? '', null));
+    assert.deepEqual([developer.bridgeId, developer.sessionId], ['dev-1', null]);
+    assert.deepEqual(admitted(await service.admitViewer(scene.ticket(call))), { sessionId: call });
+  });
+
+  test(`${name}: who is not let in is told why`, async () => {
+    const { scene, service } = await make();
+    const { call, token } = await scene.newCall();
+    const expired = await scene.token(call, { expiresAtS: 1 });
+    const ofAnotherDevice = await scene.token(call, { deviceId: 'D2' as DeviceId });
+    const ofNoSession = await scene.token(call, { sessionId: 'session' as SessionId });
+    const long = 'x'.repeat(100_000);
+    const seen: (LegRefusal | null)[] = [];
+    for (const shown of ['', 'a.b.c', long, `${token.slice(0, -43)}${'A'.repeat(43)}`])
+      seen.push(await refusal(service.admitDevice(shown)));
+    for (const shown of [expired, ofAnotherDevice, ofNoSession])
+      seen.push(await refusal(service.admitDevice(shown)));
+    for (const key of ['', 'guessed', long]) seen.push(await refusal(service.admitBridge(key, null)));
+    for (const session of ['', 'guessed', long])
+      seen.push(await refusal(service.admitBridge(bridgeKey, session)));
+    for (const ticket of ['', 'guessed', long]) seen.push(await refusal(service.admitViewer(ticket)));
+    assert.deepEqual(seen, [
+      ...(['malformed', 'malformed', 'malformed', 'signature'] as const),
+      ...(['expired', 'device', 'session_ended'] as const),
+      ...Array<LegRefusal>(3).fill('bridge_key'),
+      ...Array<LegRefusal>(3).fill('unknown_session'),
+      ...Array<LegRefusal>(3).fill('ticket'),
+    ]);
+  });
+
+  test(`${name}: a bridge that refuses stays idle, and one that is gone is followed by the next`, async () => {
+    const front = await make();
+    const bridges = [await comeAsBridge(front), await comeAsBridge(front), await comeAsBridge(front)];
+    await front.scene.newCall();
+    await front.settle();
+    bridges[0]?.open?.answerAssignment(false);
+    await front.settle();
+    bridges[1]?.open?.gone();
+    await front.settle();
+    bridges[2]?.open?.answerAssignment(true);
+    await front.settle();
+    assert.deepEqual(
+      bridges.map(({ leg }) => legWords(leg)),
+      [['assign'], ['assign'], ['assign', 'start']],
+    );
+    assert.deepEqual(front.scene.service.counts(), { ...nobody, bridge: 1, idle_bridge: 1 });
+  });
+
+  test(`${name}: a second device, and a second bridge, replaces the first`, async () => {
+    const front = await make();
+    const { call, token } = await front.scene.newCall();
+    const bridges = [await comeAsBridge(front, call), await comeAsBridge(front, call)];
+    const devices = [await comeAsDevice(front, token), await comeAsDevice(front, token)];
+    assert.deepEqual(
+      [...bridges, ...devices].map(({ leg }) => leg.closes),
+      [['replaced'], [], ['replaced'], []],
+    );
+    assert.deepEqual(front.scene.service.counts(), { ...nobody, device: 1, bridge: 1 });
+  });
+
+  for (const side of ['device', 'bridge'] as const)
+    test(`${name}: media of the ${side} keeps a call alive, and without it the call is lost`, async () => {
+      const front = await make();
+      const { scene } = front;
+      const { call, token } = await scene.newCall();
+      const { leg, open } =
+        side === 'device' ? await comeAsDevice(front, token) : await comeAsBridge(front, call);
+      for (let sent = 0; sent < 4; sent += 1) {
+        await front.pass(30_000);
+        open?.alive('media');
+        open?.alive('ping');
+        await front.settle();
+      }
+      assert.equal(scene.state(call), 'establishing');
+      await front.pass(36_000);
+      assert.deepEqual(leg.closes, ['ended']);
+      assert.equal(scene.telemetry.count('call end lost'), 1);
+    });
+
+  test(`${name}: a report that names another session is ignored, and counted`, async () => {
+    const front = await make();
+    const { call } = await front.scene.newCall();
+    const { open } = await comeAsBridge(front, call);
+    for (const about of ['another', 'x'.repeat(16_384)]) open?.report(progress('ringing'), about);
+    await front.settle();
+    assert.equal(front.scene.state(call), 'establishing');
+    assert.equal(front.scene.telemetry.count('call report stray'), 2);
+    open?.report(progress('ringing'), null);
+    await front.settle();
+    assert.equal(front.scene.state(call), 'ringing');
+  });
+
+  test(`${name}: reports of one leg count in the order in which they are made`, async () => {
+    const front = await make();
+    const { call, token } = await front.scene.newCall();
+    const { open } = await comeAsDevice(front, token);
+    for (const state of ['ringing', 'attempting', 'connected'] as const) open?.report(progress(state));
+    open?.report(hangup);
+    await front.settle();
+    assert.deepEqual(front.scene.told(call), [
+      'started establishing',
+      'state ringing',
+      'state attempting',
+      'state connected',
+      'ended hangup_device',
+    ]);
+  });
+
+  test(`${name}: a session that ends between being let in and opening opens nothing`, async () => {
+    const { scene, service, settle } = await make();
+    const { call, token } = await scene.newCall();
+    const device = admitted(await service.admitDevice(token));
+    const bridge = admitted(await service.admitBridge(bridgeKey, call));
+    const viewer = admitted(await service.admitViewer(scene.ticket(call)));
+    scene.directory.end(call, 'cancelled');
+    const legs = [new FakeCallLeg(), new FakeCallLeg(), new FakeCallLeg()] as const;
+    const come = [
+      { leg: legs[0], open: service.openDeviceLeg(device, legs[0]) },
+      { leg: legs[1], open: service.openBridgeLeg(bridge, legs[1]) },
+      { leg: legs[2], open: service.openViewer(viewer, legs[2]) },
+    ];
+    await settle();
+    assert.deepEqual(come.map(isTurnedAway), [true, true, true]);
+    assert.deepEqual(scene.service.counts(), nobody);
+  });
+
+  test(`${name}: a leg that is gone before it is open leaves nothing`, async () => {
+    const { scene, service, settle } = await make();
+    const { call, token } = await scene.newCall();
+    const leg = new FakeCallLeg();
+    service.openDeviceLeg(admitted(await service.admitDevice(token)), leg)?.gone();
+    service.openBridgeLeg(admitted(await service.admitBridge(bridgeKey, null)), leg)?.gone();
+    service.openViewer(admitted(await service.admitViewer(scene.ticket(call))), leg)?.gone();
+    await settle();
+    assert.deepEqual(scene.service.counts(), nobody);
+  });
+
+  test(`${name}: a bridge that is revoked is closed, and its leg is told nothing more`, async () => {
+    const front = await make();
+    const { call } = await front.scene.newCall();
+    const bridges = [await comeAsBridge(front, call), await comeAsBridge(front)];
+    front.scene.addBridge({ revoked: true });
+    front.scene.service.registryChanged();
+    await front.settle();
+    for (const { leg, open } of bridges) {
+      assert.deepEqual(leg.closes, ['revoked']);
+      open?.gone();
+    }
+    front.scene.directory.end(call, 'cancelled');
+    await front.settle();
+    assert.deepEqual(
+      bridges.map(({ leg }) => legWords(leg)),
+      [
+        ['start', 'closed revoked'],
+        ['assign', 'closed revoked'],
+      ],
+    );
+  });
+
+  test(`${name}: two people watch a call and no third, until one of them is gone`, async () => {
+    const front = await make();
+    const { scene, service, settle } = front;
+    const { call, token } = await scene.newCall();
+    const first = await comeAsViewer(front, call);
+    const early = admitted(await service.admitViewer(scene.ticket(call)));
+    await comeAsViewer(front, call);
+    const leg = new FakeCallLeg();
+    const late = { leg, open: service.openViewer(early, leg) };
+    await settle();
+    assert.ok(isTurnedAway(late));
+    assert.equal(await refusal(service.admitViewer(scene.ticket(call))), 'viewers');
+    await comeAsDevice(front, token);
+    assert.deepEqual(legWords(first.leg), ['establishing']);
+    first.open?.gone();
+    await settle();
+    await comeAsViewer(front, call);
+    assert.equal(scene.service.counts().viewer, 2);
+  });
+
+  test(`${name}: a ticket is good once`, async () => {
+    const { scene, service } = await make();
+    const { call } = await scene.newCall();
+    const ticket = scene.ticket(call);
+    assert.deepEqual(
+      [await refusal(service.admitViewer(ticket)), await refusal(service.admitViewer(ticket))],
+      [null, 'ticket'],
+    );
+  });
+
+  test(`${name}: a drain closes every leg and lets nobody in`, async () => {
+    const front = await make();
+    const { scene, service, settle } = front;
+    const { call, token } = await scene.newCall();
+    const legs = [
+      await comeAsBridge(front, call),
+      await comeAsBridge(front),
+      await comeAsDevice(front, token),
+      await comeAsViewer(front, call),
+    ];
+    const early = admitted(await service.admitBridge(bridgeKey, null));
+    scene.service.drain();
+    const leg = new FakeCallLeg();
+    const late = { leg, open: service.openBridgeLeg(early, leg) };
+    await settle();
+    for (const come of legs) assert.deepEqual(come.leg.closes, ['drain']);
+    assert.ok(isTurnedAway(late));
+    assert.equal(await refusal(service.admitDevice(token)), 'unavailable');
+    assert.equal(await refusal(service.admitBridge(bridgeKey, null)), 'unavailable');
+    assert.deepEqual(scene.service.counts(), nobody);
+  });
+}

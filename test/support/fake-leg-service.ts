@@ -1,0 +1,179 @@
+/**
+ * The house behind a media listener, as small as it can be: it knows who may come in, keeps what the legs say, and
+ * lets a test hold its answers back and wait for what happens.
+ */
+import { EventEmitter, once } from 'node:events';
+import { fail, succeed, type Result } from '../../src/lib/result.ts';
+import type { AliveSign, CallReport, LegRefusal } from '../../src/model/call.ts';
+import {
+  generateSessionId,
+  generateTokenId,
+  type BridgeId,
+  type DeviceId,
+  type SessionId,
+} from '../../src/model/ids.ts';
+import type {
+  BridgeAdmission,
+  LegService,
+  DeviceAdmission,
+  OpenBridgeLeg,
+  OpenDeviceLeg,
+  OpenViewer,
+  ViewerAdmission,
+} from '../../src/core/ports/leg-service.ts';
+import type { CallLeg } from '../../src/core/ports/call-leg.ts';
+import { callMedia } from './call-scene.ts';
+
+/** A leg as the house sees it, and what it said. */
+export class FakeOpenLeg implements OpenBridgeLeg {
+  readonly kind: 'device' | 'bridge' | 'viewer';
+  readonly leg: CallLeg;
+  readonly reports: CallReport[] = [];
+  readonly answers: boolean[] = [];
+  readonly signs: AliveSign[] = [];
+  goneTimes = 0;
+  readonly #happened: () => void;
+
+  constructor(kind: FakeOpenLeg['kind'], leg: CallLeg, happened: () => void) {
+    this.kind = kind;
+    this.leg = leg;
+    this.#happened = happened;
+  }
+
+  report(report: CallReport): void {
+    this.reports.push(report);
+    this.#happened();
+  }
+
+  answerAssignment(accepted: boolean): void {
+    this.answers.push(accepted);
+    this.#happened();
+  }
+
+  alive(by: AliveSign): void {
+    this.signs.push(by);
+    this.#happened();
+  }
+
+  gone(): void {
+    this.goneTimes += 1;
+    this.#happened();
+  }
+}
+
+export class FakeLegService implements LegService {
+  /** What was said is not known before it resolves. */
+  hearing: Promise<void> = Promise.resolve();
+
+  readonly sessionId: SessionId = generateSessionId();
+  /** Who is let in, by what they show. A ticket is taken out of them. */
+  readonly devices = new Map<string, DeviceAdmission>();
+  readonly bridges = new Map<string, Omit<BridgeAdmission, 'sessionId'>>();
+  readonly tickets = new Map<string, ViewerAdmission>();
+  /** Why others are not, by what they show. */
+  readonly refusals = new Map<string, LegRefusal>();
+  /** What was shown at the door, the session that was asked for behind it. */
+  readonly asked: string[] = [];
+  readonly legs: FakeOpenLeg[] = [];
+  /** Whoever is let in comes too late. */
+  isOver = false;
+  /** Told of every leg before it is open. */
+  onOpening: (leg: CallLeg) => void = () => undefined;
+  /** What answers wait for; null: nothing. */
+  held: Promise<void> | null = null;
+  readonly #happenings = new EventEmitter().setMaxListeners(0);
+
+  constructor() {
+    const deviceId = 'TESTDEVICE01' as DeviceId;
+    const { sessionId } = this;
+    this.devices.set('good-token', { sessionId, deviceId, tokenId: generateTokenId(), media: callMedia });
+    this.bridges.set('good-key', {
+      bridgeId: 'bridge-1' as BridgeId,
+      keySha256: 'f'.repeat(64),
+    });
+    this.tickets.set('good-ticket', { sessionId });
+  }
+
+  heard(): Promise<void> {
+    return this.hearing;
+  }
+
+  admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
+    return this.#answer(token, () => this.devices.get(token) ?? 'signature');
+  }
+
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
+    return this.#answer(sessionId === null ? key : `${key} ${sessionId}`, () => {
+      const bridge = this.bridges.get(key);
+      if (bridge === undefined) return 'bridge_key';
+      if (sessionId !== null && sessionId !== this.sessionId) return 'unknown_session';
+      return { ...bridge, sessionId: sessionId === null ? null : this.sessionId };
+    });
+  }
+
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
+    return this.#answer(ticket, () => {
+      const admission = this.tickets.get(ticket);
+      this.tickets.delete(ticket);
+      return admission ?? 'ticket';
+    });
+  }
+
+  openDeviceLeg(_: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {
+    return this.#open('device', leg);
+  }
+
+  openBridgeLeg(_: BridgeAdmission, leg: CallLeg): OpenBridgeLeg | null {
+    return this.#open('bridge', leg);
+  }
+
+  openViewer(_: ViewerAdmission, leg: CallLeg): OpenViewer | null {
+    return this.#open('viewer', leg);
+  }
+
+  /** Answers nobody until what is returned is called. */
+  hold(): () => void {
+    let release = (): void => undefined;
+    this.held = new Promise((resolve) => (release = resolve));
+    return release;
+  }
+
+  /** The newest leg, which is there or comes. */
+  async leg(count = 1): Promise<FakeOpenLeg> {
+    await this.until(() => this.legs.length >= count);
+    const leg = this.legs[count - 1];
+    if (leg === undefined) throw new Error('no leg');
+    return leg;
+  }
+
+  /** Resolves when it is so, looked at whenever something happens here. */
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await once(this.#happenings, 'happened');
+  }
+
+  async #answer<Admission extends object>(
+    shown: string,
+    judge: () => Admission | LegRefusal,
+  ): Promise<Result<Admission, LegRefusal>> {
+    this.asked.push(shown);
+    this.#happened();
+    await this.held;
+    const refusal = this.refusals.get(shown);
+    if (refusal !== undefined) return fail(refusal);
+    const verdict = judge();
+    return typeof verdict === 'string' ? fail(verdict) : succeed(verdict);
+  }
+
+  #open(kind: FakeOpenLeg['kind'], leg: CallLeg): FakeOpenLeg | null {
+    this.onOpening(leg);
+    if (this.isOver) return null;
+    const opened = new FakeOpenLeg(kind, leg, () => this.#happened());
+    this.legs.push(opened);
+    this.#happened();
+    return opened;
+  }
+
+  #happened(): void {
+    this.#happenings.emit('happened');
+  }
+}

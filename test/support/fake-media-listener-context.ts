@@ -1,0 +1,62 @@
+/** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's hall. */
+import type { ReservationRefusal } from '../../src/model/picture.ts';
+import type { FrameSocket } from '../../src/media/legs/frame-socket.ts';
+import type { LegConnection, MediaListenerContext } from '../../src/media/legs/listener-context.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeRelay } from './fake-relay.ts';
+
+export class FakeFrameSocket implements FrameSocket {
+  /** Texts, frames as hex, `ping`, and closes as `code reason`. */
+  readonly said: string[] = [];
+  /** To be called when a frame has gone out, oldest first. */
+  readonly sending: (() => void)[] = [];
+  bufferedAmount = 0;
+  bytesRead = 0;
+  isCut = false;
+  /** It was told to read nothing more. */
+  isUnwakeable = false;
+
+  send(text: string): void {
+    if (!this.isCut) this.said.push(text);
+  }
+
+  sendFrame(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
+    this.send(Buffer.concat([header, payload]).toString('hex'));
+    this.sending.push(sent);
+  }
+
+  ping(): void {
+    this.send('ping');
+  }
+
+  close(code: number, reason: string): void {
+    this.send(`${code} ${reason}`);
+  }
+
+  closeUnwakeable(code: number, reason: string): void {
+    if (this.isUnwakeable) return;
+    this.send(`${code} ${reason}, deaf`);
+    this.isUnwakeable = true;
+  }
+
+  terminate(): void {
+    this.isCut = true;
+  }
+}
+
+export class FakeMediaListenerContext implements MediaListenerContext {
+  readonly clock = new DrivenClock();
+  readonly relay = new FakeRelay();
+  readonly legs = new Set<LegConnection>();
+  readonly leaving = new Set<LegConnection>();
+  readonly declined: ReservationRefusal[] = [];
+  readonly floods: string[] = [];
+
+  reportDeclined(refusal: ReservationRefusal): void {
+    this.declined.push(refusal);
+  }
+
+  reportFlood(fault: string): void {
+    this.floods.push(fault);
+  }
+}

@@ -1,0 +1,48 @@
+/** Books of the webhooks in LMDB: of a node that is alone, and of one whose book is kept where all nodes have it. */
+import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
+import { NatsDeliveryStore } from '../../src/cluster/records/nats-delivery-store.ts';
+import { seedDeliveryStore } from '../../src/webhooks/worker/webhook-seed.ts';
+import { LmdbDeliveryStore } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
+import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
+import { ReplicatedDeliveryStore } from '../../src/webhooks/delivery/replicated-delivery-store.ts';
+import type { KeptDeliveryStore } from '../conformance/delivery-store.ts';
+import { FakeLog } from './fakes.ts';
+import { lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
+
+/** `next`: the same node, after a restart. */
+export async function storedDeliveries(t: Ending): Promise<KeptDeliveryStore> {
+  const ending = lastFirst(t);
+  const directory = temporaryDirectory(ending);
+  const deliveries = openDeliveryStore(ending, directory, 'write');
+  return { deliveries, next: async () => openDeliveryStore(ending, directory, 'read-only') };
+}
+
+/** `next`: another node, which takes over. */
+export async function sharedDeliveryStore(t: Ending, kv: KvStore): Promise<KeptDeliveryStore> {
+  const ending = lastFirst(t);
+  const repository = repositoryOn(kv);
+  await repository.load(async () => undefined);
+  const own = openDeliveryStore(ending, temporaryDirectory(ending), 'write');
+  return {
+    deliveries: new ReplicatedDeliveryStore(own, (changes) => repository.keep(changes)),
+    async next() {
+      const directory = temporaryDirectory(ending);
+      await seedDeliveryStore(directory, (take) => repositoryOn(kv).load(take));
+      return openDeliveryStore(ending, directory, 'write');
+    },
+  };
+}
+
+function repositoryOn(kv: KvStore): NatsDeliveryStore {
+  return new NatsDeliveryStore({ kv, log: new FakeLog(), mayWrite: () => true });
+}
+
+function openDeliveryStore(
+  ending: Ending,
+  directory: string,
+  mode: 'write' | 'read-only',
+): LmdbDeliveryStore {
+  const tables = new WebhookTables(directory, mode);
+  ending.after(() => tables.environment.close());
+  return new LmdbDeliveryStore(tables);
+}

@@ -1,0 +1,127 @@
+/** The desk of the media legs with a real directory, pool and tokens, a registry in memory, and who comes to it. */
+import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
+import { signCallToken, type CallTokenClaims } from '../../src/protocol/call-token/call-token.ts';
+import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
+import type { Result } from '../../src/lib/result.ts';
+import type { CallOrder, LegRefusal } from '../../src/model/call.ts';
+import type { BridgeId, SessionId, TokenId } from '../../src/model/ids.ts';
+import type { Bridge } from '../../src/model/registry.ts';
+import { hashBridgeKey } from '../../src/model/registry.ts';
+import { LocalLegService } from '../../src/core/calls/local-leg-service.ts';
+import { ViewerTickets } from '../../src/core/calls/viewer-tickets.ts';
+import type { OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/core/ports/leg-service.ts';
+import { newKey } from './call-tokens.ts';
+import { CallScene } from './call-scene.ts';
+import { FakeCallLeg, FakeLog, FakeRegistry, testApp } from './fakes.ts';
+
+const keys = new TokenKeys([newKey]);
+
+export const bridgeKey = 'key of bridge-1';
+export const developmentKeys = ['a development key', 'another one'];
+
+export class LegServiceScene extends CallScene {
+  readonly registry = new FakeRegistry();
+  readonly log = new FakeLog();
+  readonly keys = keys;
+  readonly developmentKeys = developmentKeys;
+  readonly maxFps = 15;
+  readonly tickets = new ViewerTickets(this.clock);
+  readonly pool: BridgePool;
+  readonly service: LocalLegService;
+  #tokenIds = 0;
+
+  constructor() {
+    super();
+    this.addBridge({});
+    const { clock, telemetry, directory } = this;
+    this.pool = new BridgePool({ clock, telemetry, directory, assign: 'issuance' });
+    directory.follow(this.pool);
+    this.service = new LocalLegService(this);
+  }
+
+  /** `bridge-1` of the test's application, with `bridgeKey`, but for what is said. */
+  addBridge({ key = bridgeKey, ...change }: Partial<Bridge> & { readonly key?: string }): void {
+    const bridge: Bridge = {
+      bridgeId: 'bridge-1' as BridgeId,
+      keySha256: hashBridgeKey(key),
+      appIds: [testApp],
+      revoked: false,
+      ...change,
+    };
+    this.removeBridge(bridge.bridgeId);
+    this.registry.bridges.push(bridge);
+  }
+
+  removeBridge(bridgeId: string): void {
+    const index = this.registry.bridges.findIndex((known) => known.bridgeId === bridgeId);
+    if (index !== -1) this.registry.bridges.splice(index, 1);
+  }
+
+  /** As it is issued with the session's credentials now. */
+  token(sessionId: SessionId, change: Partial<CallTokenClaims> = {}): Promise<string> {
+    const session = this.directory.find(sessionId);
+    if (session === null) throw new Error('no such session');
+    this.#tokenIds += 1;
+    return signCallToken(keys, {
+      deviceId: session.deviceId,
+      sessionId,
+      tokenId: `issued-token-${this.#tokenIds}` as TokenId,
+      issuedAtS: Math.floor(this.clock.wallMs() / 1000),
+      expiresAtS: session.expiresAtMs / 1000,
+      ...change,
+    });
+  }
+
+  /** A call with a token for its device. */
+  async newCall(order?: CallOrder): Promise<{ readonly call: SessionId; readonly token: string }> {
+    const call = this.issue(order);
+    return { call, token: await this.token(call) };
+  }
+
+  /** Comes with a token and is let in. */
+  async openDevice(token: string): Promise<Opened<OpenDeviceLeg>> {
+    const leg = new FakeCallLeg();
+    const open = this.service.openDeviceLeg(admitted(await this.service.admitDevice(token)), leg);
+    return { leg, open: opened(open) };
+  }
+
+  async openBridge(session: SessionId | null = null, key = bridgeKey): Promise<Opened<OpenBridgeLeg>> {
+    const leg = new FakeCallLeg();
+    const open = this.service.openBridgeLeg(admitted(await this.service.admitBridge(key, session)), leg);
+    return { leg, open: opened(open) };
+  }
+
+  async openViewer(session: SessionId): Promise<Opened<OpenViewer>> {
+    const leg = new FakeCallLeg();
+    const open = this.service.openViewer(admitted(await this.service.admitViewer(this.ticket(session))), leg);
+    return { leg, open: opened(open) };
+  }
+
+  ticket(session: SessionId): string {
+    const issued = this.tickets.issue(session);
+    if (issued === null) throw new Error('there are too many tickets');
+    return issued.ticket;
+  }
+}
+
+export interface Opened<Leg> {
+  readonly leg: FakeCallLeg;
+  readonly open: Leg;
+}
+
+/** Fails when it was refused. */
+export function admitted<Admission>(outcome: Result<Admission, LegRefusal>): Admission {
+  if (!outcome.ok) throw new Error(`the leg was refused: ${outcome.error}`);
+  return outcome.value;
+}
+
+function opened<Leg>(leg: Leg | null): Leg {
+  if (leg === null) throw new Error('the leg was not opened');
+  return leg;
+}
+
+/** Why it was refused; null: it was let in. */
+export async function refusal(admission: Promise<Result<unknown, LegRefusal>>): Promise<LegRefusal | null> {
+  const outcome = await admission;
+  return outcome.ok ? null : outcome.error;
+}

@@ -1,0 +1,92 @@
+/** The desk of a scene, and who asks it over a link: both ends of one, on the scene's clock. */
+import { setImmediate } from 'node:timers/promises';
+import type { MediaProcessCounts, MediaProcessSettings } from '../../src/protocol/media-link/media-facts.ts';
+import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
+import { ServerEnd } from '../../src/media/link/server-end.ts';
+import type { LegServiceScene } from './leg-service-scene.ts';
+import { DuplexPair, type DuplexPairOptions } from './duplex-pair.ts';
+import { FakeLog, FakeTelemetry } from './fakes.ts';
+
+export const mediaCounts: MediaProcessCounts = {
+  legs: 3,
+  sockets: 4,
+  sessions: 1,
+  loads: [0.25, 0.5],
+  engine: '8.0',
+};
+
+/** Does what it is asked, and remembers it. */
+export class FakeMediaProcess implements MediaProcess {
+  readonly asked: string[] = [];
+  view: MediaProcess['view'] = () => null;
+  drained: () => void = () => undefined;
+
+  reloadTls(): void {
+    this.asked.push('reload TLS');
+  }
+
+  drain(): Promise<void> {
+    this.asked.push('drain');
+    return new Promise((resolve) => (this.drained = resolve));
+  }
+
+  counts(): MediaProcessCounts {
+    return mediaCounts;
+  }
+}
+
+export class LinkedLegService {
+  readonly pair: DuplexPair;
+  readonly server: ServerEnd;
+  readonly media: MediaEnd;
+  readonly process = new FakeMediaProcess();
+  /** The server's, of what the media process says. */
+  readonly telemetry = new FakeTelemetry();
+  readonly log = new FakeLog();
+  /** How each end was told that the link has ended. */
+  readonly serverEnds: (string | null)[] = [];
+  readonly mediaEnds: (string | null)[] = [];
+  readonly #scene: LegServiceScene;
+
+  constructor(
+    scene: LegServiceScene,
+    options: DuplexPairOptions = {},
+    settings: MediaProcessSettings | null = null,
+  ) {
+    this.#scene = scene;
+    this.pair = new DuplexPair(options);
+    const { clock, service, keys } = scene;
+    const { telemetry, log } = this;
+    this.server = new ServerEnd(this.pair.here, {
+      clock,
+      service,
+      telemetry,
+      log,
+      keys,
+      settings,
+      onEnd: (fault) => this.serverEnds.push(fault),
+    });
+    this.media = new MediaEnd(this.pair.there, { clock, onEnd: (fault) => this.mediaEnds.push(fault) });
+  }
+
+  /** Both have said hello, and the media process listens. */
+  async ready(): Promise<this> {
+    await this.settle();
+    this.media.ready({ host: '127.0.0.1', port: 8083 }, this.process);
+    await this.settle();
+    return this;
+  }
+
+  /** All that was said has arrived, and what was answered to it. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+  }
+
+  /** Second by second, so that beats arrive. */
+  async pass(ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 1000) {
+      this.#scene.clock.advance(Math.min(leftMs, 1000));
+      await this.settle();
+    }
+  }
+}

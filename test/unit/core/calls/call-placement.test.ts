@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { fail, succeed } from '../../../../src/lib/result.ts';
+import type { DeviceCallsKept, MemberId } from '../../../../src/model/cluster.ts';
+import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
+import type { PeerQuestion } from '../../../../src/model/peer.ts';
+import { CallPlacement } from '../../../../src/core/calls/call-placement.ts';
+import type { CallPlacements, KeptCalls } from '../../../../src/core/ports/call-placements.ts';
+import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
+import { callOrder, CallScene, orderForRoom } from '../../../support/call-scene.ts';
+import { FakeLog, testDevice } from '../../../support/fakes.ts';
+
+class SharedPlacements implements CallPlacements {
+  readonly rows = new Map<DeviceId, KeptCalls>();
+  isUnavailable = false;
+  /** Called once, before the next put: somebody else is faster. */
+  meanwhile: (() => void) | null = null;
+
+  async find(deviceId: DeviceId): Promise<KeptCalls | null> {
+    if (this.isUnavailable) throw new SharedStateUnavailable('away');
+    return this.rows.get(deviceId) ?? null;
+  }
+
+  async put(
+    deviceId: DeviceId,
+    kept: DeviceCallsKept,
+    revision: number | null,
+  ): Promise<'done' | 'conflict'> {
+    if (this.isUnavailable) throw new SharedStateUnavailable('away');
+    const { meanwhile } = this;
+    this.meanwhile = null;
+    meanwhile?.();
+    const known = this.rows.get(deviceId)?.revision ?? null;
+    if (known !== revision) return 'conflict';
+    this.rows.set(deviceId, { ...kept, revision: (known ?? 0) + 1 });
+    return 'done';
+  }
+
+  async *all(): AsyncGenerator<KeptCalls & { readonly deviceId: DeviceId }> {
+    for (const [deviceId, kept] of this.rows) yield { deviceId, ...kept };
+  }
+}
+
+class Member {
+  readonly id: MemberId;
+  readonly scene = new CallScene();
+  readonly log = new FakeLog();
+  readonly placement: CallPlacement;
+  readonly #cluster: Cluster;
+
+  constructor(cluster: Cluster, name: string) {
+    this.id = `${name}/0@1` as MemberId;
+    this.#cluster = cluster;
+    this.placement = new CallPlacement({
+      log: this.log,
+      directory: this.scene.directory,
+      placements: cluster.placements,
+      peers: {
+        self: this.id,
+        alive: () => cluster.alive.map(({ id }) => id),
+        isAlive: (member) => cluster.alive.some(({ id }) => id === member),
+        ask: async (to, question) => {
+          const asked = cluster.alive.find(({ id }) => id === to);
+          const { sessionId } = question as PeerQuestion<'take-calls'>;
+          return asked === undefined ? fail('nobody') : succeed(asked.placement.give(sessionId));
+        },
+      },
+    });
+  }
+
+  /** As an issuance does, and what the outbox does behind it. */
+  async issue(order = callOrder()): Promise<SessionId> {
+    assert.equal(await this.placement.homeOf(order.deviceId), 'here');
+    const sessionId = this.scene.issue(order);
+    this.placement.settled(order.deviceId);
+    await this.save(order.deviceId);
+    return sessionId;
+  }
+
+  save(deviceId = testDevice): Promise<void> {
+    return this.placement.save(deviceId, this.scene.records.read(deviceId));
+  }
+
+  die(): void {
+    this.#cluster.alive = this.#cluster.alive.filter((member) => member !== this);
+  }
+}
+
+class Cluster {
+  readonly placements = new SharedPlacements();
+  alive: Member[] = [];
+
+  join(name: string): Member {
+    const member = new Member(this, name);
+    this.alive.push(member);
+    return member;
+  }
+}
+
+function twoMembers(): { cluster: Cluster; a: Member; b: Member } {
+  const cluster = new Cluster();
+  return { cluster, a: cluster.join('a'), b: cluster.join('b') };
+}
+
+test('the first session of a device makes its member the keeper, and others are sent there', async () => {
+  const { a, b } = twoMembers();
+  await a.issue();
+  assert.equal(await b.placement.homeOf(testDevice), a.id);
+  assert.equal(a.placement.homeOf(testDevice), 'here');
+});
+
+test('of two members that issue at once one is the keeper', async () => {
+  const { cluster, a, b } = twoMembers();
+  const kept = { coordinator: b.id, sessions: [], isIssuing: true, revision: 7 };
+  cluster.placements.meanwhile = () => cluster.placements.rows.set(testDevice, kept);
+  assert.equal(await a.placement.homeOf(testDevice), b.id);
+  assert.equal(cluster.placements.rows.get(testDevice)?.coordinator, b.id);
+});
+
+test('a session that is answered for, and that nobody else sees yet, is asked for where it was issued', async () => {
+  const { a, b } = twoMembers();
+  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.homeOf(testDevice), a.id, 'while it is being issued');
+  a.scene.issue(callOrder());
+  a.placement.settled(testDevice);
+  await turn();
+  assert.equal(await b.placement.homeOf(testDevice), a.id, 'before it is written');
+});
+
+test('what an earlier call still had to write does not give the next one away', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  a.scene.directory.end(sessionId, 'cancelled');
+  const issuing = a.placement.homeOf(testDevice);
+  await a.save();
+  await issuing;
+  await a.placement.save(testDevice, []);
+  assert.equal(await b.placement.homeOf(testDevice), a.id);
+  a.scene.issue(callOrder());
+  a.placement.settled(testDevice);
+  await a.placement.save(testDevice, []);
+  assert.equal(await b.placement.homeOf(testDevice), a.id);
+});
+
+test('a session that was refused leaves the next one to anybody', async () => {
+  const { a, b } = twoMembers();
+  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  a.placement.settled(testDevice);
+  await turn();
+  assert.equal(await b.placement.homeOf(testDevice), a.id, 'another is at work');
+  a.placement.settled(testDevice);
+  await turn();
+  assert.equal(await b.placement.homeOf(testDevice), 'here');
+});
+
+test('a claim of a member that is gone holds nobody up, nor one that cannot be given up', async () => {
+  const { cluster, a, b } = twoMembers();
+  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  cluster.placements.isUnavailable = true;
+  a.placement.settled(testDevice);
+  await turn();
+  assert.equal(a.log.lines.at(-1)?.level, 'warn');
+  cluster.placements.isUnavailable = false;
+  assert.equal(await b.placement.homeOf(testDevice), a.id);
+  a.die();
+  assert.equal(await b.placement.homeOf(testDevice), 'here');
+});
+
+test('when its calls are over anybody may keep the next ones', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  a.scene.directory.end(sessionId, 'cancelled');
+  await a.save();
+  assert.equal(await b.placement.homeOf(testDevice), 'here');
+});
+
+test('a call of a keeper that is gone goes on at the member that is asked next', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  a.die();
+  assert.equal(await b.placement.homeOf(testDevice), 'here');
+  assert.equal(b.scene.state(sessionId), 'issued');
+  assert.deepEqual(b.scene.told(sessionId), []);
+});
+
+test('a member that buries another takes up its calls, each once', async () => {
+  const { cluster, a, b } = twoMembers();
+  const other = 'TESTDEVICE02' as DeviceId;
+  const sessions = [await a.issue(), await a.issue(callOrder({ deviceId: other }))];
+  a.die();
+  assert.equal(await b.placement.takeOver(a.id), 2);
+  for (const sessionId of sessions) assert.equal(b.scene.state(sessionId), 'issued');
+  assert.equal(await b.placement.takeOver(a.id), 0);
+  assert.equal(cluster.placements.rows.get(other)?.coordinator, b.id);
+});
+
+test('a device that comes elsewhere takes all its calls along, while nobody is connected to them', async () => {
+  const { a, b } = twoMembers();
+  const first = await a.issue();
+  const second = await a.issue(orderForRoom('room-2'));
+  await b.placement.fetch(first, testDevice);
+  assert.deepEqual([b.scene.state(first), b.scene.state(second)], ['issued', 'issued']);
+  assert.equal(a.scene.directory.size, 0);
+  assert.deepEqual(a.scene.told(first), [], 'it did not end');
+  assert.equal(await a.placement.homeOf(testDevice), b.id);
+});
+
+test('what the old keeper still had to write does not take the calls back', async () => {
+  const { cluster, a, b } = twoMembers();
+  const sessionId = await a.issue();
+  await b.placement.fetch(sessionId, testDevice);
+  await a.save();
+  await b.save();
+  assert.deepEqual(
+    cluster.placements.rows.get(testDevice)?.sessions.map((session) => session.sessionId),
+    [sessionId],
+  );
+});
+
+test('a call with a leg connected stays where it is', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  a.scene.connectDevice(sessionId);
+  await b.placement.fetch(sessionId, testDevice);
+  assert.equal(b.scene.state(sessionId), null);
+  assert.equal(a.scene.state(sessionId), 'establishing');
+});
+
+test('a bridge that names a session finds it without knowing its device', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  await b.placement.fetch(sessionId, null);
+  assert.equal(b.scene.state(sessionId), 'issued');
+});
+
+test('a session that nobody has is brought from nowhere', async () => {
+  const { b } = twoMembers();
+  await b.placement.fetch('session-of-nobody' as SessionId, null);
+  assert.equal(b.scene.directory.size, 0);
+});
+
+test('while what is shared is away, the calls that are here have their home, and others none', async () => {
+  const { cluster, a } = twoMembers();
+  await a.issue();
+  cluster.placements.isUnavailable = true;
+  assert.equal(a.placement.homeOf(testDevice), 'here');
+  assert.equal(await a.placement.homeOf('TESTDEVICE02' as DeviceId), 'away');
+  await assert.rejects(a.placement.sessionsOf('TESTDEVICE02' as DeviceId), SharedStateUnavailable);
+});
+
+test('the sessions of another keeper are told, and its own are not told twice', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  assert.deepEqual(
+    (await b.placement.sessionsOf(testDevice)).map((session) => session.sessionId),
+    [sessionId],
+  );
+  assert.deepEqual(await a.placement.sessionsOf(testDevice), []);
+});

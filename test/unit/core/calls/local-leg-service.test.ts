@@ -1,0 +1,511 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallReport } from '../../../../src/model/call.ts';
+import type { BridgeId, DeviceId, ProductId, SessionId } from '../../../../src/model/ids.ts';
+import {
+  callMedia,
+  callOrder,
+  callRoom,
+  callSession,
+  legWords,
+  orderForRoom,
+  progress,
+} from '../../../support/call-scene.ts';
+import {
+  admitted,
+  bridgeKey,
+  LegServiceScene,
+  developmentKeys,
+  refusal,
+} from '../../../support/leg-service-scene.ts';
+import { LocalLegService } from '../../../../src/core/calls/local-leg-service.ts';
+import { FakeCallLeg, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
+
+const hangup: CallReport = { kind: 'end', reason: 'hangup_device' };
+
+test('a call from the offer to the end: each leg is told what the other did, and both are closed', async () => {
+  const scene = new LegServiceScene();
+  const bridge = await scene.openBridge();
+  const { call, token } = await scene.newCall();
+  bridge.open.answerAssignment(true);
+  const device = await scene.openDevice(token);
+  bridge.open.report(progress('ringing'));
+  device.open.report(progress('attempting'));
+  bridge.open.report(progress('connected'));
+  device.open.report(hangup);
+  assert.deepEqual(legWords(bridge.leg), [
+    'assign',
+    'start',
+    'attempting',
+    'ended hangup_device',
+    'closed ended',
+  ]);
+  assert.deepEqual(legWords(device.leg), ['ringing', 'connected', 'closed ended']);
+  assert.deepEqual(scene.told(call), [
+    'started establishing',
+    'state ringing',
+    'state attempting',
+    'state connected',
+    'ended hangup_device',
+  ]);
+  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
+});
+
+test('an assigned bridge is asked for its session, and told its room and what to ask the phone for', async () => {
+  const scene = new LegServiceScene();
+  const { call } = await scene.newCall();
+  const { leg, open } = await scene.openBridge();
+  open.answerAssignment(true);
+  const request = { width: 320, height: 240, rotation: 0, maxFps: 15 };
+  assert.deepEqual(leg.told, [
+    { kind: 'assign', sessionId: call, media: callMedia },
+    { kind: 'start', sessionId: call, room: callRoom, request, media: callMedia },
+  ]);
+});
+
+test('a bridge is told the room and the media of the latest request', async () => {
+  const scene = new LegServiceScene();
+  const bridge = await scene.openBridge();
+  const { call } = await scene.newCall();
+  const room = { ...callRoom, sessionToken: 'a newer one' };
+  const media = { ...callMedia, downVideo: 'none' } as const;
+  scene.issue(callOrder({ room, media }));
+  bridge.open.answerAssignment(true);
+  assert.deepEqual(bridge.leg.told.at(-1), { kind: 'start', sessionId: call, room, request: null, media });
+});
+
+test('a bridge that refuses stays idle, and the next one is asked', async () => {
+  const scene = new LegServiceScene();
+  const [first, second] = [await scene.openBridge(), await scene.openBridge()];
+  await scene.newCall();
+  first.open.answerAssignment(false);
+  second.open.answerAssignment(true);
+  assert.deepEqual([legWords(first.leg), legWords(second.leg)], [['assign'], ['assign', 'start']]);
+  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 1, idle_bridge: 1, viewer: 0 });
+});
+
+test('a bridge that comes for a session has it at once, and whoever is being asked is not waited for', async () => {
+  const scene = new LegServiceScene();
+  const idle = await scene.openBridge();
+  const { call } = await scene.newCall();
+  const comer = await scene.openBridge(call);
+  assert.deepEqual(legWords(comer.leg), ['start']);
+  idle.open.answerAssignment(true);
+  assert.deepEqual(legWords(idle.leg), ['assign']);
+  assert.deepEqual(legWords(comer.leg), ['start']);
+  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 1, idle_bridge: 1, viewer: 0 });
+});
+
+test('a bridge that comes back by its session takes its call up again', async () => {
+  const scene = new LegServiceScene();
+  const { call } = await scene.newCall();
+  const first = await scene.openBridge(call);
+  first.open.report(progress('ringing'));
+  first.open.gone();
+  const again = await scene.openBridge(call);
+  assert.deepEqual(legWords(again.leg), ['start', 'ringing']);
+  again.open.report(progress('connected'));
+  assert.equal(scene.state(call), 'connected');
+});
+
+test('a second bridge, and a second device, replaces the first; what the first says then is stray', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  const bridges = [await scene.openBridge(call), await scene.openBridge(call)];
+  const devices = [await scene.openDevice(token), await scene.openDevice(token)];
+  for (const [first, second] of [bridges, devices]) {
+    assert.deepEqual([first?.leg.closes, second?.leg.closes], [['replaced'], []]);
+    first?.open.report(hangup);
+    first?.open.gone();
+  }
+  assert.equal(scene.state(call), 'establishing');
+  assert.equal(scene.directory.hasBridge(call), true);
+  assert.ok(scene.telemetry.count('call report stray') >= 1);
+  assert.deepEqual(scene.service.counts(), { device: 1, bridge: 1, idle_bridge: 0, viewer: 0 });
+});
+
+test('a bridge that is lost while its call is establishing is followed by an idle one', async () => {
+  const scene = new LegServiceScene();
+  const [first, second] = [await scene.openBridge(), await scene.openBridge()];
+  const { call } = await scene.newCall();
+  first.open.answerAssignment(true);
+  first.open.gone();
+  assert.deepEqual(second.leg.told.at(-1), { kind: 'assign', sessionId: call, media: callMedia });
+});
+
+test('a report of an idle bridge is stray, and a frame of one renews nothing', async () => {
+  const scene = new LegServiceScene();
+  const { open } = await scene.openBridge();
+  open.report(progress('ringing'));
+  open.alive('media');
+  assert.equal(scene.telemetry.count('call report stray'), 1);
+  assert.equal(scene.service.counts().idle_bridge, 1);
+});
+
+test('an answer of a bridge that has a call already changes nothing', async () => {
+  const scene = new LegServiceScene();
+  const { call } = await scene.newCall();
+  const { leg, open } = await scene.openBridge(call);
+  open.answerAssignment(true);
+  open.answerAssignment(false);
+  assert.deepEqual([legWords(leg), scene.state(call)], [['start'], 'establishing']);
+});
+
+for (const side of ['device', 'bridge'] as const)
+  test(`media of the ${side} keeps a call alive, and without it the call is lost`, async () => {
+    const scene = new LegServiceScene();
+    const { call, token } = await scene.newCall();
+    const { leg, open } = side === 'device' ? await scene.openDevice(token) : await scene.openBridge(call);
+    for (let sent = 0; sent < 4; sent += 1) {
+      scene.clock.advance(30_000);
+      open.alive('media');
+    }
+    assert.equal(scene.state(call), 'establishing');
+    scene.clock.advance(36_000);
+    assert.deepEqual(leg.closes, ['ended']);
+    assert.equal(scene.telemetry.count('call end lost'), 1);
+  });
+
+test('a leg that was closed is told nothing more, and closed once', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  const [device, bridge] = [await scene.openDevice(token), await scene.openBridge(call)];
+  scene.directory.end(call, 'cancelled');
+  device.open.gone();
+  bridge.open.gone();
+  scene.service.drain();
+  assert.deepEqual(legWords(device.leg), ['ended cancelled', 'closed ended']);
+  assert.deepEqual(legWords(bridge.leg), ['start', 'ended cancelled', 'closed ended']);
+});
+
+test('a session that ends between being let in and opening opens nothing', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  const device = admitted(await scene.service.admitDevice(token));
+  const bridge = admitted(await scene.service.admitBridge(bridgeKey, call));
+  const viewer = admitted(await scene.service.admitViewer(scene.ticket(call)));
+  scene.directory.end(call, 'cancelled');
+  const leg = new FakeCallLeg();
+  assert.equal(scene.service.openDeviceLeg(device, leg), null);
+  assert.equal(scene.service.openBridgeLeg(bridge, leg), null);
+  assert.equal(scene.service.openViewer(viewer, leg), null);
+  assert.deepEqual(legWords(leg), []);
+  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
+});
+
+test('a session whose lease is over when its legs open opens nothing', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  scene.clock.advance(250);
+  (await scene.openDevice(token)).open.gone();
+  // Between two turns of the wheel: the directory still has the session.
+  scene.clock.advance(35_000);
+  const device = admitted(await scene.service.admitDevice(token));
+  const bridge = admitted(await scene.service.admitBridge(bridgeKey, call));
+  assert.equal(scene.service.openBridgeLeg(bridge, new FakeCallLeg()), null);
+  assert.equal(scene.service.openDeviceLeg(device, new FakeCallLeg()), null);
+  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
+});
+
+test('a bridge that accepts a call whose lease is over stays idle, and takes the next', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  scene.clock.advance(250);
+  await scene.openDevice(token);
+  scene.clock.advance(34_999);
+  const { leg, open } = await scene.openBridge();
+  scene.clock.advance(1);
+  open.answerAssignment(true);
+  assert.deepEqual([legWords(leg), scene.state(call)], [['assign'], null]);
+  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 1, viewer: 0 });
+  await scene.newCall();
+  open.answerAssignment(true);
+  assert.deepEqual(legWords(leg), ['assign', 'assign', 'start']);
+});
+
+const revocations: { name: string; change: (scene: LegServiceScene) => void }[] = [
+  { name: 'is revoked', change: (scene) => scene.addBridge({ revoked: true }) },
+  { name: 'is removed', change: (scene) => scene.removeBridge('bridge-1') },
+  { name: 'has another key', change: (scene) => scene.addBridge({ key: 'a new key' }) },
+];
+for (const { name, change } of revocations) {
+  test(`a bridge that ${name} between being let in and opening is not opened`, async () => {
+    const scene = new LegServiceScene();
+    const { call } = await scene.newCall();
+    for (const session of [null, call]) {
+      const admission = admitted(await scene.service.admitBridge(bridgeKey, session));
+      change(scene);
+      assert.equal(scene.service.openBridgeLeg(admission, new FakeCallLeg()), null);
+      scene.addBridge({});
+    }
+    assert.equal(scene.service.counts().idle_bridge, 0);
+  });
+
+  test(`a bridge that ${name} is closed, idle or in a call, and the call is offered to another`, async () => {
+    const scene = new LegServiceScene();
+    scene.addBridge({ bridgeId: 'bridge-2' as BridgeId, key: 'key of bridge-2' });
+    const { call } = await scene.newCall();
+    const busy = await scene.openBridge(call);
+    const idle = await scene.openBridge();
+    const other = await scene.openBridge(null, 'key of bridge-2');
+    change(scene);
+    scene.service.registryChanged();
+    assert.deepEqual([busy.leg.closes, idle.leg.closes, other.leg.closes], [['revoked'], ['revoked'], []]);
+    assert.deepEqual(other.leg.told, [{ kind: 'assign', sessionId: call, media: callMedia }]);
+    assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 1, viewer: 0 });
+  });
+}
+
+test('a bridge that is revoked while it is asked is followed by the next; its accept changes nothing', async () => {
+  const scene = new LegServiceScene();
+  const revoked = await scene.openBridge();
+  const next = await scene.openBridge(null, developmentKeys[0]);
+  const { call } = await scene.newCall();
+  scene.addBridge({ revoked: true });
+  scene.service.registryChanged();
+  revoked.open.answerAssignment(true);
+  assert.deepEqual(legWords(revoked.leg), ['assign', 'closed revoked']);
+  next.open.answerAssignment(true);
+  assert.deepEqual(legWords(next.leg), ['assign', 'start']);
+  assert.equal(scene.state(call), 'establishing');
+});
+
+test('a bridge that loses an application is closed in a call of it, and goes on in a call of another', async () => {
+  const scene = new LegServiceScene();
+  scene.addBridge({ appIds: [testApp, otherApp] });
+  const { call: mine } = await scene.newCall();
+  const { call: foreign } = await scene.newCall(callOrder({ appId: otherApp, deviceId: 'D2' as DeviceId }));
+  const [inMine, inForeign] = [await scene.openBridge(mine), await scene.openBridge(foreign)];
+  scene.addBridge({ appIds: [testApp] });
+  scene.service.registryChanged();
+  assert.deepEqual([inMine.leg.closes, inForeign.leg.closes], [[], ['revoked']]);
+});
+
+test('an application lost between being let in and opening leaves its session unopened', async () => {
+  const scene = new LegServiceScene();
+  const { call } = await scene.newCall();
+  const admission = admitted(await scene.service.admitBridge(bridgeKey, call));
+  scene.addBridge({ appIds: [otherApp] });
+  assert.equal(scene.service.openBridgeLeg(admission, new FakeCallLeg()), null);
+  assert.equal(scene.service.counts().bridge, 0);
+});
+
+test('an idle bridge whose applications change stays, and is asked about calls of the new ones', async () => {
+  const scene = new LegServiceScene();
+  const { leg } = await scene.openBridge();
+  scene.addBridge({ appIds: [otherApp] });
+  scene.service.registryChanged();
+  await scene.newCall();
+  assert.deepEqual([legWords(leg), scene.pool.hasIdleFor(otherApp)], [[], true]);
+  await scene.newCall(callOrder({ appId: otherApp }));
+  assert.deepEqual(legWords(leg), ['assign']);
+});
+
+test('a change of the registry that is about others leaves a bridge its place and its question', async () => {
+  const scene = new LegServiceScene();
+  const bridge = await scene.openBridge();
+  const { call } = await scene.newCall();
+  scene.service.registryChanged();
+  bridge.open.answerAssignment(true);
+  assert.deepEqual(legWords(bridge.leg), ['assign', 'start']);
+  scene.service.registryChanged();
+  assert.deepEqual([bridge.leg.closes, scene.state(call)], [[], 'establishing']);
+});
+
+test('a bridge with a development key is not the registry’s to revoke', async () => {
+  const scene = new LegServiceScene();
+  const { leg } = await scene.openBridge(null, developmentKeys[1]);
+  scene.removeBridge('bridge-1');
+  scene.service.registryChanged();
+  assert.deepEqual(leg.closes, []);
+});
+
+test('a registry that cannot be read after a change closes nobody, and says so', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  const legs = [await scene.openBridge(), await scene.openBridge(call), await scene.openDevice(token)];
+  const admission = admitted(await scene.service.admitBridge(bridgeKey, null));
+  scene.registry.failure = new Error('the store cannot be read');
+  scene.service.registryChanged();
+  assert.deepEqual(
+    legs.map(({ leg }) => leg.closes),
+    [[], [], []],
+  );
+  assert.deepEqual(
+    scene.log.lines.map(({ message }) => message),
+    [
+      'which bridges are revoked cannot be read',
+      'who may still be here after a change of the registry cannot be read',
+    ],
+  );
+  assert.equal(scene.service.openBridgeLeg(admission, new FakeCallLeg()), null, 'and nobody is opened');
+});
+
+test('the calls of a device that is disabled, or not there any more, end as error', async () => {
+  const scene = new LegServiceScene();
+  const [kept, disabled, removed] = ['D1', 'D2', 'D3'].map((id) => {
+    const deviceId = id as DeviceId;
+    scene.registry.addDevice({ deviceId });
+    return scene.issue(callOrder({ deviceId }));
+  }) as [SessionId, SessionId, SessionId];
+  const device = await scene.openDevice(await scene.token(disabled));
+  scene.registry.addDevice({ deviceId: 'D2' as DeviceId, disabled: true });
+  scene.registry.devices.delete('D3');
+  scene.service.registryChanged();
+  assert.deepEqual(
+    [kept, disabled, removed].map((call) => scene.state(call)),
+    ['issued', null, null],
+  );
+  assert.deepEqual(legWords(device.leg), ['ended error', 'closed ended']);
+  assert.deepEqual(scene.told(removed), ['ended error']);
+});
+
+const lostRights: readonly { name: string; change: (scene: LegServiceScene) => unknown }[] = [
+  { name: 'has expired', change: ({ registry }) => registry.addDevice({ expiresAt: 1 }) },
+  { name: 'has another secret', change: ({ registry }) => registry.addDevice({ secret: 'another secret' }) },
+  {
+    name: "is another application's by its product",
+    change: ({ registry }) =>
+      registry.products.set('doorbell', { productId: 'doorbell' as ProductId, appIds: [otherApp] }),
+  },
+  { name: 'is of a product that is gone', change: ({ registry }) => registry.products.clear() },
+];
+for (const { name, change } of lostRights)
+  test(`the call of a device that ${name} ends as error, with its legs`, async () => {
+    const scene = new LegServiceScene();
+    const { call, token } = await scene.newCall();
+    const legs = [(await scene.openDevice(token)).leg, (await scene.openBridge(call)).leg];
+    change(scene);
+    scene.service.registryChanged();
+    assert.equal(scene.state(call), null);
+    for (const leg of legs) assert.deepEqual(legWords(leg).slice(-2), ['ended error', 'closed ended']);
+  });
+
+test('a call that is issued after the change of a secret stays, and so does one that a restart took up', async () => {
+  const scene = new LegServiceScene();
+  const resumed = scene.issue(orderForRoom('room-1'));
+  scene.restart();
+  const service = new LocalLegService(scene);
+  scene.registry.addDevice({ secret: 'another secret' });
+  service.registryChanged();
+  const issued = scene.issue(orderForRoom('room-2'));
+  scene.clock.advance(1000);
+  service.registryChanged();
+  assert.deepEqual([scene.state(resumed), scene.state(issued)], ['issued', 'issued']);
+  scene.clock.advance(1000);
+  scene.registry.addDevice({ secret: 'a third secret' });
+  service.registryChanged();
+  assert.deepEqual([scene.state(resumed), scene.state(issued)], [null, null]);
+});
+
+test('a call that was taken over from another member ends with the next secret', () => {
+  const scene = new LegServiceScene();
+  const expiresAtMs = scene.clock.wallMs() + 60_000;
+  const session = callSession({ sessionId: 'adopted' as SessionId, expiresAtMs });
+  scene.directory.adopt(testDevice, [session]);
+  scene.registry.addDevice({ secret: 'another secret' });
+  scene.service.registryChanged();
+  assert.equal(scene.state(session.sessionId), null);
+});
+
+test('very many calls are looked at a few hundred a turn', () => {
+  const scene = new LegServiceScene();
+  const calls = Array.from({ length: 1200 }, (_, index) => {
+    const deviceId = `D${index}` as DeviceId;
+    scene.registry.addDevice({ deviceId });
+    return scene.issue(orderForRoom('room-1', { deviceId }));
+  });
+  for (let index = 600; index < 1200; index++) scene.registry.devices.delete(`D${index}` as DeviceId);
+  scene.service.registryChanged();
+  assert.equal(scene.directory.size, 1200, 'those who lost the right are further behind');
+  scene.clock.advance(0);
+  assert.equal(scene.directory.size, 600);
+  assert.equal(scene.state(calls[0] ?? ('' as SessionId)), 'issued');
+  scene.clock.advance(1000);
+  assert.equal(scene.clock.pendingTimers, 1, 'only the wheel turns');
+});
+
+test('a person with a ticket watches: is told states, changes nothing, and is closed at the end', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  const viewer = await scene.openViewer(call);
+  const device = await scene.openDevice(token);
+  device.open.report(progress('attempting'));
+  assert.deepEqual(viewer.leg.told, [
+    { kind: 'state', sessionId: call, state: 'establishing', reason: null },
+    { kind: 'state', sessionId: call, state: 'attempting', reason: null },
+  ]);
+  device.open.report(hangup);
+  assert.deepEqual(legWords(viewer.leg).slice(2), ['ended hangup_device', 'closed ended']);
+  viewer.open.gone();
+  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
+});
+
+test('a ticket is good once, and for a live session', async () => {
+  const scene = new LegServiceScene();
+  const { call } = await scene.newCall();
+  const [ticket, late] = [scene.ticket(call), scene.ticket(call)];
+  assert.equal(await refusal(scene.service.admitViewer(ticket)), null);
+  assert.equal(await refusal(scene.service.admitViewer(ticket)), 'ticket');
+  assert.equal(await refusal(scene.service.admitViewer('guessed')), 'ticket');
+  scene.directory.end(call, 'cancelled');
+  assert.equal(await refusal(scene.service.admitViewer(late)), 'ticket');
+});
+
+test('two people watch a call and no third, until one of them is gone', async () => {
+  const scene = new LegServiceScene();
+  const { call } = await scene.newCall();
+  const first = await scene.openViewer(call);
+  const early = admitted(await scene.service.admitViewer(scene.ticket(call)));
+  await scene.openViewer(call);
+  assert.equal(scene.service.openViewer(early, new FakeCallLeg()), null);
+  assert.equal(await refusal(scene.service.admitViewer(scene.ticket(call))), 'viewers');
+  first.open.gone();
+  first.open.gone();
+  assert.equal(scene.service.counts().viewer, 1);
+  await scene.openViewer(call);
+  assert.equal(scene.service.counts().viewer, 2);
+});
+
+test('the viewers of one call are none of another’s', async () => {
+  const scene = new LegServiceScene();
+  const [first, second] = ['D1', 'D2'].map((id) => scene.issue(callOrder({ deviceId: id as DeviceId })));
+  assert.ok(first !== undefined && second !== undefined);
+  const watching = [await scene.openViewer(first), await scene.openViewer(first)];
+  const other = await scene.openViewer(second);
+  scene.directory.end(second, 'cancelled');
+  assert.deepEqual(other.leg.closes, ['ended']);
+  assert.deepEqual(
+    watching.map(({ leg }) => legWords(leg)),
+    [[], []],
+  );
+});
+
+test('a drain closes idle bridges, viewers and the legs of calls, and the calls stay', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  const bridge = await scene.openBridge(call);
+  const legs = [bridge, await scene.openDevice(token), await scene.openViewer(call)];
+  const idle = [await scene.openBridge(), await scene.openBridge()];
+  scene.service.drain();
+  for (const { leg } of [...legs, ...idle]) assert.deepEqual(leg.closes, ['drain']);
+  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
+  assert.equal(scene.state(call), 'establishing');
+  assert.deepEqual(scene.told(call), ['started establishing']);
+});
+
+test('who comes after a drain is refused, and who was let in before it is not opened', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  const device = admitted(await scene.service.admitDevice(token));
+  const bridge = admitted(await scene.service.admitBridge(bridgeKey, null));
+  const viewer = admitted(await scene.service.admitViewer(scene.ticket(call)));
+  scene.service.drain();
+  const leg = new FakeCallLeg();
+  assert.equal(scene.service.openDeviceLeg(device, leg), null);
+  assert.equal(scene.service.openBridgeLeg(bridge, leg), null);
+  assert.equal(scene.service.openViewer(viewer, leg), null);
+  assert.equal(await refusal(scene.service.admitDevice(token)), 'unavailable');
+  assert.equal(await refusal(scene.service.admitBridge(bridgeKey, null)), 'unavailable');
+  assert.equal(await refusal(scene.service.admitViewer(scene.ticket(call))), 'unavailable');
+});

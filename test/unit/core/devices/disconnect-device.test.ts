@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeviceId } from '../../../../src/model/ids.ts';
+import { disconnectDevice, disconnectEverybody } from '../../../../src/core/devices/disconnect-device.ts';
+import { testDevice } from '../../../support/fakes.ts';
+import { SessionScene } from '../../../support/session-scene.ts';
+
+for (const kind of ['sleep', 'signal'] as const)
+  test(`${kind}: a kicked session closes its connection; without one there is nothing to kick`, () => {
+    const scene = new SessionScene();
+    const peer = scene[kind].login();
+    assert.equal(disconnectDevice(scene.deps, testDevice, 'kicked'), true);
+    assert.deepEqual(peer.closes, ['kicked']);
+    assert.deepEqual(scene[kind].history(), ['opened 1', 'closed 1 kicked']);
+    assert.equal(disconnectDevice(scene.deps, testDevice, 'kicked'), false);
+    peer.end('peer_closed');
+    assert.deepEqual(scene[kind].history(), ['opened 1', 'closed 1 kicked']);
+    assert.equal(scene.directory.size, 0);
+  });
+
+test('a device that is online and asleep is expelled from both, each with its own heartbeat', () => {
+  const scene = new SessionScene();
+  const [module, controller] = [scene.sleep.login(), scene.signal.login()];
+  const nowS = Math.floor(scene.clock.wallMs() / 1000);
+  module.heartbeat();
+  scene.clock.advance(7000);
+  controller.heartbeat();
+  scene.clock.advance(3000);
+  assert.equal(disconnectDevice(scene.deps, testDevice, 'kicked'), true);
+  assert.deepEqual([module.closes, controller.closes], [['kicked'], ['kicked']]);
+  const login = { lastLoginAt: nowS, lastOfflineAt: nowS + 10 };
+  assert.deepEqual(scene.sleep.times(), { ...login, lastHeartbeatAt: nowS });
+  assert.deepEqual(scene.signal.times(), { ...login, lastHeartbeatAt: nowS + 7 });
+  assert.equal(scene.directory.size, 0);
+});
+
+test('everybody is expelled, whatever holds them, once', () => {
+  const scene = new SessionScene();
+  const ids = ['A', 'B', 'C'] as DeviceId[];
+  for (const deviceId of ids) scene.registry.addDevice({ deviceId });
+  const peers = [
+    scene.sleep.login(ids[0]),
+    scene.signal.login(ids[1]),
+    scene.sleep.login(ids[2]),
+    scene.signal.login(ids[2]),
+  ];
+  disconnectEverybody(scene.deps, 'drain');
+  assert.deepEqual(
+    peers.map(({ closes }) => closes),
+    [['drain'], ['drain'], ['drain'], ['drain']],
+  );
+  assert.equal(scene.directory.size, 0);
+  const told = scene.events.length;
+  disconnectEverybody(scene.deps, 'drain');
+  assert.equal(scene.events.length, told);
+});
+
+test('a store whose signal records cannot be read holds up no drain of sleeping devices', () => {
+  const scene = new SessionScene();
+  const ids = ['A', 'B'] as DeviceId[];
+  const peers = ids.map((deviceId) => scene.sleep.login(scene.registry.addDevice({ deviceId }).deviceId));
+  scene.signalRecords.failure = new Error('the store cannot be read');
+  disconnectEverybody(scene.deps, 'drain');
+  assert.deepEqual(
+    peers.map(({ closes }) => closes),
+    [['drain'], ['drain']],
+  );
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FairEventQueue, type Steps } from '../../../../src/core/events/fair-event-queue.ts';
+import { otherApp, testApp } from '../../../support/fakes.ts';
+
+/** A walk over so many events, which writes down when it was at work. */
+class Walk implements Steps {
+  left: number;
+  readonly #name: string;
+  readonly #diary: string[];
+
+  constructor(name: string, events: number, diary: string[]) {
+    this.#name = name;
+    this.left = events;
+    this.#diary = diary;
+  }
+
+  get isFinished(): boolean {
+    return this.left === 0;
+  }
+
+  step(eventsMax: number): number {
+    assert.ok(eventsMax > 0, 'a step may look at something');
+    const looked = Math.min(eventsMax, this.left);
+    this.left -= looked;
+    this.#diary.push(this.#name);
+    return looked;
+  }
+}
+
+const turn = (): Promise<void> => new Promise(setImmediate);
+
+test('nothing is looked at in the turn of the call', async () => {
+  const diary: string[] = [];
+  const turns = new FairEventQueue();
+  const done = turns.run(testApp, new Walk('a', 1, diary));
+  assert.deepEqual(diary, []);
+  await done;
+  assert.deepEqual(diary, ['a']);
+});
+
+test('a long walk takes many turns of the loop, and others are served in between', async () => {
+  const turns = new FairEventQueue();
+  const diary: string[] = [];
+  const long = new Walk('long', 5000, diary);
+  const done = turns.run(testApp, long);
+  await turn();
+  assert.ok(long.left > 0 && long.left < 5000, 'it has begun and is not done');
+  const between = turn().then(() => diary.push('an API call'));
+  await done;
+  await between;
+  assert.ok(diary.indexOf('an API call') < diary.lastIndexOf('long'));
+});
+
+test('an application with many walks does not hold up the only one of another', async () => {
+  const turns = new FairEventQueue();
+  const diary: string[] = [];
+  const mine = Array.from({ length: 10 }, () => turns.run(testApp, new Walk('mine', 2000, diary)));
+  await turns.run(otherApp, new Walk('theirs', 100, diary));
+  assert.ok(diary.length <= 3, diary.join());
+  await Promise.all(mine);
+});
+
+test('within an application the first come is finished first', async () => {
+  const turns = new FairEventQueue();
+  const diary: string[] = [];
+  await Promise.all(['a', 'b'].map((name) => turns.run(testApp, new Walk(name, 1200, diary))));
+  assert.equal(diary.join('').replace(/(.)\1*/g, '$1'), 'ab');
+});
+
+test('many short walks share a turn, and so many that it would last take several', async () => {
+  const turns = new FairEventQueue();
+  const diary: string[] = [];
+  const all = Promise.all(Array.from({ length: 200 }, () => turns.run(testApp, new Walk('x', 1, diary))));
+  await turn();
+  assert.ok(diary.length > 10 && diary.length < 100, String(diary.length));
+  await all;
+  assert.equal(diary.length, 200);
+});
+
+test('a walk that throws fails alone', async () => {
+  const turns = new FairEventQueue();
+  const diary: string[] = [];
+  const broken: Steps = {
+    isFinished: false,
+    step: () => {
+      throw new Error('planted');
+    },
+  };
+  const failed = assert.rejects(turns.run(testApp, broken), /planted/);
+  await Promise.all([
+    failed,
+    turns.run(testApp, new Walk('a', 1000, diary)),
+    turns.run(otherApp, new Walk('b', 1, diary)),
+  ]);
+  assert.ok(diary.includes('a') && diary.includes('b'));
+});
+
+test('what is finished already is not stepped', async () => {
+  const diary: string[] = [];
+  await new FairEventQueue().run(testApp, new Walk('a', 0, diary));
+  assert.deepEqual(diary, []);
+});

@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'node:test';
+import {
+  linkSilenceMsMax,
+  mediaRestartMsMax,
+  mediaRestartMsMin,
+  mediaSpareDelayMs,
+  mediaStartMsMax,
+  mediaStopMsMax,
+} from '../../../../src/model/limits.ts';
+import { mediaLegsDefaults } from '../../../../src/media/legs/settings.ts';
+import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
+import { MediaSupervisor } from '../../../../src/server/supervisor/media-supervisor.ts';
+import { MediaSpare } from '../../../../src/server/supervisor/media-spare.ts';
+import { LegServiceScene } from '../../../support/leg-service-scene.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeCarrier } from '../../../support/fake-carriers.ts';
+import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
+
+const settings = {
+  legs: { ...mediaLegsDefaults, host: '127.0.0.1', port: 0 },
+  workers: 0,
+  loadMax: 0.85,
+  quality: 80,
+  sourceMax: { width: 1920, height: 1080 },
+  maxFps: 15,
+};
+const listeningPort = 8083;
+
+class MediaSupervisorScene {
+  readonly clock = new DrivenClock();
+  readonly log = new FakeLog();
+  readonly carriers: FakeCarrier[] = [];
+  readonly connection: MediaConnection;
+  readonly coordinator: MediaSupervisor;
+  /** Thrown by the next start. */
+  noProcess: Error | null = null;
+
+  constructor({ hasSpare = false } = {}) {
+    const { clock, log } = this;
+    const { service, keys } = new LegServiceScene();
+    this.connection = new MediaConnection({ clock, log, service, keys, telemetry: new FakeTelemetry() });
+    const startCarrier = (): FakeCarrier => this.#start();
+    const spare = hasSpare ? new MediaSpare({ clock, log, startCarrier }) : null;
+    this.coordinator = new MediaSupervisor({
+      clock,
+      log,
+      connection: this.connection,
+      settings,
+      startCarrier,
+      spare,
+    });
+  }
+
+  /** One that is there, and listens. */
+  async serving(): Promise<FakeCarrier> {
+    const starting = this.coordinator.start();
+    await this.settle();
+    this.last.listen(listeningPort);
+    await starting;
+    return this.last;
+  }
+
+  get last(): FakeCarrier {
+    const carrier = this.carriers.at(-1);
+    assert(carrier !== undefined);
+    return carrier;
+  }
+
+  async settle(): Promise<void> {
+    for (let i = 0; i < 6; i += 1) await turn();
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 1000) {
+      this.clock.advance(Math.min(leftMs, 1000));
+      await this.settle();
+    }
+  }
+
+  logged(message: string): Record<string, unknown>[] {
+    return this.log.lines.filter((line) => line.message === message).map(({ fields }) => ({ ...fields }));
+  }
+
+  #start(): FakeCarrier {
+    const fault = this.noProcess;
+    this.noProcess = null;
+    if (fault !== null) throw fault;
+    const carrier = new FakeCarrier(this.clock, 100 + this.carriers.length);
+    this.carriers.push(carrier);
+    return carrier;
+  }
+}
+
+/** What it has been told by now. */
+function settingsOf(carrier: FakeCarrier): FakeCarrier['settings'] {
+  return carrier.settings;
+}
+
+const died = 'the media process died; it is started again';
+const notStarted = 'the media process cannot be started';
+
+test('a media process is started with the settings, and its place is known', async () => {
+  const scene = new MediaSupervisorScene();
+  const carrier = await scene.serving();
+  assert.deepEqual(carrier.settings, settings);
+  assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
+  assert.deepEqual(scene.logged('the media process is up'), [{ pid: 100, port: listeningPort, start_ms: 0 }]);
+});
+
+test('one that dies is replaced at once, on the port that it had', async () => {
+  const scene = new MediaSupervisorScene();
+  const first = await scene.serving();
+  await scene.pass(1000);
+  first.die('SIGSEGV');
+  await scene.settle();
+  assert.equal(scene.connection.address, null);
+  assert.equal(scene.carriers.length, 2);
+  assert.equal(scene.last.settings?.legs.port, listeningPort);
+  scene.last.listen(listeningPort);
+  await scene.settle();
+  assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
+  assert.deepEqual(scene.logged(died), [
+    { pid: 100, why: 'SIGSEGV', how: 'SIGSEGV', lived_ms: 1000, restart_ms: 0 },
+  ]);
+});
+
+test('those that die soon after their start are waited for longer each time, up to a bound', async () => {
+  const scene = new MediaSupervisorScene();
+  await scene.serving();
+  for (let death = 0; death < 9; death += 1) {
+    scene.last.die('SIGSEGV');
+    await scene.settle();
+    const started = scene.carriers.length;
+    const waitMs = Number(scene.logged(died).at(-1)?.['restart_ms']);
+    if (waitMs > 0) {
+      await scene.pass(waitMs - 1);
+      assert.equal(scene.carriers.length, started);
+      await scene.pass(1);
+      assert.equal(scene.carriers.length, started + 1);
+    }
+    scene.last.listen(listeningPort);
+    await scene.settle();
+  }
+  const doubling = [0, 250, 500, 1000, 2000, 4000, 5000, 5000, 5000];
+  assert.deepEqual([mediaRestartMsMin, mediaRestartMsMax], [250, 5000]);
+  assert.deepEqual(
+    scene.logged(died).map((fields) => fields['restart_ms']),
+    doubling,
+  );
+});
+
+test('one that has served for a while is replaced at once again', async () => {
+  const scene = new MediaSupervisorScene();
+  await scene.serving();
+  for (let death = 0; death < 3; death += 1) {
+    await scene.pass(5000);
+    scene.last.die('SIGSEGV');
+    await scene.settle();
+    scene.last.listen(listeningPort);
+    await scene.settle();
+  }
+  assert.equal(scene.carriers.length, 4);
+});
+
+for (const [name, how] of [
+  ['that says why', 'media.listen is taken'],
+  ['that dies first', 'exit code 1: Error: a module is missing'],
+] as const)
+  test(`a first start ${name} rejects with it, and is not tried again`, async () => {
+    const scene = new MediaSupervisorScene();
+    const starting = scene.coordinator.start();
+    await scene.settle();
+    if (name === 'that says why') scene.last.fail(how);
+    else scene.last.die(how);
+    await assert.rejects(starting, { message: `the media process does not start: ${how}` });
+    await scene.pass(mediaRestartMsMax);
+    assert.equal(scene.carriers.length, 1);
+    assert.equal(scene.connection.isTaken, false);
+  });
+
+test('one that is stuck while starting is killed', async () => {
+  const scene = new MediaSupervisorScene();
+  const starting = assert.rejects(scene.coordinator.start(), /it did not listen within 20000 ms/);
+  await scene.pass(mediaStartMsMax);
+  await starting;
+  assert.deepEqual(scene.last.asked.includes('killed'), true);
+});
+
+test('a restart that fails, at any point, is tried again, and says why', async () => {
+  const scene = new MediaSupervisorScene();
+  await scene.serving();
+  scene.noProcess = new Error('no process can be started');
+  scene.last.die('SIGABRT');
+  await scene.settle();
+  await scene.pass(mediaRestartMsMin);
+  scene.last.die('SIGSEGV');
+  await scene.settle();
+  await scene.pass(2 * mediaRestartMsMin);
+  scene.last.fail('media.listen is taken');
+  await scene.settle();
+  await scene.pass(4 * mediaRestartMsMin);
+  scene.last.listen(listeningPort);
+  await scene.settle();
+  assert.equal(scene.connection.address?.port, listeningPort);
+  assert.deepEqual(
+    scene.logged(notStarted).map(({ err }) => (err as Error).message),
+    [
+      'no process can be started',
+      'the media process does not start: SIGSEGV',
+      'the media process does not start: media.listen is taken',
+    ],
+  );
+});
+
+test('one whose link falls silent is killed and replaced', async () => {
+  const scene = new MediaSupervisorScene();
+  const carrier = await scene.serving();
+  carrier.isStuck = true;
+  carrier.link.pause();
+  await scene.pass(linkSilenceMsMax + 1000);
+  assert.ok(carrier.asked.includes('killed'));
+  const [death] = scene.logged(died);
+  assert.deepEqual([death?.['how'], death?.['why']], ['SIGKILL', 'the media process was silent for 5000 ms']);
+  assert.equal(scene.carriers.length, 2);
+});
+
+test('a stop drains, and waits for the end', async () => {
+  const scene = new MediaSupervisorScene();
+  const carrier = await scene.serving();
+  await scene.coordinator.stop();
+  assert.equal(carrier.asked[0], 'drain');
+  await scene.pass(mediaRestartMsMax);
+  assert.equal(scene.carriers.length, 1);
+  assert.deepEqual(scene.logged(died), []);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('one that does not drain in time is killed', async () => {
+  const scene = new MediaSupervisorScene();
+  const carrier = await scene.serving();
+  carrier.isStuck = true;
+  const stopping = scene.coordinator.stop();
+  await scene.pass(mediaStopMsMax - 1);
+  assert.deepEqual(carrier.asked, ['drain']);
+  await scene.pass(1);
+  await stopping;
+  assert.deepEqual(carrier.asked.slice(0, 2), ['drain', 'killed']);
+  assert.equal(scene.logged('the media process does not stop by itself and is killed').length, 1);
+});
+
+test('a stop during a restart ends it, and one before a restart forgets it', async () => {
+  const during = new MediaSupervisorScene();
+  (await during.serving()).die('SIGSEGV');
+  await during.settle();
+  assert.equal(during.carriers.length, 2);
+  await during.coordinator.stop();
+  assert.equal(await during.last.ended, 'exit code 0');
+
+  const before = new MediaSupervisorScene();
+  await before.serving();
+  before.last.die('SIGSEGV');
+  await before.settle();
+  before.last.die('SIGSEGV');
+  await before.settle();
+  await before.coordinator.stop();
+  await before.pass(mediaRestartMsMax);
+  assert.equal(before.carriers.length, 2);
+  for (const { clock } of [during, before]) assert.equal(clock.pendingTimers, 0);
+});
+
+test('a close kills what is there, at any moment, and starts nothing', async () => {
+  const scene = new MediaSupervisorScene();
+  const carrier = await scene.serving();
+  scene.coordinator.close();
+  await scene.pass(mediaRestartMsMax);
+  assert.ok(carrier.asked.includes('killed'));
+  assert.equal(scene.carriers.length, 1);
+});
+
+test('a spare is started in a while, takes over from the one that dies, and is replaced', async () => {
+  const scene = new MediaSupervisorScene({ hasSpare: true });
+  const first = await scene.serving();
+  await scene.pass(mediaSpareDelayMs - 1);
+  assert.equal(scene.carriers.length, 1);
+  await scene.pass(1);
+  const spare = scene.last;
+  assert.deepEqual(scene.logged('a spare media process waits'), [{ pid: 101 }]);
+  assert.equal(settingsOf(spare), null);
+  first.die('SIGSEGV');
+  await scene.settle();
+  assert.equal(scene.carriers.length, 2);
+  assert.equal(settingsOf(spare)?.legs.port, listeningPort);
+  spare.listen(listeningPort);
+  await scene.settle();
+  assert.equal(scene.connection.address?.port, listeningPort);
+  await scene.pass(mediaSpareDelayMs);
+  assert.equal(scene.carriers.length, 3);
+});
+
+test('a spare that dies, or cannot be started, is tried again, and the one that serves feels nothing', async () => {
+  const scene = new MediaSupervisorScene({ hasSpare: true });
+  await scene.serving();
+  scene.noProcess = new Error('no process can be started');
+  await scene.pass(mediaSpareDelayMs);
+  assert.equal(scene.logged('no spare media process can be started').length, 1);
+  await scene.pass(mediaSpareDelayMs);
+  scene.last.die('SIGKILL');
+  await scene.settle();
+  assert.deepEqual(scene.logged('the spare media process died'), [{ pid: 101, how: 'SIGKILL' }]);
+  await scene.pass(mediaSpareDelayMs);
+  assert.equal(scene.carriers.length, 3);
+  assert.equal(scene.connection.address?.port, listeningPort);
+});
+
+test('a stop ends the spare, and one that was to come does not', async () => {
+  const scene = new MediaSupervisorScene({ hasSpare: true });
+  await scene.serving();
+  await scene.pass(mediaSpareDelayMs);
+  await scene.coordinator.stop();
+  assert.deepEqual(scene.last.asked, ['killed']);
+  const early = new MediaSupervisorScene({ hasSpare: true });
+  await early.serving();
+  await early.coordinator.stop();
+  for (const each of [scene, early]) {
+    const { length } = each.carriers;
+    await each.pass(2 * mediaSpareDelayMs);
+    assert.equal(each.carriers.length, length);
+    assert.equal(each.clock.pendingTimers, 0);
+  }
+});

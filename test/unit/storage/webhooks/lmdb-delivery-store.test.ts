@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EventId } from '../../../../src/model/ids.ts';
+import type { HookChanges } from '../../../../src/core/ports/delivery-store.ts';
+import { LmdbDeliveryStore } from '../../../../src/storage/webhooks/lmdb-delivery-store.ts';
+import { hasWebhookTables, WebhookTables } from '../../../../src/storage/webhooks/webhook-tables.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
+import { loggedEvent } from '../../../support/webhook-scene.ts';
+
+const failure = { atMs: 1, status: null, reason: 'no answer' };
+const record = {
+  number: 1,
+  cursor: 7,
+  parked: 0,
+  switchedOff: null,
+  lastSuccessAtMs: null,
+  lastFailure: null,
+};
+
+function changesOf(count: number, hook: Partial<HookChanges> = {}): HookChanges {
+  const sequences = Array.from({ length: count }, (_, i) => i + 1);
+  return {
+    id: 'app\nurl',
+    number: 1,
+    record,
+    failed: new Map(
+      sequences.map((sequence) => [
+        sequence,
+        { event: loggedEvent(sequence, 'device'), attempts: 1, dueAtMs: 1 },
+      ]),
+    ),
+    parked: new Map(
+      sequences.map((sequence) => [sequence, { event: loggedEvent(sequence, 'device'), failure }]),
+    ),
+    parkedTrimmed: 0,
+    ...hook,
+  };
+}
+
+test('what was committed is there when the store is opened again, also for who only looks', async (t) => {
+  const directory = temporaryDirectory(t);
+  assert.equal(hasWebhookTables(directory), false);
+  const tables = new WebhookTables(directory, 'write');
+  await new LmdbDeliveryStore(tables).commit([changesOf(3)]);
+  await tables.environment.close();
+  assert.equal(hasWebhookTables(directory), true);
+  const looked = new WebhookTables(directory, 'read-only');
+  t.after(() => looked.environment.close());
+  const deliveries = new LmdbDeliveryStore(looked);
+  assert.deepEqual([...deliveries.hooks()], [['app\nurl', record]]);
+  assert.equal(deliveries.countFailed(1), 3);
+  assert.equal(deliveries.countFailed(2), 0);
+});
+
+test('sweeping and searching go through more than a slice', async (t) => {
+  const tables = new WebhookTables(temporaryDirectory(t), 'write');
+  t.after(() => tables.environment.close());
+  const deliveries = new LmdbDeliveryStore(tables);
+  await deliveries.commit([
+    changesOf(1200),
+    changesOf(3, { id: 'app\nother', number: 7, record: { ...record, number: 7 } }),
+  ]);
+  assert.equal((await deliveries.findParked(1, 'event-1199' as EventId))?.event.sequence, 1199);
+  await deliveries.commit([changesOf(0, { record: null })]);
+  await deliveries.sweep();
+  assert.equal(deliveries.countFailed(1), 0);
+  assert.deepEqual(deliveries.parked(1, 0, 10), []);
+  assert.equal(deliveries.countFailed(7), 3);
+});
+
+test('a number that only a parked or a failed event still has is not free', async (t) => {
+  const tables = new WebhookTables(temporaryDirectory(t), 'write');
+  t.after(() => tables.environment.close());
+  const deliveries = new LmdbDeliveryStore(tables);
+  await deliveries.commit([changesOf(1, { number: 4, parked: new Map() })]);
+  await deliveries.commit([changesOf(1, { number: 5, failed: new Map() })]);
+  await deliveries.commit([changesOf(0, { number: 5, record: null })]);
+  assert.equal(deliveries.freeNumber(), 6);
+});

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EventId } from '../../../../src/model/ids.ts';
+import { MemoryDeliveryStore } from '../../../support/memory-delivery-store.ts';
+import { bad, good, gone, hookUrl, webhook, WebhookScene } from '../../../support/webhook-scene.ts';
+
+const name = { url: hookUrl, appId: null };
+const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `device-${i}`);
+
+/** Every event that fails is parked at once. */
+function parkingScene(parkedPerHookMax = 100): WebhookScene {
+  const limits = { retryDelaysMs: [], circuitFailures: Infinity, parkedPerHookMax };
+  const scene = new WebhookScene({ limits });
+  scene.sender.automatic = () => bad;
+  return scene;
+}
+
+test('the list says how each webhook fares, and no secret', async () => {
+  const scene = new WebhookScene();
+  const now = scene.clock.wallMs();
+  await scene.happen('a', 'b', 'c', 'd');
+  await scene.answer(1, good);
+  await scene.answer(2, bad);
+  assert.deepEqual(scene.service.list(), [
+    {
+      appId: '2818153',
+      url: hookUrl,
+      types: ['*'],
+      state: 'on',
+      behind: 2,
+      failed: 1,
+      parked: 0,
+      lastSuccessAtMs: now,
+      lastFailure: { atMs: now, status: 500, reason: 'answered 500' },
+      switchedOffAtMs: null,
+    },
+  ]);
+  await scene.answer(3, gone);
+  const [listed] = scene.service.list();
+  assert.equal(listed?.state, 'off');
+  assert.equal(listed.switchedOffAtMs, now);
+});
+
+test('what is known of a webhook is known after a restart', async () => {
+  const scene = parkingScene();
+  await scene.happen('a', 'b');
+  scene.sender.automatic = () => good;
+  await scene.happen('c');
+  await scene.pass(1000);
+  assert.deepEqual(scene.crash().service.list(), scene.service.list());
+  assert.equal(scene.service.list()[0]?.parked, 2);
+});
+
+test('parked events are shown a page at a time', async () => {
+  const scene = parkingScene();
+  await scene.happen(...many(5));
+  await scene.pass(1000);
+  const first = scene.service.show(name, 0, 2);
+  assert.ok(first.ok);
+  assert.deepEqual(
+    first.value.parked.map(({ sequence }) => sequence),
+    [1, 2],
+  );
+  const second = scene.service.show(name, 2, 100);
+  assert.ok(second.ok);
+  assert.deepEqual(
+    second.value.parked.map(({ sequence, deviceId, type }) => [sequence, deviceId, type]),
+    [
+      [3, 'device-2', 'device.sleep.login'],
+      [4, 'device-3', 'device.sleep.login'],
+      [5, 'device-4', 'device.sleep.login'],
+    ],
+  );
+});
+
+test('of too many parked events the oldest is dropped, and the log says so', async () => {
+  const scene = parkingScene(3);
+  await scene.happen(...many(3));
+  await scene.pass(1000);
+  await scene.happen('x', 'y');
+  await scene.pass(1000);
+  const shown = scene.service.show(name, 0, 10);
+  assert.ok(shown.ok);
+  assert.deepEqual(
+    shown.value.parked.map(({ sequence }) => sequence),
+    [3, 4, 5],
+  );
+  assert.equal(shown.value.webhook.parked, 3);
+  assert.ok(scene.log.lines.some(({ message }) => /oldest parked one dropped/.test(message)));
+});
+
+test('replayed events begin anew, in order for each device, and are parked no more', async () => {
+  const scene = parkingScene();
+  await scene.happen('a', 'b', 'a');
+  scene.sender.automatic = null;
+  const replayed = await scene.service.replay(name, null);
+  assert.deepEqual(replayed, { ok: true, value: { replayed: 3, parked: 0 } });
+  await scene.quiet();
+  assert.deepEqual(scene.underWay, [1, 2]);
+  await scene.answer(1, good);
+  assert.deepEqual(scene.underWay, [2, 3]);
+  await scene.answer(2, bad);
+  await scene.answer(3, good);
+  await scene.pass(1000);
+  const shown = scene.service.show(name, 0, 10);
+  assert.ok(shown.ok);
+  assert.deepEqual(
+    shown.value.parked.map(({ sequence }) => sequence),
+    [2],
+  );
+  assert.equal(shown.value.webhook.failed, 0);
+});
+
+test('one event can be replayed by its id', async () => {
+  const scene = parkingScene();
+  await scene.happen('a', 'b', 'c');
+  scene.sender.automatic = () => good;
+  const replayed = await scene.service.replay(name, 'event-2' as EventId);
+  assert.deepEqual(replayed, { ok: true, value: { replayed: 1, parked: 2 } });
+  await scene.quiet();
+  assert.deepEqual(scene.attempted, [1, 2, 3, 2]);
+  const again = await scene.service.replay(name, 'event-2' as EventId);
+  assert.ok(!again.ok && again.error.kind === 'unknown');
+});
+
+test('replays that overlap replay each event once', async () => {
+  const scene = parkingScene();
+  await scene.happen(...many(10));
+  scene.sender.automatic = () => good;
+  const replays = await Promise.all([scene.service.replay(name, null), scene.service.replay(name, null)]);
+  assert.deepEqual(
+    replays.map((replay) => replay.ok && replay.value.replayed),
+    [10, 0],
+  );
+  await scene.quiet();
+  assert.equal(scene.attempted.length, 20);
+});
+
+test('replayed events that were not tried yet are replayed after a crash too', async () => {
+  const scene = parkingScene();
+  await scene.happen('a', 'b');
+  scene.sender.automatic = null;
+  await scene.service.replay(name, null);
+  await scene.pass(1000);
+  const after = scene.crash();
+  assert.deepEqual(after.underWay, [1, 2]);
+});
+
+test('a replay asks a dead endpoint at once', async () => {
+  const scene = new WebhookScene({ limits: { retryDelaysMs: [], circuitFailures: 3 } });
+  scene.sender.automatic = () => bad;
+  await scene.happen(...many(3));
+  assert.equal(scene.hook().isCircuitOpen, true);
+  scene.sender.automatic = () => good;
+  await scene.service.replay(name, null);
+  await scene.quiet();
+  assert.equal(scene.hook().isCircuitOpen, false);
+  assert.equal(scene.attempted.length, 6);
+});
+
+test('what has no room among the failed stays parked', async () => {
+  const limits = { retryDelaysMs: [], circuitFailures: Infinity, failedPerHookMax: 4 };
+  const scene = new WebhookScene({ limits });
+  scene.sender.automatic = () => bad;
+  await scene.happen(...many(6));
+  scene.sender.automatic = null;
+  assert.deepEqual(await scene.service.replay(name, null), { ok: true, value: { replayed: 4, parked: 2 } });
+  assert.deepEqual(await scene.service.replay(name, null), { ok: true, value: { replayed: 0, parked: 2 } });
+});
+
+test('a store that refuses writes refuses replays', async () => {
+  const deliveries = new MemoryDeliveryStore();
+  const scene = new WebhookScene({ deliveries });
+  deliveries.failure = new Error('the disk is full');
+  await scene.happen('a');
+  const refused = await scene.service.replay(name, null);
+  assert.ok(!refused.ok && refused.error.kind === 'busy');
+});
+
+test('a test message is sent once, whatever state the webhook is in, and leaves no trace', async () => {
+  const scene = new WebhookScene();
+  await scene.happen('a');
+  await scene.answer(1, gone);
+  const before = scene.service.list();
+  const tested = scene.service.test(name);
+  await scene.quiet();
+  const [sent] = scene.sender.waiting;
+  const body = JSON.parse(sent?.message.body ?? '') as Record<string, unknown>;
+  assert.equal(body['type'], 'webhook.test');
+  assert.equal(body['id'], sent?.message.id);
+  assert.deepEqual(Object.keys(body), ['id', 'type', 'at', 'device_id', 'seq', 'epoch', 'data']);
+  scene.clock.advance(120);
+  sent?.answer(bad);
+  assert.deepEqual(await tested, {
+    ok: true,
+    value: { delivered: false, status: 500, reason: 'answered 500', tookMs: 120 },
+  });
+  assert.deepEqual(scene.service.list(), before);
+});
+
+test('tests under way are bounded', async () => {
+  const scene = new WebhookScene();
+  const tests = Array.from({ length: 17 }, () => scene.service.test(name));
+  const refused = await tests[16];
+  assert.ok(refused !== undefined && !refused.ok && refused.error.kind === 'busy');
+  for (const sent of scene.sender.waiting.slice()) sent.answer(good);
+  await Promise.all(tests);
+  assert.equal(scene.sender.sent.length, 16);
+});
+
+test('a webhook that is not in the registry is unknown to every question', async () => {
+  const scene = new WebhookScene({ hooks: [webhook()] });
+  const unknown = { url: 'https://other.example/', appId: null };
+  const answers = [
+    scene.service.show(unknown, 0, 1),
+    await scene.service.test(unknown),
+    await scene.service.replay(unknown, null),
+    scene.service.enable(unknown),
+    scene.service.enable({ url: hookUrl, appId: '9999999' }),
+  ];
+  for (const answer of answers) assert.ok(!answer.ok && answer.error.kind === 'unknown');
+});
+
+test('a replayed event comes before the later ones of its device that wait', async () => {
+  const limits = { retryDelaysMs: [5000], circuitFailures: Infinity };
+  const scene = new WebhookScene({ limits });
+  scene.sender.automatic = () => bad;
+  await scene.happen('a');
+  await scene.pass(5000);
+  assert.equal(scene.service.list()[0]?.parked, 1);
+  scene.sender.automatic = null;
+  await scene.happen('a', 'a');
+  await scene.service.replay(name, null);
+  await scene.quiet();
+  assert.deepEqual(scene.underWay, [2]);
+  await scene.answer(2, good);
+  assert.deepEqual(scene.underWay, [1]);
+  await scene.answer(1, good);
+  assert.deepEqual(scene.underWay, [3]);
+});
