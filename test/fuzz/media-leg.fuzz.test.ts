@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateSessionId } from '../../src/model/ids.ts';
-import { deviceSide } from '../../src/media/legs/leg-side.ts';
 import { SocketLeg } from '../../src/media/legs/socket-leg.ts';
 import { parseBridgeText } from '../../src/protocol/media/bridge-text.ts';
 import { parseDeviceText } from '../../src/protocol/media/device-text.ts';
@@ -295,7 +294,7 @@ const sessionId = generateSessionId();
 const memberCarrier: Carrier = (message) => {
   const [socket, context] = [new FakeFrameSocket(), new FakeMediaListenerContext()];
   const leg = new SocketLeg(socket, context);
-  leg.enter((opening) => deviceSide(new FakeOpenLeg('device', opening, () => undefined)));
+  leg.enter((opening) => ({ kind: 'device', leg: new FakeOpenLeg('device', opening, () => undefined) }));
   leg.carry((out) => context.relay.joinDevice(sessionId, callMedia, out));
   leg.received(message, true);
   const [frame, ...more] = context.relay.joined.flatMap(({ frames }) => frames);

@@ -1,6 +1,6 @@
 /** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's hall. */
 import type { ReservationRefusal } from '../../src/model/picture.ts';
-import type { FrameSocket } from '../../src/media/legs/frame-socket.ts';
+import type { FrameSocket } from '../../src/media/legs/web-socket.ts';
 import type { LegConnection, MediaListenerContext } from '../../src/media/legs/listener-context.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeRelay } from './fake-relay.ts';
@@ -14,7 +14,7 @@ export class FakeFrameSocket implements FrameSocket {
   bytesRead = 0;
   isCut = false;
   /** It was told to read nothing more. */
-  isUnwakeable = false;
+  isUnread = false;
 
   send(text: string): void {
     if (!this.isCut) this.said.push(text);
@@ -33,10 +33,10 @@ export class FakeFrameSocket implements FrameSocket {
     this.send(`${code} ${reason}`);
   }
 
-  closeUnwakeable(code: number, reason: string): void {
-    if (this.isUnwakeable) return;
-    this.send(`${code} ${reason}, deaf`);
-    this.isUnwakeable = true;
+  closeUnread(code: number, reason: string): void {
+    if (this.isUnread) return;
+    this.send(`${code} ${reason}, unread`);
+    this.isUnread = true;
   }
 
   terminate(): void {

@@ -5,7 +5,7 @@
 import { legBacklogBytesMax } from '../../model/limits.ts';
 import { encodeKeyFrameWanted } from '../../protocol/media/leg-text.ts';
 import type { LegOutput } from '../relay/output.ts';
-import type { FrameSocket } from './frame-socket.ts';
+import type { FrameSocket } from './web-socket.ts';
 
 export class LegOutbox implements LegOutput {
   readonly takes = 'frames';
@@ -24,13 +24,13 @@ export class LegOutbox implements LegOutput {
   }
 
   /** It has not read what it was told. */
-  get isUnwakeable(): boolean {
+  get isBacklogged(): boolean {
     return this.#socket.bufferedAmount - this.#frameBytes > legBacklogBytesMax;
   }
 
   /** Or cuts the leg, whose end comes as any other. */
   say(text: string): void {
-    if (this.isUnwakeable) this.#socket.terminate();
+    if (this.isBacklogged) this.#socket.terminate();
     else this.#socket.send(text);
   }
 

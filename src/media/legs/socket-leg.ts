@@ -1,26 +1,34 @@
 /**
- * A leg on a WebSocket: its frames, its texts, its pings, its end. What its texts mean is its side's, what follows from
- * them the house's, and where its frames go the relay's. Lifecycle: opening -> open -> closed. Source:
+ * A leg of a device or a bridge on a WebSocket: its frames, texts, pings and end. What follows from its texts is the leg
+ * service's decision, and where its frames go is the relay's. Lifecycle: opening -> open -> closed. Source:
  * calls-and-media.md, Legs.
  */
-import type { Result } from '../../lib/result.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
 import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
+import { parseBridgeText } from '../../protocol/media/bridge-text.ts';
 import { faultCloses, fullClose, legCloses, type LegClose } from '../../protocol/media/close-code.ts';
-import { decodeFrameHeader } from '../../protocol/media/frame-header.ts';
+import { parseDeviceText } from '../../protocol/media/device-text.ts';
+import { decodeFrameHeader, framePayload } from '../../protocol/media/frame-header.ts';
 import { encodeLegError, encodeLegMessage } from '../../protocol/media/leg-text.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
+import type { OpenBridgeLeg, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
 import type { JoinedLeg } from '../relay/output.ts';
-import { payloadOf } from './frame-payload.ts';
-import type { FrameSocket, SocketOwner } from './frame-socket.ts';
+import type { FrameSocket, SocketOwner } from './web-socket.ts';
 import { LegAllowance } from './leg-allowance.ts';
 import type { LegConnection, MediaListenerContext } from './listener-context.ts';
 import { LegOutbox } from './leg-outbox.ts';
-import type { LegSide } from './leg-side.ts';
 import { refusalOf } from './refusal.ts';
 
 type Stage = 'opening' | 'open' | 'closed';
+type Offer = Extract<LegMessage, { readonly kind: 'assign' }>;
+type Start = Extract<LegMessage, { readonly kind: 'start' }>;
+
+/** An open leg and the side of the call it is on, which decides how its texts are read. */
+export type LegSide =
+  | { readonly kind: 'device'; readonly leg: OpenDeviceLeg }
+  | { readonly kind: 'bridge'; readonly leg: OpenBridgeLeg };
 
 export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
   readonly #socket: FrameSocket;
@@ -28,14 +36,14 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
   readonly #context: MediaListenerContext;
   readonly #allowance: LegAllowance;
   #stage: Stage = 'opening';
-  /** While it is open. */
+  /** Set while the leg is open. */
   #side: LegSide | null = null;
   /** Null: its frames go nowhere, as those of a bridge without a call. */
   #joined: JoinedLeg | null = null;
   /** Why nobody carries its frames; null: somebody does, or they are not to be carried yet. */
   #refusal: ReservationRefusal | null = null;
   #faults = 0;
-  /** How much had come in and gone out at the last beat. */
+  /** Bytes received and frames sent at the last heartbeat. */
   #progress = -1;
 
   constructor(socket: FrameSocket, context: MediaListenerContext) {
@@ -46,8 +54,8 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
   }
 
   /**
-   * `open` tells the house, which may speak to the leg at once. Null: it is in. `session_ended`: it was too late, and
-   * the leg is closed as `ended`. Else nobody can carry its frames, and it is closed for that.
+   * `open` opens the leg at the leg service, which may speak to it at once. Null: it is open. `session_ended`: it was
+   * too late, and the leg is closed as `ended`. Otherwise nobody can carry its frames, and it is closed for that.
    */
   enter(open: (leg: SocketLeg) => LegSide | null): LegRefusal | null {
     this.#context.legs.add(this);
@@ -75,30 +83,25 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
   }
 
   received(bytes: Buffer, isBinary: boolean): void {
-    const side = this.#sideThatHears(!isBinary);
+    const side = this.#chargedSide(!isBinary);
     if (side === null) return;
     if (!isBinary && bytes.length > mediaTextBytesMax) {
       this.#disconnect(side, faultCloses.tooLarge);
       return;
     }
-    const fault = isBinary ? this.#takeFrame(side, bytes) : side.hear(bytes);
+    const fault = isBinary ? this.#takeFrame(side, bytes) : takeText(side, bytes);
     if (fault !== null) this.#complain(side, fault);
   }
 
-  /** In the place of a bridge that cannot be asked. */
-  answer(text: Buffer): void {
-    this.#side?.hear(text);
-  }
-
   pinged(): void {
-    const side = this.#sideThatHears(false);
+    const side = this.#chargedSide(false);
     if (side === null) return;
-    if (this.#outbox.isUnwakeable) this.#socket.terminate();
+    if (this.#outbox.isBacklogged) this.#socket.terminate();
     else side.leg.alive('ping');
   }
 
   ponged(): void {
-    this.#sideThatHears(false);
+    this.#chargedSide(false);
   }
 
   failed(): void {
@@ -116,7 +119,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
 
   /**
    * Any byte is a sign of life: behind a large frame the answer to a ping comes late. So is a frame that has gone out:
-   * who reads slowly has all those to read before it comes to the ping.
+   * a slow reader has all those to read before it comes to the ping.
    */
   heartbeat(): void {
     const progress = this.#socket.bytesRead + this.#outbox.framesSent;
@@ -129,7 +132,10 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
   }
 
   notify(message: LegMessage): void {
-    if (this.#stage !== 'closed') this.#outbox.say(encodeLegMessage(message));
+    if (this.#stage === 'closed') return;
+    if (message.kind === 'assign') this.#offer(message);
+    else if (message.kind === 'start') this.#start(message);
+    else this.#send(message);
   }
 
   close(reason: LegCloseReason): void {
@@ -140,15 +146,38 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     if (this.#leave()) this.#socket.terminate();
   }
 
-  /** One more message has come. Null: nobody hears it, since the leg is closed, or is so now for having sent too much. */
-  #sideThatHears(isText: boolean): LegSide | null {
+  /** Declines for the bridge a call that nobody could carry, once the caller's turn is over: the pool is still asking. */
+  #offer(message: Offer): void {
+    const refusal = this.#context.relay.refusalOf(message.sessionId, message.media, 'frames');
+    if (refusal === null) return this.#send(message);
+    this.#context.reportDeclined(refusal);
+    queueMicrotask(() => {
+      if (this.#side?.kind === 'bridge') this.#side.leg.answerAssignment(false);
+    });
+  }
+
+  /** The bridge learns of the start before anything the relay has for it, and not at all if nobody can carry the call. */
+  #start(message: Start): void {
+    const { sessionId, media } = message;
+    const { relay } = this.#context;
+    const refusal = relay.refusalOf(sessionId, media, 'frames');
+    if (refusal === null) this.#send(message);
+    this.carry((out) => (refusal === null ? relay.joinBridge(sessionId, media, out) : fail(refusal)));
+  }
+
+  #send(message: LegMessage): void {
+    this.#outbox.say(encodeLegMessage(message));
+  }
+
+  /** Charges the leg for one more message. Null: the leg is closed, or is closed now for having sent too much. */
+  #chargedSide(isText: boolean): LegSide | null {
     const { clock } = this.#context;
     const fault = this.#allowance.take(isText, this.#socket.bytesRead, clock.monotonicMs());
     if (fault !== null) this.#cutOff(fault);
     return this.#side;
   }
 
-  /** Also who was told to go already is not read any more. */
+  /** A leg that was told to go already is not read any more either. */
   #cutOff(fault: string): void {
     const side = this.#side;
     const { code, reason } = faultCloses.tooMuch;
@@ -157,7 +186,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
       this.#context.leaving.add(this);
       this.#outbox.say(encodeLegError(fault));
     }
-    this.#socket.closeUnwakeable(code, reason);
+    this.#socket.closeUnread(code, reason);
     side?.leg.gone();
   }
 
@@ -168,7 +197,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     leg.alive('media');
     // The header is a copy: it stays when the payload is moved away from behind it.
     const headerBytes = new Uint8Array(message.subarray(0, mediaFrameHeaderBytes));
-    this.#joined?.frame(header.value, payloadOf(message), headerBytes);
+    this.#joined?.frame(header.value, framePayload(message), headerBytes);
     return null;
   }
 
@@ -183,7 +212,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     this.#disconnect(side, fullClose);
   }
 
-  /** Closes it from here; the house does not know yet. */
+  /** Closes the leg from here; the leg service does not know yet. */
   #disconnect(side: LegSide, close: LegClose): void {
     if (this.#dismiss(close)) side.leg.gone();
   }
@@ -205,4 +234,19 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     this.#context.legs.delete(this);
     return true;
   }
+}
+
+/** Passes on what the text says. Returns what is wrong with it, in a sentence; null: nothing. */
+function takeText(side: LegSide, text: Uint8Array): string | null {
+  if (side.kind === 'device') {
+    const parsed = parseDeviceText(text);
+    if (!parsed.ok) return parsed.error;
+    side.leg.report(parsed.value);
+    return null;
+  }
+  const parsed = parseBridgeText(text);
+  if (!parsed.ok) return parsed.error;
+  if (parsed.value.kind === 'answer') side.leg.answerAssignment(parsed.value.accepted);
+  else side.leg.report(parsed.value.report, parsed.value.about);
+  return null;
 }

@@ -15,13 +15,11 @@ import type {
 } from '../../core/ports/leg-service.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import type { DeviceOutput } from '../relay/output.ts';
-import { BridgeLeg } from './bridge-leg.ts';
 import { DownlinkLeg, type DownlinkDeps } from './downlink-leg.ts';
 import type { MediaListenerContext } from './listener-context.ts';
 import { readLegRequest, type LegRequest, type WatchedPicture } from './leg-request.ts';
-import { bridgeSide, deviceSide, type LegSide } from './leg-side.ts';
 import { refusalOf, type HttpRefusal } from './refusal.ts';
-import { SocketLeg } from './socket-leg.ts';
+import { SocketLeg, type LegSide } from './socket-leg.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 
 export interface UpgradeHandlerDeps {
@@ -106,7 +104,7 @@ export class UpgradeHandler {
       const opened = service.openDeviceLeg(admission, leg);
       if (opened === null) return null;
       leg.carry((out) => context.relay.joinDevice(sessionId, media, out));
-      return deviceSide(opened);
+      return { kind: 'device', leg: opened };
     });
   }
 
@@ -122,10 +120,10 @@ export class UpgradeHandler {
   }
 
   #letBridgeIn(request: UpgradeRequest, admission: BridgeAdmission): void {
-    const { service, context } = this.#deps;
+    const { service } = this.#deps;
     this.#upgrade(request, (leg) => {
-      const opened = service.openBridgeLeg(admission, new BridgeLeg(leg, context));
-      return opened === null ? null : bridgeSide(opened);
+      const opened = service.openBridgeLeg(admission, leg);
+      return opened === null ? null : { kind: 'bridge', leg: opened };
     });
   }
 

@@ -6,9 +6,8 @@ import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import { legRequestBodyBytesMax } from '../../model/limits.ts';
-import type { FrameSocket, SocketOwner } from './frame-socket.ts';
+import { type FrameSocket, type SocketOwner, openWebSocket } from './web-socket.ts';
 import { answerOf, type HttpRefusal } from './refusal.ts';
-import { openWebSocket } from './web-socket.ts';
 
 export class UpgradeRequest {
   readonly request: IncomingMessage;

@@ -1,6 +1,6 @@
 /**
  * The 12 bytes before the payload of every binary message of a leg: what the frame is, to values and back. Nothing
- * here looks into the payload; where the two disagree about the size, the payload's own counts. Source:
+ * here reads the payload; where the two disagree about the size, the payload's own counts. Source:
  * calls-and-media.md, Legs.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -79,4 +79,16 @@ export function encodeFrameHeader(header: FrameHeader): Buffer {
   } else bytes.writeUInt8(audioFormats.indexOf(header.format) + 1, 1);
   bytes.writeUInt32BE(header.timestampMs, 8);
   return bytes;
+}
+
+/**
+ * The payload behind the header, in memory that holds nothing else, so that it may be moved to another thread. A message
+ * that came in several pieces was assembled in such memory and is not copied; a smaller one is a view of one read from
+ * the socket, where other messages stand beside it.
+ */
+export function framePayload(message: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer } = message;
+  return buffer instanceof ArrayBuffer && buffer.byteLength === message.length
+    ? new Uint8Array(buffer, mediaFrameHeaderBytes)
+    : new Uint8Array(message.subarray(mediaFrameHeaderBytes));
 }

@@ -6,7 +6,6 @@ import type { ReservationRefusal } from '../../../../src/model/picture.ts';
 import { generateSessionId } from '../../../../src/model/ids.ts';
 import { legFaultsMax, legMessagesBurstMax, legTextsBurstMax } from '../../../../src/model/limits.ts';
 import type { LegConnection } from '../../../../src/media/legs/listener-context.ts';
-import { bridgeSide } from '../../../../src/media/legs/leg-side.ts';
 import { SocketLeg } from '../../../../src/media/legs/socket-leg.ts';
 import type { JoinedLeg, LegOutput } from '../../../../src/media/relay/output.ts';
 import { callMedia } from '../../../support/call-scene.ts';
@@ -36,7 +35,7 @@ beforeEach(() => {
 });
 
 function enter(): LegRefusal | null {
-  return leg.enter(() => bridgeSide(deps));
+  return leg.enter(() => ({ kind: 'bridge', leg: deps }));
 }
 
 function join(out: LegOutput): Result<JoinedLeg, ReservationRefusal> {
@@ -129,7 +128,7 @@ test('a leg that comes too late is closed as ended', () => {
 test('what the house says while it lets a leg in is said', () => {
   leg.enter((opening) => {
     opening.notify(assign);
-    return bridgeSide(deps);
+    return { kind: 'bridge', leg: deps };
   });
   assert.deepEqual(socket.said, [assignText]);
 });
@@ -137,7 +136,7 @@ test('what the house says while it lets a leg in is said', () => {
 test('a leg that the house closes while it lets it in is closed, and says nothing', () => {
   leg.enter((opening) => {
     opening.close('replaced');
-    return bridgeSide(deps);
+    return { kind: 'bridge', leg: deps };
   });
   goOn();
   assert.deepEqual([socket.said, deps.goneTimes, legs.size], [['4409 replaced'], 0, 0]);
@@ -345,7 +344,7 @@ test('a leg that cannot be carried while it opens is no login, and the house kno
   context.relay.joinRefusal = 'load';
   const refusal = leg.enter((opening) => {
     opening.carry(join);
-    return bridgeSide(deps);
+    return { kind: 'bridge', leg: deps };
   });
   goOn();
   assert.deepEqual([refusal, deps.goneTimes, legs.size, leaving.size], ['load', 1, 0, 0]);
@@ -359,7 +358,7 @@ const tooManyMessages =
 test('a leg that says more than it may is told so and closed, and none of the rest is heard', () => {
   enter();
   for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.received(accept, false);
-  assert.deepEqual(socket.said, [tooManyTexts, '4429 too_much, deaf']);
+  assert.deepEqual(socket.said, [tooManyTexts, '4429 too_much, unread']);
   assert.deepEqual([deps.answers.length, deps.goneTimes], [legTextsBurstMax, 1]);
   assert.deepEqual([legs.size, leaving.size, socket.isCut], [0, 1, false]);
   assert.deepEqual(context.floods, ['a leg sends 5 texts a second at most, and 150 at once']);
@@ -376,7 +375,7 @@ for (const [what, send] of small)
   test(`a leg that floods with ${what} is closed`, () => {
     enter();
     for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) send();
-    assert.deepEqual(socket.said, [tooManyMessages, '4429 too_much, deaf']);
+    assert.deepEqual(socket.said, [tooManyMessages, '4429 too_much, unread']);
     assert.ok(deps.signs.length <= legMessagesBurstMax);
   });
 
@@ -385,19 +384,13 @@ test('empty messages count: each is malformed, and the hundredth closes', () => 
   for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.received(Buffer.alloc(0), true);
   assert.equal(socket.said.filter((said) => said.includes('"error"')).length, legFaultsMax);
   assert.equal(socket.said[legFaultsMax], '4400 malformed');
-  assert.ok(socket.isUnwakeable, 'and who goes on is not read any more');
+  assert.ok(socket.isUnread, 'and who goes on is not read any more');
 });
 
 test('a leg that was told to go and floods is not read any more', () => {
   enter();
   leg.close('ended');
   for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.pinged();
-  assert.deepEqual(socket.said, ['1000 ended', '4429 too_much, deaf']);
+  assert.deepEqual(socket.said, ['1000 ended', '4429 too_much, unread']);
   assert.deepEqual([deps.goneTimes, context.floods], [0, []]);
-});
-
-test('a bridge is not charged for what is refused in its place', () => {
-  enter();
-  for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.answer(Buffer.from('{"type":"refuse"}'));
-  assert.deepEqual([deps.answers.length, socket.said], [2 * legTextsBurstMax, []]);
 });

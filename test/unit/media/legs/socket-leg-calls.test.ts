@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import type { LegMessage } from '../../../../src/model/call.ts';
 import { generateSessionId } from '../../../../src/model/ids.ts';
-import { BridgeLeg } from '../../../../src/media/legs/bridge-leg.ts';
-import { bridgeSide } from '../../../../src/media/legs/leg-side.ts';
+import { legTextsBurstMax } from '../../../../src/model/limits.ts';
 import { SocketLeg } from '../../../../src/media/legs/socket-leg.ts';
 import { encodeLegMessage } from '../../../../src/protocol/media/leg-text.ts';
 import { callMedia, callRoom } from '../../../support/call-scene.ts';
@@ -18,26 +17,24 @@ const state: LegMessage = { kind: 'state', sessionId, state: 'ringing', reason: 
 let socket: FakeFrameSocket;
 let context: FakeMediaListenerContext;
 let leg: SocketLeg;
-let bridge: BridgeLeg;
 let deps: FakeOpenLeg;
 beforeEach(() => {
   socket = new FakeFrameSocket();
   context = new FakeMediaListenerContext();
   leg = new SocketLeg(socket, context);
-  bridge = new BridgeLeg(leg, context);
-  deps = new FakeOpenLeg('bridge', bridge, () => undefined);
+  deps = new FakeOpenLeg('bridge', leg, () => undefined);
 });
 
 function enter(telling: readonly LegMessage[] = []): unknown {
   return leg.enter(() => {
-    for (const message of telling) bridge.notify(message);
-    return bridgeSide(deps);
+    for (const message of telling) leg.notify(message);
+    return { kind: 'bridge', leg: deps };
   });
 }
 
 test('a call that can be carried is offered to the bridge, whose answer is its own', async () => {
   enter();
-  bridge.notify(assign);
+  leg.notify(assign);
   await Promise.resolve();
   assert.deepEqual([socket.said, deps.answers, context.declined], [[encodeLegMessage(assign)], [], []]);
 });
@@ -45,7 +42,7 @@ test('a call that can be carried is offered to the bridge, whose answer is its o
 test("a call that cannot be carried is refused in the bridge's place, behind the house's question", async () => {
   enter();
   context.relay.refusal = 'load';
-  bridge.notify(assign);
+  leg.notify(assign);
   assert.deepEqual(deps.answers, []);
   await Promise.resolve();
   assert.deepEqual([socket.said, deps.answers, context.declined], [[], [false], ['load']]);
@@ -61,8 +58,8 @@ test('a bridge that is asked while it comes in has its answer when it is in', as
 test('for a bridge that has gone nothing is refused', async () => {
   enter();
   context.relay.refusal = 'load';
-  bridge.notify(assign);
-  bridge.close('drain');
+  leg.notify(assign);
+  leg.close('drain');
   await Promise.resolve();
   assert.deepEqual([socket.said, deps.answers], [['4503 draining'], []]);
 });
@@ -70,8 +67,8 @@ test('for a bridge that has gone nothing is refused', async () => {
 test('the start of a call comes before anything that the relay has for its bridge', () => {
   enter();
   context.relay.onJoining = ({ frameOutput }) => frameOutput.askKeyFrame();
-  bridge.notify(start);
-  bridge.notify(state);
+  leg.notify(start);
+  leg.notify(state);
   assert.deepEqual(socket.said, [
     encodeLegMessage(start),
     '{"type":"key_frame_wanted"}',
@@ -93,9 +90,17 @@ for (const when of ['open', 'coming in'])
     context.relay.refusal = 'load';
     if (when === 'open') {
       enter();
-      bridge.notify(start);
+      leg.notify(start);
     } else assert.equal(enter([start]), 'load');
     assert.deepEqual([socket.said.length, socket.said.at(-1), deps.goneTimes], [2, '4503 media_full', 1]);
     assert.match(socket.said[0] ?? '', /^{"type":"error","message":"no worker/);
     assert.deepEqual([context.relay.joined, context.legs.size, context.leaving.size], [[], 0, 1]);
   });
+
+test('a bridge is not charged for what is refused in its place', async () => {
+  enter();
+  context.relay.refusal = 'load';
+  for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.notify(assign);
+  await Promise.resolve();
+  assert.deepEqual([deps.answers.length, socket.said], [2 * legTextsBurstMax, []]);
+});

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { payloadOf } from '../../../../src/media/legs/frame-payload.ts';
+import { framePayload } from '../../../../src/protocol/media/frame-header.ts';
 
 const bytes = Uint8Array.from({ length: 40 }, (_, i) => i);
 
 test('the payload of a message that has its memory to itself is not copied', () => {
   const message = Buffer.from(bytes.slice().buffer);
-  const payload = payloadOf(message);
+  const payload = framePayload(message);
   assert.deepEqual(payload, bytes.subarray(12));
   assert.equal(payload.buffer, message.buffer);
 });
@@ -19,7 +19,7 @@ const views: readonly (readonly [string, number, number])[] = [
 for (const [place, from, to] of views)
   test(`the payload of a message that stands ${place} is moved without them`, () => {
     const memory = bytes.slice().buffer;
-    const payload = payloadOf(Buffer.from(memory, from, to - from));
+    const payload = framePayload(Buffer.from(memory, from, to - from));
     assert.deepEqual(payload, bytes.slice(from + 12, to));
     structuredClone(payload, { transfer: [payload.buffer] });
     assert.equal(memory.byteLength, 40);
