@@ -1,6 +1,6 @@
 /** What counting one request costs: it happens on every one of them. */
 import type { Bench } from 'tinybench';
-import { Metrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { metricSources } from '../../test/support/metric-sources.ts';
 
 const answers = [
@@ -14,7 +14,7 @@ const answers = [
 const callsPerSample = 1000;
 
 export function register(bench: Bench): Promise<() => Promise<void>> {
-  const metrics = new Metrics(metricSources());
+  const metrics = createMetrics(metricSources());
   const sampleOf = (count: (call: number) => void) => () => {
     const startMs = bench.now();
     for (let call = 0; call < callsPerSample; call++) count(call);

@@ -1,17 +1,19 @@
 /**
- * Metrics of several processes that are one server, as one scrape. What the house counts (`reveille_…`) is one number:
+ * The metrics of several processes that are one server, as one scrape. The server's own (`reveille_…`) are one number:
  * counters, histograms and gauges are summed, so that dashboards and alerts need not know how many processes there
- * are. What is of a process and of nothing else (memory, CPU, event loop) stands once for each, with `process="n"`.
+ * are. Those of a process alone (memory, CPU, event loop) stand once for each, with `process="n"`.
  *
- * A sum must not fall when a process dies, or every rate of it would leap: what it had counted when it was last seen
+ * A sum must not fall when a process dies, or every rate of it would leap: what it had counted when it last answered
  * stays in the sum for as long as this process lives. Of one that does not answer in time the last answer counts.
+ *
+ * prom-client's own aggregation takes its JSON and not text, which the histograms of hot paths never are, and has
+ * neither labels by process nor sums that outlive one.
  */
-import type { Exposition } from './exposition.ts';
-import { parseExposition, withLabel, writeExposition, type MetricFamily } from './exposition-text.ts';
+import type { Exposition } from './metrics.ts';
 
-/** One life of one process. */
+/** One run of one process. */
 export interface MetricSource {
-  /** Never that of another life. */
+  /** Never that of another run. */
   readonly member: string;
   readonly process: number;
   /** Null: no answer. Never rejects. */
@@ -19,12 +21,12 @@ export interface MetricSource {
 }
 
 export interface GatheringDeps {
-  /** Of this process. */
+  /** The metrics of this process. */
   readonly own: Exposition;
   readonly process: number;
   /** All others that live. */
   others(): readonly MetricSource[];
-  /** What is known of the processes from outside, as text of its own families. */
+  /** Metrics about the processes, such as how many live, as text of families of their own. */
   figures(): string;
 }
 
@@ -37,9 +39,9 @@ const summedPrefix = 'reveille_';
 
 export class GatheredMetrics implements Exposition {
   readonly #deps: GatheringDeps;
-  /** What each member answered last. */
+  /** The last answer of each living member. */
   readonly #latest = new Map<string, Scraped>();
-  /** What was counted by those that are gone. */
+  /** Counts of the members that are gone. */
   readonly #kept = new Map<string, MetricFamily>();
 
   constructor(deps: GatheringDeps) {
@@ -77,7 +79,7 @@ export class GatheredMetrics implements Exposition {
   }
 }
 
-/** Of this house, and never falling. */
+/** The server's own, and never falling. */
 function isCounted({ name, type }: MetricFamily): boolean {
   return name.startsWith(summedPrefix) && type !== 'gauge';
 }
@@ -99,4 +101,57 @@ function addFamily(families: Map<string, MetricFamily>, { samples, ...family }: 
   const sum = families.get(family.name) ?? { ...family, samples: new Map<string, number>() };
   families.set(family.name, sum);
   for (const [key, value] of samples) sum.samples.set(key, (sum.samples.get(key) ?? 0) + value);
+}
+
+/** A metric with its samples, as read from the text of a process of this release. */
+interface MetricFamily {
+  readonly name: string;
+  /** The lines that begin it. */
+  readonly head: string;
+  readonly type: string;
+  /** By the whole of what stands before the value: `name_bucket{le="1"}`. */
+  readonly samples: Map<string, number>;
+}
+
+const sampleForm = /^([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?) ([^ ]+)$/;
+const typeForm = /^# TYPE (\S+) (\S+)$/;
+const helpForm = /^# HELP (\S+) /;
+
+/** In the order of the text; a line of another form is passed over. */
+function parseExposition(text: string): readonly MetricFamily[] {
+  const families: MetricFamily[] = [];
+  let help = '';
+  let family: MetricFamily | null = null;
+  for (const line of text.split('\n')) {
+    if (helpForm.test(line)) help = line;
+    const [, name, type] = typeForm.exec(line) ?? [];
+    if (name !== undefined && type !== undefined) {
+      family = { name, type, head: `${help}\n${line}\n`, samples: new Map() };
+      families.push(family);
+    }
+    const [, key, value] = sampleForm.exec(line) ?? [];
+    if (family !== null && key?.startsWith(family.name) === true) family.samples.set(key, Number(value));
+  }
+  return families;
+}
+
+function writeExposition(families: Iterable<MetricFamily>): string {
+  let text = '';
+  for (const { head, samples } of families) {
+    text += head;
+    for (const [key, value] of samples) text += `${key} ${writeValue(value)}\n`;
+    text += '\n';
+  }
+  return text;
+}
+
+/** The same sample with one more label, first. */
+function withLabel(key: string, label: string): string {
+  const brace = key.indexOf('{');
+  return brace === -1 ? `${key}{${label}}` : `${key.slice(0, brace)}{${label},${key.slice(brace + 1)}`;
+}
+
+function writeValue(value: number): string {
+  if (Number.isFinite(value)) return String(value);
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
 }

@@ -1,4 +1,4 @@
-/** What is asked for at a scrape and kept nowhere: how many there are now. */
+/** Gauges: how many there are now, read at the scrape and stored nowhere. */
 import { Gauge, type Registry } from 'prom-client';
 import type { LiveCallState } from '../model/call.ts';
 import type { MemberState } from '../model/cluster.ts';
@@ -14,18 +14,18 @@ export interface MetricSources {
   calls(): Readonly<Record<LiveCallState, number>>;
   /** Legs, idle bridges and viewers connected to the media listener now. */
   mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>>;
-  /** Busy share of the time of each media worker; empty: none is known. */
+  /** Busy share of the time of each media worker, 0 to 1; empty: none is known. */
   mediaLoads(): readonly number[];
   mediaIsUp(): boolean;
   /** Null: there is no cluster of nodes. */
   cluster(): ClusterFigures | null;
 }
 
-/** How a node stands among others. */
+/** The state of a node among the others. */
 export interface ClusterFigures {
   readonly natsIsThere: boolean;
   readonly members: Readonly<Record<MemberState, number>>;
-  /** Changes that are not yet where all see them. */
+  /** Changes that other members do not see yet. */
   readonly outboxLength: number;
   /** Events of the log, and changes of the registry, that are not here yet. */
   readonly eventLag: number;
@@ -54,10 +54,11 @@ export function registerGauges(registry: Registry, sources: MetricSources): void
     'worker',
     () => Object.fromEntries(sources.mediaLoads().map((load, worker) => [worker, load])),
   );
+  registerClusterGauges(registry, sources);
 }
 
 /** Without a cluster they have no value. */
-export function registerClusterGauges(registry: Registry, { cluster }: Pick<MetricSources, 'cluster'>): void {
+function registerClusterGauges(registry: Registry, { cluster }: Pick<MetricSources, 'cluster'>): void {
   const add = (name: string, help: string, read: (figures: ClusterFigures) => number): void => {
     void new Gauge({
       name: `reveille_cluster_${name}`,

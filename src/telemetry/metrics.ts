@@ -1,28 +1,20 @@
 /**
- * What the house counts, as Prometheus reads it: base units, names of running.md, never a device id in a label.
- * Counting is on the hot path and allocates nothing; text is made at the scrape.
+ * The metrics of one process as Prometheus reads them. Counting is on the hot path and allocates nothing; text is made
+ * at the scrape.
  */
-import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { CallEndReason, LegRefusal } from '../model/call.ts';
-import type { EventType } from '../model/events.ts';
-import type { MediaFrameResult } from '../model/picture.ts';
-import type { SignalEndReason, SignalRefusal } from '../model/signal.ts';
-import type { SleepEndReason, SleepRefusal } from '../model/sleep.ts';
-import type {
-  BridgeAnswerLabel,
-  CallReportLabel,
-  CredentialsOutcomeLabel,
-  MessageOutcomeLabel,
-  PeerAskLabel,
-  SlotLabel,
-  Telemetry,
-  WakeupOutcomeLabel,
-  WebhookResultLabel,
-} from './telemetry.ts';
-import { DurationSeries, exposeHistogramHead, wakingBoundsS } from './duration-histogram.ts';
-import { HttpDurations } from './http-durations.ts';
-import { registerClusterGauges, registerGauges, type MetricSources } from './metric-gauges.ts';
-import { registerTallies, type MetricTallies } from './metric-tallies.ts';
+import { collectDefaultMetrics, Counter, Registry } from 'prom-client';
+import { DurationHistogram, RequestHistogram } from './duration-histogram.ts';
+import { registerGauges, type MetricSources } from './metric-gauges.ts';
+import { declareMetrics, type Telemetry } from './telemetry.ts';
+
+/** What Prometheus scrapes. */
+export interface Exposition {
+  readonly contentType: string;
+  /** The whole text of a scrape. */
+  expose(): Promise<string>;
+}
+
+export type Metrics = Telemetry & Exposition;
 
 /** The library's own that walk every descriptor or handle of the process: with a million sockets, a stall. */
 const costlyAtScale: readonly string[] = [
@@ -35,142 +27,64 @@ const costlyAtScale: readonly string[] = [
   'nodejs_active_requests_total',
 ];
 
-export class Metrics implements Telemetry {
-  readonly #registry = new Registry();
-  readonly #http = new HttpDurations();
-  readonly #wakeupWrites = new DurationSeries();
-  readonly #wakeupsToOnline = new DurationSeries(wakingBoundsS);
-  readonly #mediaFrameTimes = new DurationSeries();
-  readonly #peerAsks = new DurationSeries();
-  readonly #tallies: MetricTallies;
-
-  constructor(sources: MetricSources) {
-    const registry = this.#registry;
-    collectDefaultMetrics({ register: registry });
-    for (const name of costlyAtScale) registry.removeSingleMetric(name);
-    registerGauges(registry, sources);
-    registerClusterGauges(registry, sources);
-    this.#tallies = registerTallies(registry);
-  }
-
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
-
-  /** The whole text of a scrape. */
-  async expose(): Promise<string> {
-    return [
-      await this.#registry.metrics(),
-      this.#http.expose(),
-      exposeSeries(
-        'reveille_wakeup_write_seconds',
-        'From the write of a wake packet to the kernel having it.',
-        this.#wakeupWrites,
-      ),
-      exposeSeries(
-        'reveille_wakeup_to_online_seconds',
-        'From the accepted write of a wakeup to the signal login that completed it.',
-        this.#wakeupsToOnline,
-      ),
-      exposeSeries(
-        'reveille_media_frame_seconds',
-        'From the coming of a frame at the bridge leg to its picture being finished.',
-        this.#mediaFrameTimes,
-      ),
-      exposeSeries('reveille_peer_ask_seconds', 'From asking another member to its answer.', this.#peerAsks),
-    ].join('\n');
-  }
-
-  httpRequest(route: string, status: number, code: number, seconds: number): void {
-    this.#http.observe(route, status, code, seconds);
-  }
-
-  authFailure(reason: string): void {
-    this.#tallies.authFailures.add(reason);
-  }
-
-  sleepLogin(result: 'accepted' | SleepRefusal): void {
-    this.#tallies.sleepLogins.add(result);
-  }
-
-  sleepEnd(reason: SleepEndReason): void {
-    this.#tallies.sleepEnds.add(reason);
-  }
-
-  signalLogin(result: 'accepted' | SignalRefusal): void {
-    this.#tallies.signalLogins.add(result);
-  }
-
-  signalEnd(reason: SignalEndReason): void {
-    this.#tallies.signalEnds.add(reason);
-  }
-
-  wakeup(outcome: WakeupOutcomeLabel): void {
-    this.#tallies.wakeups.add(outcome);
-  }
-
-  wakeupWrite(seconds: number): void {
-    this.#wakeupWrites.observe(seconds);
-  }
-
-  wakeupToOnline(seconds: number): void {
-    this.#wakeupsToOnline.observe(seconds);
-  }
-
-  message(outcome: MessageOutcomeLabel): void {
-    this.#tallies.messages.add(outcome);
-  }
-
-  event(type: EventType): void {
-    this.#tallies.events.add(type);
-  }
-
-  webhookDelivery(result: WebhookResultLabel, count: number): void {
-    this.#tallies.webhookDeliveries.add(result, count);
-  }
-
-  callCredentials(outcome: CredentialsOutcomeLabel): void {
-    this.#tallies.callCredentials.add(outcome);
-  }
-
-  callEnd(reason: CallEndReason): void {
-    this.#tallies.callEnds.add(reason);
-  }
-
-  callReport(result: CallReportLabel): void {
-    this.#tallies.callReports.add(result);
-  }
-
-  bridgeAnswer(result: BridgeAnswerLabel): void {
-    this.#tallies.bridgeAnswers.add(result);
-  }
-
-  peerAsk(result: PeerAskLabel, seconds: number): void {
-    this.#tallies.peerAsks.add(result);
-    if (result === 'answered') this.#peerAsks.observe(seconds);
-  }
-
-  slot(result: SlotLabel): void {
-    this.#tallies.slots.add(result);
-  }
-
-  mediaLogin(result: 'accepted' | LegRefusal): void {
-    this.#tallies.mediaLogins.add(result);
-  }
-
-  mediaFrames(result: MediaFrameResult, count: number): void {
-    this.#tallies.mediaFrames.add(result, count);
-  }
-
-  mediaRebuilds(count: number): void {
-    this.#tallies.mediaRebuilds.inc(count);
-  }
-
-  mediaFrameTime(seconds: number): void {
-    this.#mediaFrameTimes.observe(seconds);
-  }
+export function createMetrics(sources: MetricSources): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of costlyAtScale) registry.removeSingleMetric(name);
+  registerGauges(registry, sources);
+  const histograms: (DurationHistogram | RequestHistogram)[] = [];
+  const telemetry = declareMetrics({
+    counter: (name, help, labelName, labels) => {
+      const add = labelledCounter(registry, name, help, labelName, labels);
+      return (label) => add(label, 1);
+    },
+    bulkCounter: (name, help, labelName, labels) => labelledCounter(registry, name, help, labelName, labels),
+    total: (name, help) => {
+      const counter = new Counter({ name, help, registers: [registry] });
+      return (count) => counter.inc(count);
+    },
+    histogram: (name, help, boundsS) => {
+      const histogram = new DurationHistogram(name, help, boundsS);
+      histograms.push(histogram);
+      return (seconds) => histogram.observe(seconds);
+    },
+    requestHistogram: (name, help) => {
+      const histogram = new RequestHistogram(name, help);
+      histograms.push(histogram);
+      return (route, status, code, seconds) => histogram.observe(route, status, code, seconds);
+    },
+  });
+  const expose = async (): Promise<string> => {
+    const counted = await registry.metrics();
+    return [counted, ...histograms.map((histogram) => histogram.expose())].join('\n');
+  };
+  return { ...telemetry, contentType: registry.contentType, expose };
 }
 
-function exposeSeries(name: string, help: string, series: DurationSeries): string {
-  return exposeHistogramHead(name, help) + series.expose(name, '');
+/** Labels come from unions of a few words; were one not, what is beyond this would be counted as `other`. */
+const labelsMax = 64;
+
+/** Counted in a map, and handed to the library when it is asked for. */
+function labelledCounter<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelName: string,
+  labels: readonly Label[],
+): (label: Label, count: number) => void {
+  const counts = new Map<string, number>(labels.map((label) => [label, 0]));
+  void new Counter({
+    name,
+    help,
+    labelNames: [labelName],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [label, count] of counts) this.inc({ [labelName]: label }, count);
+    },
+  });
+  return (label, count) => {
+    const counted = counts.has(label) || counts.size < labelsMax ? label : 'other';
+    counts.set(counted, (counts.get(counted) ?? 0) + count);
+  };
 }

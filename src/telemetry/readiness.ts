@@ -1,8 +1,8 @@
-/** Whether this node should be sent traffic, and if not, why. Source: running.md, Probes. */
+/** The readiness of this node for traffic, and why it is not ready. Source: running.md, Probes. */
 
 export type UnreadyReason = 'starting' | 'draining' | 'store' | 'cluster';
 
-/** Of those that are one server together. */
+/** The readiness of the other processes of this server. */
 export interface Missing {
   readonly isReady: boolean;
   readonly reasons: readonly string[];
@@ -13,17 +13,17 @@ export class Readiness {
   readonly #reasons = new Set<UnreadyReason>(['starting']);
   #others: () => Missing = () => ({ isReady: true, reasons: [] });
 
-  /** Whether it should be sent traffic. */
+  /** True while it should be sent traffic. */
   get isReady(): boolean {
     return this.#reasons.size === 0 && this.#others().isReady;
   }
 
-  /** In the order they came up. A server that is ready may have some: what is missing keeps nobody from it. */
+  /** In the order they came up. A server that is ready may have some: it lacks something and works all the same. */
   get reasons(): readonly string[] {
     return [...this.#reasons, ...this.#others().reasons];
   }
 
-  /** What other processes of this server have to say, asked at every probe. */
+  /** Takes in the other processes of this server, asked at every probe. */
   include(others: () => Missing): void {
     this.#others = others;
   }

@@ -1,75 +1,180 @@
-/** What the house counts. Names and labels are those of running.md; the ops room turns them into metrics. */
-import type { CallEndReason, LegRefusal } from '../model/call.ts';
-import type { EventType } from '../model/events.ts';
-import type { MediaFrameResult } from '../model/picture.ts';
-import type { SignalEndReason, SignalRefusal } from '../model/signal.ts';
-import type { SleepEndReason, SleepRefusal } from '../model/sleep.ts';
+/**
+ * Everything the server counts, declared once: the port that counting code takes, the metric behind it and its place on
+ * /metrics all follow from the declaration. Names and labels are those of running.md; never a device id in a label.
+ */
+import { callEndReasons, legRefusals } from '../model/call.ts';
+import { eventTypes } from '../model/events.ts';
+import { mediaFrameResults } from '../model/picture.ts';
+import { signalEndReasons, signalRefusals } from '../model/signal.ts';
+import { sleepEndReasons, sleepRefusals } from '../model/sleep.ts';
 
-export const wakeupOutcomeLabels = ['accepted', 'repeated', 'failed', 'unknown', 'refused'] as const;
-export type WakeupOutcomeLabel = (typeof wakeupOutcomeLabels)[number];
-
-export const messageOutcomeLabels = ['acknowledged', 'unknown', 'repeated', 'refused'] as const;
-export type MessageOutcomeLabel = (typeof messageOutcomeLabels)[number];
+/** What a declaration is made of. Each metric has a name and a help text, and is exposed in the order of declaration. */
+export interface Instruments {
+  /** Counts by one label, one at a time; those of `labels` are exposed as 0 before they are first counted. */
+  readonly counter: <const Label extends string>(
+    name: string,
+    help: string,
+    labelName: string,
+    labels: readonly Label[],
+  ) => (label: Label) => void;
+  /** The same, several at a time. */
+  readonly bulkCounter: <const Label extends string>(
+    name: string,
+    help: string,
+    labelName: string,
+    labels: readonly Label[],
+  ) => (label: Label, count: number) => void;
+  /** Counts without a label, several at a time. */
+  readonly total: (name: string, help: string) => (count: number) => void;
+  /** `boundsS`: upper bounds of the buckets in seconds, rising; left out: those of a request. */
+  readonly histogram: (name: string, help: string, boundsS?: readonly number[]) => (seconds: number) => void;
+  /** A histogram for each route, HTTP status and code. */
+  readonly requestHistogram: (
+    name: string,
+    help: string,
+  ) => (route: string, status: number, code: number, seconds: number) => void;
+}
 
 /** `delivered`: 2xx; `failed`: it is tried again; `parked`: given up; `gone`: 410, the hook is off; `lost`: the log no longer had it. */
-export const webhookResultLabels = ['delivered', 'failed', 'parked', 'gone', 'lost'] as const;
-export type WebhookResultLabel = (typeof webhookResultLabels)[number];
+const webhookResults = ['delivered', 'failed', 'parked', 'gone', 'lost'] as const;
+export type WebhookResultLabel = (typeof webhookResults)[number];
 
-/**
- * `issued`: a new session; `renewed`: the same one again; `changed`: with other media parameters; `repeated`: a
- * signature that was answered before, answered alike.
- */
-export const credentialsOutcomeLabels = ['issued', 'renewed', 'changed', 'repeated', 'refused'] as const;
-export type CredentialsOutcomeLabel = (typeof credentialsOutcomeLabels)[number];
+const bridgeAnswers = ['accepted', 'refused', 'unanswered', 'gone'] as const;
+export type BridgeAnswerLabel = (typeof bridgeAnswers)[number];
 
-/** `taken`: it changed the call; `repeated`: it says what is known or goes back; `stray`: of an ended or other session. */
-export const callReportLabels = ['taken', 'repeated', 'stray'] as const;
-export type CallReportLabel = (typeof callReportLabels)[number];
+/** For wakeups, which take a device seconds. */
+const wakingBoundsS: readonly number[] = [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 45, 60];
 
-/** What became of asking a bridge to take a call. */
-export const bridgeAnswerLabels = ['accepted', 'refused', 'unanswered', 'gone'] as const;
-export type BridgeAnswerLabel = (typeof bridgeAnswerLabels)[number];
-
-/** What became of a question to another member. */
-export const peerAskLabels = ['answered', 'nobody', 'unsent', 'unanswered'] as const;
-export type PeerAskLabel = (typeof peerAskLabels)[number];
-
-/** A login of this member in what all share: it has its seat, or a later one elsewhere has it. */
-export const slotLabels = ['taken', 'lost'] as const;
-export type SlotLabel = (typeof slotLabels)[number];
-
-export interface Telemetry {
-  httpRequest(route: string, status: number, code: number, seconds: number): void;
-  authFailure(reason: string): void;
-  sleepLogin(result: 'accepted' | SleepRefusal): void;
-  sleepEnd(reason: SleepEndReason): void;
-  wakeup(outcome: WakeupOutcomeLabel): void;
-  /** From the write call to the kernel having the bytes. */
-  wakeupWrite(seconds: number): void;
-  /** From the accepted write to the signal login that completed it. */
-  wakeupToOnline(seconds: number): void;
-  signalLogin(result: 'accepted' | SignalRefusal): void;
-  signalEnd(reason: SignalEndReason): void;
-  message(outcome: MessageOutcomeLabel): void;
-  /** Committed to the log. */
-  event(type: EventType): void;
-  webhookDelivery(result: WebhookResultLabel, count: number): void;
-  callCredentials(outcome: CredentialsOutcomeLabel): void;
-  callEnd(reason: CallEndReason): void;
-  callReport(result: CallReportLabel): void;
-  bridgeAnswer(result: BridgeAnswerLabel): void;
-  /** A leg asked to be let in at the media listener. */
-  mediaLogin(result: 'accepted' | LegRefusal): void;
-  /** Frames of calls by what became of them; called for every frame. */
-  mediaFrames(result: MediaFrameResult, count: number): void;
-  /** Scalers and encoders made because a size changed, the first ones included. */
-  mediaRebuilds(count: number): void;
-  /** A question to another member, from its asking to what became of it. */
-  peerAsk(result: PeerAskLabel, seconds: number): void;
-  slot(result: SlotLabel): void;
-  /** From a frame's coming at the bridge leg to its picture being finished. */
-  mediaFrameTime(seconds: number): void;
+export function declareMetrics({ counter, bulkCounter, total, histogram, requestHistogram }: Instruments) {
+  return {
+    sleepLogin: counter('reveille_sleep_logins_total', 'Sleep logins by result.', 'result', [
+      'accepted',
+      ...sleepRefusals,
+    ]),
+    sleepEnd: counter(
+      'reveille_sleep_ends_total',
+      'Ends of sleep sessions by reason.',
+      'reason',
+      sleepEndReasons,
+    ),
+    signalLogin: counter('reveille_signal_logins_total', 'Signal logins by result.', 'result', [
+      'accepted',
+      ...signalRefusals,
+    ]),
+    signalEnd: counter(
+      'reveille_signal_ends_total',
+      'Ends of signal sessions by reason.',
+      'reason',
+      signalEndReasons,
+    ),
+    wakeup: counter('reveille_wakeups_total', 'Wakeups by outcome.', 'outcome', [
+      'accepted',
+      'repeated',
+      'failed',
+      'unknown',
+      'refused',
+    ]),
+    message: counter('reveille_messages_total', 'Messages to devices by outcome.', 'outcome', [
+      'acknowledged',
+      'unknown',
+      'repeated',
+      'refused',
+    ]),
+    event: counter('reveille_events_total', 'Events committed to the log.', 'type', eventTypes),
+    webhookDelivery: bulkCounter(
+      'reveille_webhook_deliveries_total',
+      'Webhook attempts and ends by result.',
+      'result',
+      webhookResults,
+    ),
+    authFailure: counter<string>(
+      'reveille_auth_failures_total',
+      'Refused signatures by reason.',
+      'reason',
+      [],
+    ),
+    /**
+     * `issued`: a new session; `renewed`: the same one again; `changed`: with other media parameters; `repeated`: a
+     * signature that was answered before, answered alike.
+     */
+    callCredentials: counter(
+      'reveille_call_credentials_total',
+      'Requests for call credentials by outcome.',
+      'outcome',
+      ['issued', 'renewed', 'changed', 'repeated', 'refused'],
+    ),
+    callEnd: counter(
+      'reveille_call_ends_total',
+      'Ends of call sessions by reason.',
+      'reason',
+      callEndReasons,
+    ),
+    /** `taken`: it changed the call; `repeated`: it says what is known or goes back; `stray`: of an ended or other session. */
+    callReport: counter('reveille_call_reports_total', 'Reports of legs by what became of them.', 'result', [
+      'taken',
+      'repeated',
+      'stray',
+    ]),
+    bridgeAnswer: counter(
+      'reveille_bridge_answers_total',
+      'Bridges asked to take a call by their answer.',
+      'result',
+      bridgeAnswers,
+    ),
+    mediaLogin: counter(
+      'reveille_media_logins_total',
+      'Legs that asked to be let in at the media listener by result.',
+      'result',
+      ['accepted', ...legRefusals],
+    ),
+    /** Called for every frame. */
+    mediaFrames: bulkCounter(
+      'reveille_media_frames_total',
+      'Frames of calls by what became of them.',
+      'result',
+      mediaFrameResults,
+    ),
+    peerAsk: counter(
+      'reveille_peer_asks_total',
+      'Questions to other members by what became of them.',
+      'result',
+      ['answered', 'nobody', 'unsent', 'unanswered'],
+    ),
+    /** `lost`: a later login elsewhere has the session slot. */
+    slot: counter(
+      'reveille_seat_claims_total',
+      'Logins of this member by what became of them in what all members share.',
+      'result',
+      ['taken', 'lost'],
+    ),
+    mediaRebuilds: total(
+      'reveille_media_rebuilds_total',
+      'Scalers and encoders made because the size of a source changed, the first ones included.',
+    ),
+    httpRequest: requestHistogram(
+      'reveille_http_request_duration_seconds',
+      'From the request to its answer, by route, HTTP status and code.',
+    ),
+    wakeupWrite: histogram(
+      'reveille_wakeup_write_seconds',
+      'From the write of a wake packet to the kernel having it.',
+    ),
+    wakeupToOnline: histogram(
+      'reveille_wakeup_to_online_seconds',
+      'From the accepted write of a wakeup to the signal login that completed it.',
+      wakingBoundsS,
+    ),
+    mediaFrameTime: histogram(
+      'reveille_media_frame_seconds',
+      'From the coming of a frame at the bridge leg to its picture being finished.',
+    ),
+    /** Of the questions that were answered. */
+    peerAnswerTime: histogram('reveille_peer_ask_seconds', 'From asking another member to its answer.'),
+  };
 }
+
+/** The port by which code counts. */
+export type Telemetry = Readonly<ReturnType<typeof declareMetrics>>;
 
 /** What the media process counts. */
 export type MediaTelemetry = Pick<

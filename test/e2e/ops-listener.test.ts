@@ -16,7 +16,7 @@ import type {
   UploadRoute,
 } from '../../src/gateways/ops/admin-route.ts';
 import type { ViewerRoute } from '../../src/gateways/watch/viewer-route.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { Operators } from '../../src/gateways/ops/operators.ts';
 import { OpsListener } from '../../src/gateways/ops/ops-listener.ts';
 import { Readiness } from '../../src/telemetry/readiness.ts';
@@ -118,7 +118,7 @@ const operators = new Operators({ file: new OpsTokenFile(root), localToken: 'the
 
 const listener = new OpsListener(
   {
-    metrics: new Metrics(metricSources({ sleepSessions: () => 3 })),
+    metrics: createMetrics(metricSources({ sleepSessions: () => 3 })),
     readiness,
     routes,
     viewerRoutes,
@@ -400,7 +400,7 @@ test('while the server drains, answers end their connections', async () => {
 
 test('a second listener on the same port is refused, not given half of the connections', async () => {
   const deps = {
-    metrics: new Metrics(metricSources()),
+    metrics: createMetrics(metricSources()),
     readiness,
     routes: [],
     viewerRoutes: [],

@@ -270,6 +270,9 @@ export class FakeTelemetry implements Telemetry {
   peerAsk(result: string): void {
     this.#add(`ask ${result}`);
   }
+  peerAnswerTime(): void {
+    this.#add('ask time');
+  }
   slot(result: string): void {
     this.#add(`seat ${result}`);
   }

@@ -8,7 +8,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 interface MeasuredDeps {
   readonly clock: Clock;
-  readonly telemetry: Pick<Telemetry, 'peerAsk'>;
+  readonly telemetry: Pick<Telemetry, 'peerAsk' | 'peerAnswerTime'>;
 }
 
 export class MeasuredPeers implements Peers {
@@ -40,7 +40,8 @@ export class MeasuredPeers implements Peers {
     const { clock, telemetry } = this.#deps;
     const askedMs = clock.monotonicMs();
     const asked = await this.#peers.ask<Kind>(member, question, waitMs);
-    telemetry.peerAsk(asked.ok ? 'answered' : asked.error, (clock.monotonicMs() - askedMs) / 1000);
+    telemetry.peerAsk(asked.ok ? 'answered' : asked.error);
+    if (asked.ok) telemetry.peerAnswerTime((clock.monotonicMs() - askedMs) / 1000);
     return asked;
   }
 

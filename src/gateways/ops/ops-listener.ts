@@ -16,7 +16,7 @@ import type { AdminRoute, UploadRoute } from './admin-route.ts';
 import { CallerCheck, type CallerRefusal } from './caller-check.ts';
 import { ViewerService } from '../watch/viewer-service.ts';
 import type { ViewerRoute } from '../watch/viewer-route.ts';
-import type { Exposition } from '../../telemetry/exposition.ts';
+import type { Exposition } from '../../telemetry/metrics.ts';
 import type { Operators } from './operators.ts';
 import { OpsExchange } from './ops-exchange.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { Exposition } from '../../telemetry/exposition.ts';
+import type { Exposition } from '../../telemetry/metrics.ts';
 import { Operators } from '../../gateways/ops/operators.ts';
 import { OpsListener } from '../../gateways/ops/ops-listener.ts';
 import { ensureOpsToken } from '../../gateways/ops/ops-token.ts';

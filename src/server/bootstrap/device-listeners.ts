@@ -19,7 +19,7 @@ export interface DeviceListeners {
 
 /** `place`: among other processes of this server; null: nobody else has these ports. Throws when TLS is asked for and its files are not in order. */
 export function composeDeviceListeners(context: ServerContext, handle: WorkerHandle | null): DeviceListeners {
-  const { settings, clock, log, metrics: telemetry, records, connections } = context;
+  const { settings, clock, log, telemetry, records, connections } = context;
   const common = { clock, log, telemetry };
   const admission = {
     ...context,

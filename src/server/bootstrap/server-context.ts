@@ -20,8 +20,9 @@ import type { RegistryReview } from '../../core/devices/registry-review.ts';
 import { WakeupLimits } from '../../core/wakeups/wakeup-limits.ts';
 import { WakeupMemory } from '../../core/wakeups/wakeup-memory.ts';
 import type { MetricSources } from '../../telemetry/metric-gauges.ts';
-import { Metrics } from '../../telemetry/metrics.ts';
+import { createMetrics, type Exposition } from '../../telemetry/metrics.ts';
 import { Readiness } from '../../telemetry/readiness.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
@@ -51,9 +52,9 @@ export interface ServerContext {
   /** To be begun after every change of the registry. */
   readonly deviceReview: RegistryReview<DeviceActor>;
   readonly watch: WakeupWatch;
-  readonly metrics: Metrics;
-  /** The same, by the name of its port. */
-  readonly telemetry: Metrics;
+  /** What `telemetry` has counted. */
+  readonly metrics: Exposition;
+  readonly telemetry: Telemetry;
   readonly tokenKeys: LiveTokenKeys;
   readonly memory: WakeupMemory;
   readonly limits: WakeupLimits;
@@ -107,7 +108,7 @@ export function composeContext(settings: Settings, store: Store, frame: ContextD
   const readiness = new Readiness();
   const signingKeys = new SigningKeyCache(settings.auth.derived_keys_max);
   const registry = new RegistryStore(store.registry);
-  const metrics = new Metrics(sources);
+  const metrics = createMetrics(sources);
   const records = openRecords(store.state, settings, {
     clock,
     log,

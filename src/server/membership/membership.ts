@@ -8,7 +8,7 @@ import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';
-import type { Exposition } from '../../telemetry/exposition.ts';
+import type { Exposition } from '../../telemetry/metrics.ts';
 import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
 import type { ControlPlane } from '../bootstrap/control-plane.ts';

@@ -5,7 +5,7 @@
 import type { MemberStatus } from '../../model/cluster.ts';
 import { memberViewMsMax } from '../../model/limits.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { Exposition } from '../../telemetry/exposition.ts';
+import type { Exposition } from '../../telemetry/metrics.ts';
 import { GatheredMetrics, type MetricSource } from '../../telemetry/gathered-metrics.ts';
 import type { Missing } from '../../telemetry/readiness.ts';
 import { clusterRoute, memberJson, type MemberJson } from '../membership/cluster-json.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MetricSources } from '../../../src/telemetry/metric-gauges.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
 import { metricSources } from '../../support/metric-sources.ts';
 
 function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
-  return new Metrics(metricSources(sources));
+  return createMetrics(metricSources(sources));
 }
 
 /** The samples of one metric, as they stand in the text. */
