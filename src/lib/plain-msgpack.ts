@@ -16,7 +16,11 @@ export function packPlain(value: object): Buffer {
 
 /** Undefined: it is no plain value. Bytes in the value are Buffers, and parts of `bytes`. */
 export function unpackPlain(bytes: Uint8Array): unknown {
-  if (!isPlainMsgpack(bytes)) return undefined;
+  return isPlainMsgpack(bytes) ? unpackOwn(bytes) : undefined;
+}
+
+/** The same of bytes that no stranger can have written. */
+export function unpackOwn(bytes: Uint8Array): unknown {
   try {
     return packr.unpack(bytes);
   } catch {

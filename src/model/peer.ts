@@ -78,6 +78,7 @@ export type PeerQuestion<Kind extends PeerKind = PeerKind> = {
   [One in Kind]: PeerExchanges[One]['question'];
 }[Kind];
 export type PeerAnswer<Kind extends PeerKind = PeerKind> = PeerExchanges[Kind]['answer'];
+export type PeerAnswers = { readonly [Kind in PeerKind]: PeerAnswer<Kind> };
 
 /** What is told, and not answered. */
 export type PeerNotice =

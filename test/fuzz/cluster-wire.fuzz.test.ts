@@ -8,8 +8,12 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { unpackPlain } from '../../src/lib/plain-msgpack.ts';
 import { succeed, type Result } from '../../src/lib/result.ts';
-import { decodePeerHello, encodePeerHello } from '../../src/protocol/cluster/peer-hello.ts';
-import { decodePeerMessage, encodePeerMessage } from '../../src/protocol/cluster/peer-message.ts';
+import {
+  decodePeerHello,
+  decodePeerMessage,
+  encodePeerHello,
+  encodePeerMessage,
+} from '../../src/protocol/cluster/peer-message.ts';
 import * as stored from '../../src/protocol/cluster/stored-values.ts';
 import { memberOne, peerMessages } from '../support/peer-messages.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';

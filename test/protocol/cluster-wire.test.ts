@@ -1,10 +1,12 @@
 /** What members say and keep as bytes, written out by another hand. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodePeerHello, encodePeerHello, type PeerHello } from '../../src/protocol/cluster/peer-hello.ts';
 import {
+  decodePeerHello,
   decodePeerMessage,
+  encodePeerHello,
   encodePeerMessage,
+  type PeerHello,
   type PeerMessage,
 } from '../../src/protocol/cluster/peer-message.ts';
 import {

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Clock } from '../../src/lib/clock.ts';
+import { OpenAsks } from '../../src/lib/open-asks.ts';
 import { fail, type Result } from '../../src/lib/result.ts';
 import {
   decodePeerMessage,
@@ -11,10 +12,16 @@ import {
   type PeerAnswerMessage,
   type PeerMessage,
 } from '../../src/protocol/cluster/peer-message.ts';
-import { OpenAsks } from '../../src/cluster/ipc/open-asks.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
-import { peerMessageBytesMax } from '../../src/model/limits.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
+import { peerMessageBytesMax, peerQuestionsMax } from '../../src/model/limits.ts';
+import type {
+  PeerAnswer,
+  PeerAnswers,
+  PeerFailure,
+  PeerKind,
+  PeerNotice,
+  PeerQuestion,
+} from '../../src/model/peer.ts';
 import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 
 /** Of one member, as all others see it. */
@@ -116,16 +123,18 @@ interface FakePeersDeps {
 export class FakePeers implements Peers {
   readonly self: MemberId;
   readonly #deps: FakePeersDeps;
-  readonly #asks: OpenAsks;
+  readonly #asks: OpenAsks<PeerAnswers, PeerFailure>;
   readonly #sent = new Map<number, { readonly to: MemberId; readonly isThere: boolean }>();
   #isClosed = false;
 
   constructor(self: MemberId, deps: FakePeersDeps) {
     this.self = self;
     this.#deps = deps;
-    this.#asks = new OpenAsks(deps.clock, (id) =>
-      this.#sent.get(id)?.isThere === true ? 'unanswered' : 'unsent',
-    );
+    this.#asks = new OpenAsks<PeerAnswers, PeerFailure>(deps.clock, {
+      max: peerQuestionsMax,
+      unsent: 'unsent',
+      expired: (id) => (this.#sent.get(id)?.isThere === true ? 'unanswered' : 'unsent'),
+    });
   }
 
   alive(): readonly MemberId[] {
@@ -189,7 +198,10 @@ export class FakePeers implements Peers {
         void this.#answer(message);
         break;
       case 'answer':
-        assert.ok(this.#asks.answered(message), 'an answer is to what was asked');
+        assert.ok(
+          this.#asks.answered(message.id, message.to, message.answer),
+          'an answer is to what was asked',
+        );
         break;
       case 'notice':
         host.heard(message.notice, message.from);

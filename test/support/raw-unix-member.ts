@@ -2,8 +2,13 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { encodeLengthFrame, LengthFrameDecoder } from '../../src/lib/length-frame.ts';
-import { decodePeerHello, encodePeerHello, type PeerHello } from '../../src/protocol/cluster/peer-hello.ts';
-import { decodePeerMessage, type PeerMessage } from '../../src/protocol/cluster/peer-message.ts';
+import {
+  decodePeerHello,
+  decodePeerMessage,
+  encodePeerHello,
+  type PeerHello,
+  type PeerMessage,
+} from '../../src/protocol/cluster/peer-message.ts';
 import { peerMessageBytesMax } from '../../src/model/limits.ts';
 
 /** What came on one connection, message by message. */

@@ -21,7 +21,7 @@ import { wakeableConnection } from '../../core/wakeups/wakeable-connection.ts';
 type Answer<Kind extends PeerKind> = PeerAnswer<Kind> | Promise<PeerAnswer<Kind>>;
 
 /** What each question is answered. */
-export type PeerAnswers = {
+export type PeerHandlers = {
   readonly [Kind in PeerKind]: (question: PeerQuestion<Kind>) => Answer<Kind>;
 };
 
@@ -42,13 +42,13 @@ export interface PeersDeps {
   readonly wakeups: WakeupDeps;
   readonly messages: MessageDeps;
   readonly issued: IssuedCalls;
-  readonly others: Pick<PeerAnswers, OtherKind>;
+  readonly others: Pick<PeerHandlers, OtherKind>;
   readonly news: PeerNews;
 }
 
 export function answerPeers(deps: PeersDeps): PeerHost {
   const { directory, wakeups, messages } = deps;
-  const answers: PeerAnswers = {
+  const answers: PeerHandlers = {
     ...deps.others,
     heartbeats: ({ deviceId }) => heartbeatsOf(directory.find(deviceId)),
     wake: ({ request, slots }) =>
@@ -64,7 +64,7 @@ export function answerPeers(deps: PeersDeps): PeerHost {
 }
 
 /** A question has the answer of its kind, which the compiler is told here. */
-function answer<Kind extends PeerKind>(answers: PeerAnswers, question: PeerQuestion<Kind>): Answer<Kind> {
+function answer<Kind extends PeerKind>(answers: PeerHandlers, question: PeerQuestion<Kind>): Answer<Kind> {
   const answerKind = answers[question.kind as Kind];
   return answerKind(question);
 }

@@ -1,25 +1,30 @@
 /**
- * The connection by which this process asks and tells another one, and dials again whenever it breaks, for as long as
- * the other lives. What cannot go yet waits: a question as long as its asker does, a notice until it can. Lifecycle:
- * dialling -> greeting -> up, and back to dialling; from any of them refused, for the life of both, or gone.
+ * The connection by which this process sends questions and notices to another one, dialled again whenever it breaks, for
+ * as long as the other lives. What cannot go yet waits: a question as long as its asker does, a notice until it can.
+ * Lifecycle: dialling -> greeting -> up, and back to dialling; from any of them refused, for the life of both, or gone.
  */
 import { createConnection } from 'node:net';
+import { Channel, ChannelQueue, type ChannelEnd } from '../../lib/channel.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { encodeLengthFrame } from '../../lib/length-frame.ts';
+import { OpenAsks } from '../../lib/open-asks.ts';
 import { fail, type Result } from '../../lib/result.ts';
-import { decodePeerHello, encodePeerHello, type PeerHello } from '../../protocol/cluster/peer-hello.ts';
 import {
-  decodePeerMessage,
+  decodePeerHello,
+  encodePeerHello,
   encodePeerMessage,
-  type PeerMessage,
+  readPeerMessage,
+  type PeerHello,
 } from '../../protocol/cluster/peer-message.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { peerMessageBytesMax, peerRedialMs } from '../../model/limits.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerQuestion } from '../../model/peer.ts';
+import {
+  peerBacklogBytesMax,
+  peerGreetingMsMax,
+  peerMessageBytesMax,
+  peerQuestionsMax,
+  peerRedialMs,
+} from '../../model/limits.ts';
+import type { PeerAnswer, PeerAnswers, PeerFailure, PeerKind, PeerQuestion } from '../../model/peer.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { OpenAsks } from './open-asks.ts';
-import { UnixFrameQueue } from './unix-frame-queue.ts';
-import { UnixStream } from './unix-stream.ts';
 
 export interface UnixLinkDeps {
   readonly self: MemberId;
@@ -34,10 +39,10 @@ export class UnixLink {
   readonly member: MemberId;
   readonly #deps: UnixLinkDeps;
   readonly #path: string;
-  readonly #queue = new UnixFrameQueue();
-  readonly #asks: OpenAsks;
+  readonly #queue = new ChannelQueue(peerBacklogBytesMax);
+  readonly #asks: OpenAsks<PeerAnswers, PeerFailure>;
   #stage: Stage = 'dialling';
-  #stream: UnixStream | null = null;
+  #channel: Channel | null = null;
   #cancelRedial: Cancel = () => undefined;
   /** Keys of the notices in the queue: below those of questions. */
   #notices = 0;
@@ -46,7 +51,11 @@ export class UnixLink {
     this.member = member;
     this.#path = path;
     this.#deps = deps;
-    this.#asks = new OpenAsks(deps.clock, (id) => (this.#queue.takeBack(id) ? 'unsent' : 'unanswered'));
+    this.#asks = new OpenAsks<PeerAnswers, PeerFailure>(deps.clock, {
+      max: peerQuestionsMax,
+      unsent: 'unsent',
+      expired: (id) => (this.#queue.takeBack(id) ? 'unsent' : 'unanswered'),
+    });
     this.#dial();
   }
 
@@ -61,20 +70,20 @@ export class UnixLink {
     );
   }
 
-  /** `bytes`: of a notice. False: there is no room for it, or nobody who would hear it. */
+  /** `bytes`: of a notice. False: there is no room for it, or nobody to receive it. */
   notify(bytes: Uint8Array): boolean {
     if (this.#stage === 'refused') return false;
     this.#notices -= 1;
     return this.#put(this.#notices, bytes);
   }
 
-  /** It lives no more, or we do not. What is open is settled. */
+  /** The other process lives no more, or this one does not. What is open is settled. */
   gone(): void {
     this.#stage = 'gone';
     this.#cancelRedial();
     this.#asks.failAll((id) => (this.#queue.has(id) ? 'nobody' : 'unanswered'));
     this.#queue.clear();
-    this.#stream?.cut();
+    this.#channel?.cut(null);
   }
 
   #put(key: number, bytes: Uint8Array): boolean {
@@ -82,28 +91,32 @@ export class UnixLink {
       this.#deps.log.warn({ member: this.member, bytes: bytes.length }, 'too large for another member');
       return false;
     }
-    const isPut = this.#queue.put(key, encodeLengthFrame(bytes));
-    this.#stream?.wake();
+    const isPut = this.#queue.put(key, bytes);
+    this.#channel?.flushSoon();
     return isPut;
   }
 
   #dial(): void {
     this.#stage = 'dialling';
-    const { self: member, release } = this.#deps;
+    const { self: member, release, clock } = this.#deps;
     const socket = createConnection(this.#path);
-    const stream = new UnixStream(socket, this.#queue, {
-      received: (payload) => (this.#stage === 'up' ? this.#hear(payload) : this.#greeted(payload)),
-      ended: (fault) => this.#broken(fault),
+    const channel = new Channel(socket, this.#queue, {
+      clock,
+      messageBytesMax: peerMessageBytesMax,
+      endMsMax: peerGreetingMsMax,
+      greeted: (payload) => this.#greeted(channel, payload),
+      received: (payload) => this.#answered(payload),
+      ended: (how) => this.#broken(how),
     });
-    this.#stream = stream;
+    this.#channel = channel;
     socket.once('connect', () => {
       if (this.#stage !== 'dialling') return;
       this.#stage = 'greeting';
-      stream.greet(encodePeerHello({ kind: 'hello', member, release }));
+      channel.greet(encodePeerHello({ kind: 'hello', member, release }));
     });
   }
 
-  #greeted(payload: Buffer): string | null {
+  #greeted(channel: Channel, payload: Buffer): string | null {
     const hello = decodePeerHello(payload);
     const refusal = hello.ok ? this.#refusalOf(hello.value) : hello.error;
     if (refusal !== null) {
@@ -111,11 +124,11 @@ export class UnixLink {
       return refusal;
     }
     this.#stage = 'up';
-    this.#stream?.open();
+    channel.flow();
     return null;
   }
 
-  /** Null: it is whom we dialled, and we go on. */
+  /** Null: it is the member that we dialled, of our release. */
   #refusalOf(hello: PeerHello): string | null {
     if (hello.kind === 'refused') return hello.sentence;
     return hello.member === this.member ? null : `this is ${hello.member}`;
@@ -129,20 +142,19 @@ export class UnixLink {
     this.#queue.clear();
   }
 
-  #hear(payload: Buffer): string | null {
-    const message = decodePeerMessage(payload);
+  #answered(payload: Buffer): string | null {
+    const message = readPeerMessage(payload);
     if (!message.ok) return `sent what is no message: ${message.error}`;
-    return this.#answered(message.value);
+    const { value } = message;
+    if (value.kind !== 'answer') return `sent a ${value.kind} where it is to answer`;
+    const isAsked = this.#asks.answered(value.id, value.to, value.answer);
+    return isAsked ? null : 'answered another question than it was asked';
   }
 
-  #answered(message: PeerMessage): string | null {
-    if (message.kind !== 'answer') return `sent a ${message.kind} where it is to answer`;
-    return this.#asks.answered(message) ? null : `answered another question than it was asked`;
-  }
-
-  #broken(fault: string | null): void {
-    this.#stream = null;
+  #broken(how: ChannelEnd): void {
+    this.#channel = null;
     const { clock, log } = this.#deps;
+    const fault = faultOf(how);
     if (this.#stage === 'up' && fault !== null)
       log.warn({ member: this.member, fault }, 'the connection to a member broke');
     if (this.#stage === 'refused' || this.#stage === 'gone') return;
@@ -150,4 +162,10 @@ export class UnixLink {
     this.#stage = 'dialling';
     this.#cancelRedial = clock.after(peerRedialMs, () => this.#dial());
   }
+}
+
+/** What is wrong with the connection, for the log; null: one of the two hung up. */
+export function faultOf(how: ChannelEnd): string | null {
+  if (how.kind === 'fault') return how.fault;
+  return how.kind === 'broken' ? how.error.message : null;
 }

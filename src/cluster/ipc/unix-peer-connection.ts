@@ -1,21 +1,26 @@
-/** A connection by which another process of this machine asks and tells this one. */
+/** A connection by which another process of this machine sends its questions and notices to this one. */
 import type { Socket } from 'node:net';
+import { Channel, ChannelQueue } from '../../lib/channel.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { encodeLengthFrame } from '../../lib/length-frame.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { decodePeerHello, encodePeerHello } from '../../protocol/cluster/peer-hello.ts';
 import {
-  decodePeerMessage,
+  decodePeerHello,
+  encodePeerHello,
   encodePeerMessage,
+  readPeerMessage,
   type PeerAnswerMessage,
   type PeerMessage,
 } from '../../protocol/cluster/peer-message.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { peerAnswersMax, peerGreetingMsMax, peerMessageBytesMax } from '../../model/limits.ts';
+import {
+  peerAnswersMax,
+  peerBacklogBytesMax,
+  peerGreetingMsMax,
+  peerMessageBytesMax,
+} from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
-import { UnixFrameQueue } from './unix-frame-queue.ts';
-import { UnixStream } from './unix-stream.ts';
+import { faultOf } from './unix-link.ts';
 
 export interface UnixPeerConnectionDeps {
   readonly self: MemberId;
@@ -29,24 +34,28 @@ type Question = Extract<PeerMessage, { kind: 'question' }>;
 
 export class UnixPeerConnection {
   readonly #deps: UnixPeerConnectionDeps;
-  readonly #queue = new UnixFrameQueue();
-  readonly #stream: UnixStream;
+  readonly #queue = new ChannelQueue(peerBacklogBytesMax);
+  readonly #channel: Channel;
   readonly #giveUp: Cancel;
   /** Null: it has not said yet who it is. */
   #member: MemberId | null = null;
   #questions = 0;
   #answers = 0;
 
-  constructor(socket: Socket, deps: UnixPeerConnectionDeps, ended: (visit: UnixPeerConnection) => void) {
+  constructor(socket: Socket, deps: UnixPeerConnectionDeps, ended: (connection: UnixPeerConnection) => void) {
+    const { clock, log } = deps;
     this.#deps = deps;
-    this.#giveUp = deps.clock.after(peerGreetingMsMax, () => this.cut());
-    this.#stream = new UnixStream(socket, this.#queue, {
-      received: (payload) =>
-        this.#member === null ? this.#greeted(payload) : this.#hear(payload, this.#member),
-      ended: (fault) => {
+    this.#giveUp = clock.after(peerGreetingMsMax, () => this.cut());
+    this.#channel = new Channel(socket, this.#queue, {
+      clock,
+      messageBytesMax: peerMessageBytesMax,
+      endMsMax: peerGreetingMsMax,
+      greeted: (payload) => this.#greeted(payload),
+      received: (payload) => this.#received(payload),
+      ended: (how) => {
         this.#giveUp();
-        if (fault !== null)
-          deps.log.warn({ member: this.#member, fault }, 'a member hung up, or was cut off');
+        const fault = faultOf(how);
+        if (fault !== null) log.warn({ member: this.#member, fault }, 'a member hung up, or was cut off');
         ended(this);
       },
     });
@@ -57,25 +66,25 @@ export class UnixPeerConnection {
   }
 
   cut(): void {
-    this.#stream.cut();
+    this.#channel.cut(null);
   }
 
   #greeted(payload: Buffer): string | null {
     const { self, release, log } = this.#deps;
-    const guest = this.#readHello(payload);
-    if (guest.ok) {
-      this.#giveUp();
-      this.#member = guest.value;
-      this.#stream.greet(encodePeerHello({ kind: 'hello', member: self, release }));
-      this.#stream.open();
+    const hello = this.#readHello(payload);
+    this.#giveUp();
+    if (hello.ok) {
+      this.#member = hello.value;
+      this.#channel.greet(encodePeerHello({ kind: 'hello', member: self, release }));
+      this.#channel.flow();
     } else {
-      log.warn({ sentence: guest.error }, 'refused another process');
-      this.#stream.endWith(encodePeerHello({ kind: 'refused', sentence: guest.error }));
+      log.warn({ sentence: hello.error }, 'refused another process');
+      void this.#channel.end(encodePeerHello({ kind: 'refused', sentence: hello.error }));
     }
     return null;
   }
 
-  /** Who it is, or why it may not come in. */
+  /** The member that it is, or why it is refused. */
   #readHello(payload: Buffer): Result<MemberId, string> {
     const hello = decodePeerHello(payload);
     if (!hello.ok) return hello;
@@ -85,14 +94,14 @@ export class UnixPeerConnection {
     return fail(`release ${release}, and this member is of ${this.#deps.release}`);
   }
 
-  #hear(payload: Buffer, member: MemberId): string | null {
-    const message = decodePeerMessage(payload);
+  #received(payload: Buffer): string | null {
+    const message = readPeerMessage(payload);
     if (!message.ok) return `sent what is no message: ${message.error}`;
     const { value } = message;
     if (value.kind === 'answer') return 'answered where it is to ask';
-    if (value.from !== member) return `speaks for ${value.from}`;
+    if (value.from !== this.#member) return `speaks for ${value.from}`;
     if (value.kind === 'question') this.#asked(value);
-    else this.#deps.host.heard(value.notice, member);
+    else this.#deps.host.heard(value.notice, value.from);
     return null;
   }
 
@@ -109,8 +118,8 @@ export class UnixPeerConnection {
   #answer(message: PeerAnswerMessage): void {
     const bytes = encodePeerMessage(message);
     this.#answers += 1;
-    if (bytes.length <= peerMessageBytesMax && this.#queue.put(this.#answers, encodeLengthFrame(bytes)))
-      this.#stream.wake();
+    if (bytes.length <= peerMessageBytesMax && this.#queue.put(this.#answers, bytes))
+      this.#channel.flushSoon();
     else {
       const { id, to } = message;
       this.#deps.log.error(

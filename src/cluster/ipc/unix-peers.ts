@@ -1,7 +1,8 @@
 /**
- * The other processes of one machine, over Unix sockets. Each listens on one of its own and dials all others: what it
- * asks and tells goes the way it dialled, so that no two have to agree on one connection. Who lives is said from
- * outside. The directory of the sockets is open to the house's own user alone, and that is what lets one in.
+ * The other processes of one machine, over Unix sockets. Each listens on one of its own and dials all others: its
+ * questions and notices go the way it dialled, so that no two have to agree on one connection. Who lives is set from
+ * outside. Only the server's own user can enter the directory of the sockets, and only processes of one release talk,
+ * so a message is not checked once the hello was: both ends are the same program.
  * Source: cluster.md, Several processes on one machine.
  */
 import { chmod, mkdir } from 'node:fs/promises';
@@ -31,23 +32,23 @@ export interface UnixPeersDeps {
   readonly release?: string;
 }
 
-/** Where a member can be reached. */
+/** A living member and its socket's path. */
 export interface UnixMember {
   readonly member: MemberId;
   readonly socket: string;
 }
 
-/** What the address of a Unix socket has room for everywhere. */
+/** Longest path of a Unix socket that every system takes. */
 const pathBytesMax = 103;
 
 export class UnixPeers implements Peers {
   readonly self: MemberId;
-  /** Where this process listens: `<directory>/<process>-<incarnation>.sock`. */
+  /** The path that this process listens on: `<directory>/<process>-<incarnation>.sock`. */
   readonly socket: string;
   readonly #deps: UnixPeersDeps & { readonly release: string };
   readonly #server: Server;
   readonly #links = new Map<MemberId, UnixLink>();
-  readonly #visits = new Set<UnixPeerConnection>();
+  readonly #connections = new Set<UnixPeerConnection>();
   #noticesDropped = 0;
   #isClosed = false;
 
@@ -56,7 +57,9 @@ export class UnixPeers implements Peers {
     this.#deps = { ...deps, release: deps.release ?? readVersion() };
     this.socket = this.socketOf(deps.self);
     this.#server = createServer((socket) => {
-      this.#visits.add(new UnixPeerConnection(socket, this.#deps, (visit) => this.#visits.delete(visit)));
+      this.#connections.add(
+        new UnixPeerConnection(socket, this.#deps, (connection) => this.#connections.delete(connection)),
+      );
     });
     this.#server.maxConnections = processesMax * 2;
   }
@@ -85,12 +88,12 @@ export class UnixPeers implements Peers {
     });
   }
 
-  /** Where a member of these processes listens. */
+  /** The path that a member of these processes listens on. */
   socketOf(member: MemberId): string {
     return join(this.#deps.directory, socketName(member));
   }
 
-  /** Who lives, this one among them or not. What is open with those who do not is settled. */
+  /** The living members, this one among them or not. What is open with all others is settled. */
   members(list: readonly UnixMember[]): void {
     if (this.#isClosed) return;
     const living = new Set(list.map(({ member }) => member));
@@ -127,7 +130,7 @@ export class UnixPeers implements Peers {
   async close(): Promise<void> {
     this.members([]);
     this.#isClosed = true;
-    for (const visit of this.#visits) visit.cut();
+    for (const connection of this.#connections) connection.cut();
     await new Promise((resolve) => {
       this.#server.close(resolve);
     });
@@ -140,7 +143,7 @@ export class UnixPeers implements Peers {
   #lose(member: MemberId): void {
     this.#links.get(member)?.gone();
     this.#links.delete(member);
-    for (const visit of this.#visits) if (visit.member === member) visit.cut();
+    for (const connection of this.#connections) if (connection.member === member) connection.cut();
   }
 }
 

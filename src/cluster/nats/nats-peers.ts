@@ -5,6 +5,7 @@
  */
 import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { OpenAsks } from '../../lib/open-asks.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import {
   decodePeerMessage,
@@ -13,13 +14,20 @@ import {
   type PeerMessage,
 } from '../../protocol/cluster/peer-message.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import { peerQuestionsMax } from '../../model/limits.ts';
+import type {
+  PeerAnswer,
+  PeerAnswers,
+  PeerFailure,
+  PeerKind,
+  PeerNotice,
+  PeerQuestion,
+} from '../../model/peer.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { NatsLink } from './nats-link.ts';
 import type { NatsMembers } from '../membership/nats-members.ts';
 import { NatsSendQueue } from './nats-send-queue.ts';
-import { OpenAsks } from '../ipc/open-asks.ts';
 
 export interface NatsPeersDeps {
   readonly link: NatsLink;
@@ -36,7 +44,7 @@ const noResponders = 503;
 export class NatsPeers implements Peers {
   readonly self: MemberId;
   readonly #deps: NatsPeersDeps;
-  readonly #asks: OpenAsks;
+  readonly #asks: OpenAsks<PeerAnswers, PeerFailure>;
   readonly #sendQueue: NatsSendQueue;
   /** Answers come to it, with the number of the question behind. */
   readonly #inbox: string;
@@ -53,7 +61,11 @@ export class NatsPeers implements Peers {
     const { clock, link, self } = deps;
     this.self = self;
     this.#deps = deps;
-    this.#asks = new OpenAsks(clock);
+    this.#asks = new OpenAsks<PeerAnswers, PeerFailure>(clock, {
+      max: peerQuestionsMax,
+      unsent: 'unsent',
+      expired: () => 'unanswered',
+    });
     this.#sendQueue = new NatsSendQueue(link);
     this.#inbox = createInbox(link.names.inbox);
     this.#stopsFollowing = [
@@ -143,8 +155,12 @@ export class NatsPeers implements Peers {
     }
     const decoded = decodePeerMessage(data);
     if (!decoded.ok) this.#complain(decoded.error);
-    else if (decoded.value.kind !== 'answer' || !this.#asks.answered(decoded.value))
+    else if (!this.#isAnswer(decoded.value))
       this.#complain(`${decoded.value.kind} where the answer to another question was expected`);
+  }
+
+  #isAnswer(message: PeerMessage): boolean {
+    return message.kind === 'answer' && this.#asks.answered(message.id, message.to, message.answer);
   }
 
   async #answer({ id, question }: Extract<PeerMessage, { kind: 'question' }>, reply: string): Promise<void> {

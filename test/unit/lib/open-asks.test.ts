@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fail, succeed } from '../../../../src/lib/result.ts';
-import { OpenAsks } from '../../../../src/cluster/ipc/open-asks.ts';
-import { DrivenClock } from '../../../support/driven-clock.ts';
+import { fail, succeed } from '../../../src/lib/result.ts';
+import { OpenAsks } from '../../../src/lib/open-asks.ts';
+import { DrivenClock } from '../../support/driven-clock.ts';
+
+interface Answers {
+  readonly disconnect: boolean;
+  readonly metrics: string;
+}
+type Failure = 'unsent' | 'unanswered' | 'nobody';
+
+function openAsks(
+  clock: DrivenClock,
+  expired: (id: number) => Failure = () => 'unanswered',
+): OpenAsks<Answers, Failure> {
+  return new OpenAsks(clock, { max: 100, unsent: 'unsent', expired });
+}
 
 const taken = (): boolean => true;
 
@@ -11,27 +24,27 @@ async function settledOf(asks: readonly Promise<unknown>[]): Promise<unknown[]> 
 }
 
 test('a question is settled once, by the first who does', async () => {
-  const asks = new OpenAsks(new DrivenClock());
+  const asks = openAsks(new DrivenClock());
   const ids: number[] = [];
   const ask = asks.ask('disconnect', 1000, (id) => ids.push(id) > 0);
   const [id = 0] = ids;
-  assert.equal(asks.answered({ kind: 'answer', id, to: 'disconnect', answer: true }), true);
+  assert.equal(asks.answered(id, 'disconnect', true), true);
   asks.failed(id, 'nobody');
-  assert.equal(asks.answered({ kind: 'answer', id, to: 'disconnect', answer: false }), true);
+  assert.equal(asks.answered(id, 'disconnect', false), true);
   assert.deepEqual(await ask, succeed(true));
   assert.equal(asks.size, 0);
 });
 
 test('an answer to another kind of question settles nothing', async () => {
-  const asks = new OpenAsks(new DrivenClock());
+  const asks = openAsks(new DrivenClock());
   let asked = 0;
   const ask = asks.ask('disconnect', 1000, (id) => (asked = id) > 0);
-  assert.equal(asks.answered({ kind: 'answer', id: asked, to: 'metrics', answer: '' }), false);
+  assert.equal(asks.answered(asked, 'metrics', ''), false);
   assert.deepEqual(await settledOf([ask]), ['open']);
 });
 
 test('what could not be handed over, and what has no time, is not sent', async () => {
-  const asks = new OpenAsks(new DrivenClock());
+  const asks = openAsks(new DrivenClock());
   assert.deepEqual(await asks.ask('metrics', 1000, () => false), fail('unsent'));
   let sent = 0;
   assert.deepEqual(await asks.ask('metrics', 0, () => (sent += 1) > 0), fail('unsent'));
@@ -41,7 +54,7 @@ test('what could not be handed over, and what has no time, is not sent', async (
 test('each is given up at its own time, never before and hardly after, with one timer for all', async () => {
   const clock = new DrivenClock();
   const lates: number[] = [];
-  const asks = new OpenAsks(clock, (id) => {
+  const asks = openAsks(clock, (id) => {
     lates.push(id);
     return id === 1 ? 'unsent' : 'unanswered';
   });
@@ -60,7 +73,7 @@ test('each is given up at its own time, never before and hardly after, with one 
 
 test('after a long time without questions deadlines are as long as ever', async () => {
   const clock = new DrivenClock();
-  const asks = new OpenAsks(clock);
+  const asks = openAsks(clock);
   const first = asks.ask('metrics', 10, taken);
   clock.advance(100_003);
   const second = asks.ask('metrics', 1000, taken);
@@ -71,7 +84,7 @@ test('after a long time without questions deadlines are as long as ever', async 
 });
 
 test('when the way is lost each question is settled by what is known of it, or stays open', async () => {
-  const asks = new OpenAsks(new DrivenClock());
+  const asks = openAsks(new DrivenClock());
   const open = [1, 2, 3].map(() => asks.ask('metrics', 1000, taken));
   asks.failAll((id) => (id === 1 ? 'nobody' : id === 2 ? 'unanswered' : null));
   assert.deepEqual(await settledOf(open), [fail('nobody'), fail('unanswered'), 'open']);
