@@ -2,7 +2,7 @@
  * What the command line may change in a running server. Each route is one change of the registry, or of a session;
  * reads need none, because the store may be looked at by any process of its owner.
  */
-import { wallSeconds } from '../../lib/clock.ts';
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { z } from 'zod';
 import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
 import { permissions, type Credential, type Device } from '../../model/registry.ts';
@@ -16,7 +16,8 @@ import type { MissingEntry, RegistryWriter } from '../../storage/registry/regist
 import type { Result } from '../../lib/result.ts';
 import { changeRoute, missingEntry } from '../ops/checked-route.ts';
 
-export interface AdminDeps extends DisconnectDeps {
+export interface RegistryChangeDeps {
+  readonly clock: Clock;
   readonly writer: RegistryWriter;
   readonly rules: EntryRules;
   /** After every change of a credential: what was derived from it is dropped. */
@@ -24,6 +25,8 @@ export interface AdminDeps extends DisconnectDeps {
   /** After every change of a device: what it may not have any more ends. */
   changed(): void;
 }
+
+export type AdminDeps = RegistryChangeDeps & DisconnectDeps;
 
 const deviceId = z.string().transform((text, context): DeviceId => {
   const parsed = parseDeviceId(text);
@@ -41,12 +44,19 @@ const dayS = 86_400;
 
 export function adminRoutes(deps: AdminDeps): AdminRoute[] {
   return [
+    ...registryRoutes(deps),
+    changeRoute('/v1/device/kick', z.strictObject({ device_id: deviceId }), audited.kickDevice, (body) =>
+      kickDevice(deps, body),
+    ),
+  ];
+}
+
+/** The changes of devices and credentials: of a running server, and of the command line on a store at rest. */
+export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
+  return [
     changeRoute('/v1/device/add', deviceBody, audited.addDevice, (body) => addDevice(deps, body)),
     changeRoute('/v1/device/disable', disableBody, audited.disableDevice, (body) =>
       disableDevice(deps, body),
-    ),
-    changeRoute('/v1/device/kick', z.strictObject({ device_id: deviceId }), audited.kickDevice, (body) =>
-      kickDevice(deps, body),
     ),
     changeRoute('/v1/credential/create', credentialBody, audited.createCredential, (body) =>
       createCredential(deps, body),
@@ -103,7 +113,7 @@ const rotateBody = z.strictObject({
   grace_s: z.number().int().nonnegative().default(dayS),
 });
 
-async function addDevice(deps: AdminDeps, body: z.output<typeof deviceBody>): Promise<AdminReply> {
+async function addDevice(deps: RegistryChangeDeps, body: z.output<typeof deviceBody>): Promise<AdminReply> {
   const device = parseEntry('device', { ...body, secret: body.secret ?? generateSecret() }, deps.rules);
   if (!device.ok) return { status: 400, body: { error: `${device.error.field} ${device.error.reason}` } };
   const added = await deps.writer.putDevice(device.value);
@@ -112,7 +122,10 @@ async function addDevice(deps: AdminDeps, body: z.output<typeof deviceBody>): Pr
 }
 
 /** A disabled device is one that does not exist, so its sessions and its calls end. */
-async function disableDevice(deps: AdminDeps, body: z.output<typeof disableBody>): Promise<AdminReply> {
+async function disableDevice(
+  deps: RegistryChangeDeps,
+  body: z.output<typeof disableBody>,
+): Promise<AdminReply> {
   const changed = await deps.writer.disableDevice(body.device_id, body.disabled);
   deps.changed();
   return deviceReply(changed, false);
@@ -123,7 +136,10 @@ async function kickDevice(deps: AdminDeps, body: { device_id: DeviceId }): Promi
   return { status: 200, body: { kicked: sessions.length > 0, sessions } };
 }
 
-async function createCredential(deps: AdminDeps, body: z.output<typeof credentialBody>): Promise<AdminReply> {
+async function createCredential(
+  deps: RegistryChangeDeps,
+  body: z.output<typeof credentialBody>,
+): Promise<AdminReply> {
   const created = await deps.writer.createCredential({
     appId: body.app_id as ApplicationId,
     grants: body.permissions,
@@ -133,13 +149,16 @@ async function createCredential(deps: AdminDeps, body: z.output<typeof credentia
   return credentialReply(deps, created);
 }
 
-async function rotateCredential(deps: AdminDeps, body: z.output<typeof rotateBody>): Promise<AdminReply> {
+async function rotateCredential(
+  deps: RegistryChangeDeps,
+  body: z.output<typeof rotateBody>,
+): Promise<AdminReply> {
   const oldNotAfter = wallSeconds(deps.clock) + body.grace_s;
   const rotated = await deps.writer.rotateCredential(body.access_key_id, oldNotAfter);
   return credentialReply(deps, rotated, { replaced: body.access_key_id, replaced_not_after: oldNotAfter });
 }
 
-async function revoke(deps: AdminDeps, body: { access_key_id: AccessKeyId }): Promise<AdminReply> {
+async function revoke(deps: RegistryChangeDeps, body: { access_key_id: AccessKeyId }): Promise<AdminReply> {
   const revoked = await deps.writer.revokeCredential(body.access_key_id);
   deps.forgetDerivedKeys();
   return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missingEntry(revoked.error);
@@ -153,7 +172,7 @@ function deviceReply(outcome: Result<Device, MissingEntry>, isSecretFresh: boole
 }
 
 function credentialReply(
-  deps: AdminDeps,
+  deps: RegistryChangeDeps,
   outcome: Result<Credential, MissingEntry>,
   more: object = {},
 ): AdminReply {
