@@ -12,7 +12,6 @@ import type { Bench } from 'tinybench';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { ConnectionRecord } from '../../src/model/connectivity.ts';
 import type { ProductId, SessionId } from '../../src/model/ids.ts';
-import { sleepEvent } from '../../src/model/state/session-event.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import type { Table } from '../../src/storage/lmdb/environment.ts';
 import { EventWriter } from '../../src/storage/events/event-writer.ts';
@@ -75,14 +74,16 @@ function journalRound(state: StateTables): () => Promise<void> {
     epoch += 1;
     for (let i = 0; i < eventsPerRound; i++) {
       const deviceId = deviceIdAt((epoch % rounds) * eventsPerRound + i);
-      const change = {
-        kind: 'opened',
+      records.write(deviceId, recordAt(epoch), {
+        kind: 'login',
+        connection: 'sleep',
         session,
         epoch,
         atMs: 1_800_000_000_000 + i,
+        node: 'node-1',
         replaced: false,
-      } as const;
-      records.write(deviceId, recordAt(epoch), sleepEvent(deviceId, 'node-1', change));
+        media: null,
+      });
     }
     await journal.allCommitted();
   };

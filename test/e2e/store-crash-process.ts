@@ -4,11 +4,11 @@
  * session stays open. Run with a directory.
  */
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { sleepEvent } from '../../src/model/state/session-event.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store.ts';
+import { endOf, loginOf } from '../support/connection-changes.ts';
 import { openJournal } from '../support/test-journal.ts';
 
 const store = openStore(process.argv[2] ?? '');
@@ -21,7 +21,6 @@ const wakeups = new WakeupRecordStore(store.state, journal, {
   batch: (write) => store.state.environment.batch(write),
 });
 const app = 'app' as ApplicationId;
-const node = 'node-1';
 
 events.follow((told) => {
   process.stdout.write(told.map(({ sequence, id }) => `event ${sequence} ${id}\n`).join(''));
@@ -33,12 +32,8 @@ for (let number = 0; ; number++) {
   const atMs = number * 1000;
   const record = { epoch: number + 1, lastLoginAt: number, lastHeartbeatAt: null, lastOfflineAt: null };
   const change = { session, epoch: number + 1, atMs };
-  const opened = { ...change, kind: 'opened', replaced: false } as const;
-  records.write(deviceId, { ...record, openSession: session }, sleepEvent(deviceId, node, opened));
-  if (number % 3 !== 0) {
-    const closed = { ...change, kind: 'closed', reason: 'peer_closed' } as const;
-    records.write(deviceId, { ...record, openSession: null }, sleepEvent(deviceId, node, closed));
-  }
+  records.write(deviceId, { ...record, openSession: session }, loginOf(change));
+  if (number % 3 !== 0) records.write(deviceId, { ...record, openSession: null }, endOf(change));
   const requestId = `request-${number}` as RequestId;
   wakeups.save(
     app,

@@ -7,9 +7,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { HeartbeatSaver } from '../../src/core/devices/heartbeat-saver.ts';
 import { reduceConnection } from '../../src/model/state/connection-session.ts';
-import { signalEvent, sleepEvent } from '../../src/model/state/session-event.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import { disconnectDevice, disconnectEverybody } from '../../src/core/devices/disconnect-device.ts';
+import { endOf } from '../support/connection-changes.ts';
 import { SessionScene, testNode, type Peer, type PeerEndReason } from '../support/session-scene.ts';
 import { expect, type Expected, type Fact, type Kind } from './naive-sessions.ts';
 
@@ -135,11 +135,10 @@ class Walk {
         const next = reduceConnection(record, lost);
         for (const effect of next.effects) {
           assert.ok(effect.kind === 'save' && effect.change !== null);
-          const event =
-            name === 'sleep'
-              ? sleepEvent(deviceId, testNode, effect.change)
-              : signalEvent(deviceId, testNode, effect.change, null);
-          scene[name].records.write(deviceId, next.record, event);
+          const { session, epoch } = effect.change;
+          const { reason } = lost;
+          const end = endOf({ connection: name, session, epoch, atMs, node: testNode, reason });
+          scene[name].records.write(deviceId, next.record, end);
         }
       }
     scene.directory = scene.newDirectory();

@@ -1,5 +1,5 @@
 /** Changes of a device's connection as its actor writes them, which knows nothing of the sessions of other members. */
-import { signalEvent, sleepEvent } from '../../src/model/state/session-event.ts';
+import type { SessionEnd, SessionLogin } from '../../src/model/state/session-event.ts';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
 import { neverConnected } from '../../src/model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
@@ -12,16 +12,30 @@ export interface ConnectionPlace {
   readonly node: string;
 }
 
+/** A login; of a sleep session named `session` unless `changes` say otherwise. */
+export function loginOf(changes: Partial<Omit<SessionLogin, 'kind'>> = {}): SessionLogin {
+  return { ...sessionPlace, kind: 'login', replaced: false, media: null, ...changes };
+}
+
+export function endOf(changes: Partial<Omit<SessionEnd, 'kind'>> = {}): SessionEnd {
+  return { ...sessionPlace, kind: 'ended', reason: 'peer_closed', ...changes };
+}
+
+const sessionPlace = {
+  connection: 'sleep',
+  session: 'session' as SessionId,
+  epoch: 1,
+  atMs: 1_800_000_000_000,
+  node: 'node-1',
+} as const;
+
 export function writeLogin(place: ConnectionPlace, session: SessionId, atMs: number): void {
-  const { records, kind, deviceId, node } = place;
+  const { records, kind: connection, deviceId, node } = place;
   const known = records.read(deviceId) ?? neverConnected;
   const epoch = known.epoch + 1;
   const replaced = known.openSession !== null;
-  const change = { kind: 'opened', session, epoch, atMs, replaced } as const;
   const record = { ...known, epoch, lastLoginAt: Math.floor(atMs / 1000), openSession: session };
-  const event =
-    kind === 'sleep' ? sleepEvent(deviceId, node, change) : signalEvent(deviceId, node, change, null);
-  records.write(deviceId, record, event);
+  records.write(deviceId, record, loginOf({ connection, session, epoch, atMs, node, replaced }));
 }
 
 /** `heartbeatAt`: Unix seconds of its latest one; null: none. */
@@ -31,15 +45,13 @@ export function writeEnd(
   atMs: number,
   heartbeatAt: number | null,
 ): void {
-  const { records, kind, deviceId, node } = place;
+  const { records, kind: connection, deviceId, node } = place;
   const known = records.read(deviceId) ?? neverConnected;
   const { epoch } = known;
-  const change = { kind: 'closed', session, epoch, atMs, reason: 'peer_closed' } as const;
-  const event =
-    kind === 'sleep' ? sleepEvent(deviceId, node, change) : signalEvent(deviceId, node, change, null);
   const lastOfflineAt = Math.floor(atMs / 1000);
   const lastHeartbeatAt = heartbeatAt ?? known.lastHeartbeatAt;
-  records.write(deviceId, { ...known, lastHeartbeatAt, lastOfflineAt, openSession: null }, event);
+  const record = { ...known, lastHeartbeatAt, lastOfflineAt, openSession: null };
+  records.write(deviceId, record, endOf({ connection, session, epoch, atMs, node }));
 }
 
 /** `heartbeatAt`: Unix seconds. */

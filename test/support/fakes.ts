@@ -1,5 +1,6 @@
 /** Stand-ins for the ports: in memory, scripted, and they remember what was asked of them. */
 import type { ConnectionRecord } from '../../src/model/connectivity.ts';
+import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import type { AccessKeyId, ApplicationId, DeviceId, ProductId, RequestId } from '../../src/model/ids.ts';
 import type { Bridge, Credential, Device, Product } from '../../src/model/registry.ts';
@@ -90,10 +91,10 @@ export class FakeRecords implements ConnectionRecords {
     return this.records.get(deviceId) ?? null;
   }
 
-  write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
+  write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
     this.records.set(deviceId, record);
     this.writes.push(record);
-    if (event !== null) this.events.push(event);
+    if (transition !== null) this.events.push(sessionEvent(deviceId, transition));
   }
 
   committed(): Promise<void> | null {

@@ -12,6 +12,8 @@ import { CallRecordStore } from '../../src/storage/records/call-record-store.ts'
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
+import { sessionEvent } from '../../src/model/state/session-event.ts';
+import { loginOf } from './connection-changes.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { callOf } from './stored-calls.ts';
 import { draftOf, openJournal, type TestJournal, type TestJournalSettings } from './test-journal.ts';
@@ -79,13 +81,16 @@ export function pictureOf(
 /** Takes the step in the house. Returns the event that goes with it, or null. */
 export function take(context: ServerContext, { kind, device }: Step, number: number): Told | null {
   const deviceId = idOf(device);
+  if (kind === 'sleep' || kind === 'signal') {
+    const record = context[kind].read(deviceId) ?? neverConnected;
+    const login = loginOf({ connection: kind, session: `session-${number}` as SessionId });
+    context[kind].write(deviceId, nextOf(record, number), login);
+    return sessionEvent(deviceId, login);
+  }
   const draft = kind === 'heartbeat' ? null : draftOf(deviceId, number);
   if (draft === null) noteHeartbeat(context[kinds[number % 2] ?? 'sleep'], deviceId, number);
   else if (kind === 'event') context.events.append(draft);
-  else if (kind === 'sleep' || kind === 'signal') {
-    const record = context[kind].read(deviceId) ?? neverConnected;
-    context[kind].write(deviceId, nextOf(record, number), draft);
-  } else if (kind === 'call') context.calls.write(deviceId, callsAfter(context, deviceId, number), draft);
+  else if (kind === 'call') context.calls.write(deviceId, callsAfter(context, deviceId, number), draft);
   else
     context.wakeups.save(
       app,

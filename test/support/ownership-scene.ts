@@ -10,13 +10,15 @@ import type { HeartbeatBucket, RowBucket } from '../../src/cluster/records/row-b
 import { neverShared } from '../../src/model/state/shared-connection.ts';
 import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
-import type { EventDraft, LoggedEvent } from '../../src/model/events.ts';
+import type { LoggedEvent } from '../../src/model/events.ts';
 import type { DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
+import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
 import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
 import type { Outbox, OutboxEvent, OutboxItem, PlacedItem } from '../../src/core/ports/outbox.ts';
 import type { SlotFollower, SlotLost, SlotClaimed } from '../../src/core/ports/slot-follower.ts';
 import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import { deviceHash } from '../../src/cluster/nats/nats-names.ts';
+import { endOf, loginOf } from './connection-changes.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeBucket } from './fake-buckets.ts';
 import { FakeLog } from './fakes.ts';
@@ -126,9 +128,9 @@ export class FakeLink {
 /** Commits at once. */
 class FakeRecords implements ConnectionRecords {
   readonly #records = new Map<DeviceId, ConnectionRecord>();
-  readonly written: (event: EventDraft) => void;
+  readonly written: (deviceId: DeviceId, transition: SessionTransition) => void;
 
-  constructor(written: (event: EventDraft) => void) {
+  constructor(written: (deviceId: DeviceId, transition: SessionTransition) => void) {
     this.written = written;
   }
 
@@ -136,9 +138,9 @@ class FakeRecords implements ConnectionRecords {
     return this.#records.get(deviceId) ?? null;
   }
 
-  write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
+  write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
     this.#records.set(deviceId, record);
-    if (event !== null) this.written(event);
+    if (transition !== null) this.written(deviceId, transition);
   }
 
   committed(): null {
@@ -195,7 +197,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
       outbox,
       sessions: this,
       follower: this,
-      sharedEpochOf: (_device, _connection, localEpoch) => localEpoch + 100,
+      sharedEpochOf: (_device, localEpoch) => localEpoch + 100,
       productOf: () => 'doorbell' as ProductId,
       putWakeup: keep,
       putCalls: keep,
@@ -231,10 +233,9 @@ export class OwningNode implements LiveSessions, SlotFollower {
     const id = session as SessionId;
     const atMs = this.#deps.clock.wallMs();
     this.#live.set(`${connection} ${deviceId}`, { session: id, loginAtMs: atMs, heartbeatAt: 0 });
-    const type = connection === 'sleep' ? 'device.sleep.login' : 'device.signal.online';
-    const data = { session: id, node: this.name, replaced };
     const record = { ...neverConnected, epoch: 1, openSession: id };
-    this.records[connection].write(deviceId, record, { type, data, deviceId, atMs, epoch: 1 });
+    const transition = loginOf({ connection, session: id, atMs, node: this.name, replaced });
+    this.records[connection].write(deviceId, record, transition);
     return id;
   }
 
@@ -242,11 +243,10 @@ export class OwningNode implements LiveSessions, SlotFollower {
     const live = this.find(deviceId, connection);
     if (live === null) return;
     this.#live.delete(`${connection} ${deviceId}`);
-    const type = connection === 'sleep' ? 'device.sleep.offline' : 'device.signal.offline';
-    const data = { session: live.session, node: this.name, reason };
     const atMs = this.#deps.clock.wallMs();
     const record = { ...neverConnected, epoch: 1 };
-    this.records[connection].write(deviceId, record, { type, data, deviceId, atMs, epoch: 1 });
+    const transition = endOf({ connection, session: live.session, atMs, node: this.name, reason });
+    this.records[connection].write(deviceId, record, transition);
   }
 
   hears(deviceId: DeviceId, connection: ConnectionKind, heartbeatAt: number): void {
@@ -268,18 +268,16 @@ export class OwningNode implements LiveSessions, SlotFollower {
   }
 
   #recordsOf(connection: ConnectionKind): ConnectionRecords {
-    const records = new FakeRecords((event) => this.#commit(connection, event));
+    const records = new FakeRecords((deviceId, transition) => this.#commit(deviceId, transition));
     return this.ownership.records(records, connection);
   }
 
-  #commit(connection: ConnectionKind, draft: EventDraft): void {
-    if (!('session' in draft.data)) return;
-    const { session } = draft.data;
+  #commit(deviceId: DeviceId, transition: SessionTransition): void {
+    const { kind, connection, session } = transition;
+    const draft = sessionEvent(deviceId, transition);
     const id = `${draft.type} ${session}` as EventId;
-    const kind = 'replaced' in draft.data ? 'login' : 'ended';
     const event = { id, draft, productId: null };
     const { member, name: node } = this;
-    const { deviceId } = draft;
     this.outbox.put({ kind, connection, deviceId, session, member, node, heartbeatAt: 0, event });
   }
 }

@@ -6,6 +6,7 @@
 import { wallSeconds } from '../../src/lib/clock.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import type { ConnectionRecord, ConnectionTimes, ConnectivityRecord } from '../../src/model/connectivity.ts';
+import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
 import type { EventDraft, EventType } from '../../src/model/events.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -41,9 +42,9 @@ class LoggedRecords extends FakeRecords {
     this.#log = log;
   }
 
-  override write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
-    super.write(deviceId, record, event);
-    if (event !== null) this.#log.push(event);
+  override write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
+    super.write(deviceId, record, transition);
+    if (transition !== null) this.#log.push(sessionEvent(deviceId, transition));
   }
 }
 

@@ -4,8 +4,8 @@
  */
 import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
 import type { ConnectionRecord } from '../../src/model/connectivity.ts';
-import type { EventDraft } from '../../src/model/events.ts';
-import type { DeviceId, SessionId } from '../../src/model/ids.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
+import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
 import { neverShared, reduceShared, type SharedEvent } from '../../src/model/state/shared-connection.ts';
 import type { SlotFollower } from '../../src/core/ports/slot-follower.ts';
 import { SharedStateUnavailable, type SessionLocator } from '../../src/core/ports/session-locator.ts';
@@ -80,9 +80,7 @@ export class SharedRows implements SessionLocator {
 interface Pending {
   readonly deviceId: DeviceId;
   readonly record: ConnectionRecord;
-  readonly event: EventDraft | null;
-  /** The session that it speaks of. */
-  readonly session: SessionId | null;
+  readonly transition: SessionTransition | null;
 }
 
 /** A member's records of one kind of connection, on their way to the rows until the test commits them. */
@@ -106,40 +104,31 @@ export class MemberRecords extends FakeRecords {
     this.#follower = follower;
   }
 
-  override write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
-    super.write(deviceId, record, event);
-    const session = event !== null && 'session' in event.data ? event.data.session : record.openSession;
-    this.#pending.push({ deviceId, record, event, session });
+  override write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
+    super.write(deviceId, record, transition);
+    this.#pending.push({ deviceId, record, transition });
   }
 
   commit(): void {
-    for (const { deviceId, record, event, session } of this.#pending.splice(0)) {
+    for (const { deviceId, record, transition } of this.#pending.splice(0)) {
+      const session = transition?.session ?? record.openSession;
       if (session === null) continue;
-      const isTold = this.#shared.apply(
-        this.#kind,
-        deviceId,
-        this.#happened(record, event, session),
-        this.#follower,
-      );
-      // What the session before it had heard, which nobody tells again.
       const heard = { kind: 'heard', session, heartbeatAt: record.lastHeartbeatAt ?? 0 } as const;
+      const happened = transition === null ? heard : this.#happened(transition, heard.heartbeatAt);
+      const isTold = this.#shared.apply(this.#kind, deviceId, happened, this.#follower);
+      // What the session before it had heard, which nobody tells again.
       this.#shared.apply(this.#kind, deviceId, heard, null);
       const { epoch } = this.#shared.row(deviceId)[this.#kind];
-      if (isTold && event !== null)
-        this.#shared.log.append(this.#isLogin(event) ? { ...event, epoch } : event);
+      if (!isTold || transition === null) continue;
+      const known = transition.kind === 'login' ? { ...transition, epoch } : transition;
+      this.#shared.log.append(sessionEvent(deviceId, known));
     }
   }
 
-  #happened(record: ConnectionRecord, event: EventDraft | null, session: SessionId): SharedEvent {
-    const heartbeatAt = record.lastHeartbeatAt ?? 0;
-    if (event === null) return { kind: 'heard', session, heartbeatAt };
+  #happened({ kind, session, atMs }: SessionTransition, heartbeatAt: number): SharedEvent {
     const { id: member, node } = this.#member;
-    return this.#isLogin(event)
-      ? { kind: 'login', member, node, session, atMs: event.atMs, isLate: false }
-      : { kind: 'ended', session, atMs: event.atMs, heartbeatAt };
-  }
-
-  #isLogin({ type }: EventDraft): boolean {
-    return type === 'device.sleep.login' || type === 'device.signal.online';
+    return kind === 'login'
+      ? { kind, member, node, session, atMs, isLate: false }
+      : { kind, session, atMs, heartbeatAt };
   }
 }

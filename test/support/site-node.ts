@@ -158,7 +158,7 @@ export class SiteNode {
         },
       },
       follower: { taken: (slot) => this.member.taken(slot), lost: (slot) => this.member.lost(slot) },
-      sharedEpochOf: (_device, _connection, localEpoch) => localEpoch,
+      sharedEpochOf: (_device, localEpoch) => localEpoch,
       productOf: () => product,
       publish: (event) => this.stream.publish(event),
       putWakeup: ({ appId, requestId, record }) => this.wakeups.put(appId, requestId, record),

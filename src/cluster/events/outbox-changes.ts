@@ -3,19 +3,22 @@
  * Source: cluster.md, Ownership and Events.
  */
 import type { Clock } from '../../lib/clock.ts';
+import type { DeviceId } from '../../model/ids.ts';
 import { claimMsMax } from '../../model/limits.ts';
+import { amendedLogin } from '../../model/state/session-event.ts';
 import type { OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
-import { inTwo, type Change } from '../nats/keyed-queue.ts';
-import { untoldRecovery } from './lost-events.ts';
-import type { MadeEvents } from './made-events.ts';
+import { ChangeRefused, inTwo, type Change } from '../nats/keyed-queue.ts';
+import { untoldRecovery, type MadeEvents } from './made-events.ts';
 import { SlotClaim, type ClaimDeps } from '../ownership/slot-claim.ts';
 import { SlotEnd } from '../ownership/slot-end.ts';
-import { sharedEvent, sharedLogin, withEpoch, type SharedEpochOf } from './shared-drafts.ts';
 
 type ItemOf<Kind extends OutboxItem['kind']> = OutboxItem & { readonly kind: Kind };
 type SessionItem = ItemOf<'login' | 'ended'>;
 export type WakeupItem = ItemOf<'wakeup'>;
 export type CallsItem = ItemOf<'calls'>;
+
+/** The epoch that all members know a device's sleep session by, given the one it has here; the same where that is all there is. */
+export type SharedEpochOf = (deviceId: DeviceId, localEpoch: number) => number;
 
 export interface ChangesDeps extends ClaimDeps {
   readonly clock: Clock;
@@ -47,7 +50,7 @@ export class OutboxChanges {
       case 'calls':
         return this.#kept(item.event, () => this.#deps.putCalls(item));
       case 'event':
-        return () => this.#deps.publish(sharedEvent(item.event, this.#deps.sharedEpochOf));
+        return () => this.#deps.publish(this.#shared(item.event));
     }
   }
 
@@ -66,7 +69,9 @@ export class OutboxChanges {
       if (claimed === null) return;
       const { slot, isKnown, superseded, isRecovered: recovered } = claimed;
       const replaced = isKnown ? null : superseded.length > 0;
-      const event = sharedLogin(item.event, { epoch: slot.epoch, replaced, recovered });
+      const draft = amendedLogin(item.event.draft, { epoch: slot.epoch, replaced, recovered });
+      if (draft === null) throw new ChangeRefused(`a login goes with ${item.event.draft.type}`);
+      const event = { ...item.event, draft };
       // Another event than the one that may have been told before the session was called lost.
       if (recovered) again = { ...event, id: (again ?? this.#deps.events.make(event.draft)).id };
       await this.#deps.publish(again ?? event);
@@ -91,12 +96,17 @@ export class OutboxChanges {
   }
 
   #kept(event: OutboxEvent | null, put: () => Promise<void>): Change {
-    const { publish, sharedEpochOf } = this.#deps;
     const prepare = async (): Promise<OutboxEvent | null> => {
       await put();
-      return event === null ? null : sharedEvent(event, sharedEpochOf);
+      return event === null ? null : this.#shared(event);
     };
-    return inTwo(prepare, publish);
+    return inTwo(prepare, this.#deps.publish);
+  }
+
+  /** An event that changes no connection; a wakeup's speaks of the sleep session that carried it. */
+  #shared(event: OutboxEvent): OutboxEvent {
+    const { deviceId, epoch } = event.draft;
+    return epoch === null ? event : withEpoch(event, this.#deps.sharedEpochOf(deviceId, epoch));
   }
 
   /** It happened a while ago, or in an earlier life, or while nobody saw it. */
@@ -105,4 +115,8 @@ export class OutboxChanges {
     const { atMs } = event.draft;
     return member !== self || clock.wallMs() - atMs > claimMsMax || atMs <= returnedAtMs();
   }
+}
+
+function withEpoch(event: OutboxEvent, epoch: number): OutboxEvent {
+  return { ...event, draft: { ...event.draft, epoch } };
 }

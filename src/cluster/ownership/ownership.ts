@@ -21,14 +21,18 @@ import { DeviceRows } from '../records/device-rows.ts';
 import type { LiveSessions } from './live-sessions.ts';
 import { MadeEvents } from '../events/made-events.ts';
 import { NatsSessionLocator } from '../records/nats-session-locator.ts';
-import { OutboxChanges, type CallsItem, type WakeupItem } from '../events/outbox-changes.ts';
+import {
+  OutboxChanges,
+  type CallsItem,
+  type SharedEpochOf,
+  type WakeupItem,
+} from '../events/outbox-changes.ts';
 import { OutboxPump } from '../events/outbox-pump.ts';
 import { OwnSlots } from './own-slots.ts';
 import { PendingClaims } from './pending-claims.ts';
 import { Reregistration } from './reregistration.ts';
 import type { HeartbeatBucket, RowBucket } from '../records/row-bucket.ts';
 import { changeRetryMsMin } from '../records/row-limits.ts';
-import type { SharedEpochOf } from '../events/shared-drafts.ts';
 
 /** The connection to NATS, as `NatsLink` has it. */
 export interface SharedLink {

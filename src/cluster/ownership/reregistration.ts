@@ -4,15 +4,14 @@
  * where a later login has it. Source: cluster.md, Without NATS.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { sessionEvent } from '../events/session-events.ts';
+import { loggedSession } from '../../model/state/session-event.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { inTwo, type Change, type KeyedQueue } from '../nats/keyed-queue.ts';
 import { RowUnreadable } from '../records/device-rows.ts';
 import { eachBounded } from '../nats/each-bounded.ts';
-import { lostEvents, recoveredEvent } from '../events/lost-events.ts';
-import type { MadeEvents } from '../events/made-events.ts';
+import { lostEvents, recoveredEvent, type MadeEvents } from '../events/made-events.ts';
 import type { OwnSlot } from './own-slots.ts';
 import { changeRetryMsMax, lookedAtOnceMax, outboxTakenMax } from '../records/row-limits.ts';
 import { SlotEnd } from './slot-end.ts';
@@ -52,7 +51,7 @@ export class Reregistration {
 
   /** An event is in the log of all; what it says of a session here is looked after if that does not know it. */
   noticed(event: LoggedEvent): void {
-    const told = sessionEvent(event);
+    const told = loggedSession(event);
     if (told === null) return;
     const { sessions, ownSlots } = this.#deps;
     const { deviceId, epoch } = event;
@@ -60,7 +59,7 @@ export class Reregistration {
     const slot = live === null ? null : ownSlots.find(deviceId, live.session);
     if (slot === null || slot.epoch === 0) return;
     const isOwn = told.session === slot.session;
-    const isNews = told.isEnd ? isOwn : !isOwn && (epoch ?? 0) > slot.epoch;
+    const isNews = told.kind === 'ended' ? isOwn : !isOwn && (epoch ?? 0) > slot.epoch;
     if (isNews) this.#lookSoon([slot]);
   }
 

@@ -1,8 +1,8 @@
 /** A node's records of one kind of connection, whose logins are committed when all members know them, too. */
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
-import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
+import type { SessionTransition } from '../../model/state/session-event.ts';
 import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
 import type { PendingClaims } from '../ownership/pending-claims.ts';
 
@@ -21,11 +21,10 @@ export class ClaimedRecords implements ConnectionRecords {
     return this.#records.read(deviceId);
   }
 
-  write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
+  write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
     // Before it is written: its claim is never settled before it is expected.
-    if (event?.type === 'device.sleep.login' || event?.type === 'device.signal.online')
-      this.#claims.expect(this.#connection, deviceId, event.data.session);
-    this.#records.write(deviceId, record, event);
+    if (transition?.kind === 'login') this.#claims.expect(this.#connection, deviceId, transition.session);
+    this.#records.write(deviceId, record, transition);
   }
 
   /** The same, and the claim of the device's latest login is settled, or was waited for long enough. */

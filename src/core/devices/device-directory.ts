@@ -11,7 +11,7 @@ import type { JsonObject } from '../../model/json.ts';
 import type { SignalEndReason } from '../../model/signal.ts';
 import type { SleepEndReason } from '../../model/sleep.ts';
 import type { SessionChange } from '../../model/state/connection-session.ts';
-import { signalEvent, sleepEvent } from '../../model/state/session-event.ts';
+import type { SessionTransition } from '../../model/state/session-event.ts';
 import type { ConnectionRecords } from '../ports/connection-records.ts';
 import { DeviceActor, type ActorDeps } from './device-actor.ts';
 
@@ -84,8 +84,8 @@ export class DeviceDirectory implements ActorDeps {
     record: ConnectionRecord,
     change: SessionChange<SleepEndReason> | null,
   ): void {
-    const { sleepRecords, node } = this.#deps;
-    sleepRecords.write(deviceId, record, change === null ? null : sleepEvent(deviceId, node, change));
+    const transition = change === null ? null : this.#transitionOf('sleep', change, null);
+    this.#deps.sleepRecords.write(deviceId, record, transition);
     if (change !== null) for (const follower of this.#followers) follower.sleepChanged(deviceId, change);
   }
 
@@ -95,13 +95,24 @@ export class DeviceDirectory implements ActorDeps {
     change: SessionChange<SignalEndReason> | null,
     media: JsonObject | null,
   ): void {
-    const { signalRecords, node } = this.#deps;
-    const event = change === null ? null : signalEvent(deviceId, node, change, media);
-    signalRecords.write(deviceId, record, event);
+    const transition = change === null ? null : this.#transitionOf('signal', change, media);
+    this.#deps.signalRecords.write(deviceId, record, transition);
     if (change !== null) for (const follower of this.#followers) follower.signalChanged(deviceId, change);
   }
 
   release(actor: DeviceActor): void {
     if (this.#actors.get(actor.deviceId) === actor) this.#actors.delete(actor.deviceId);
+  }
+
+  #transitionOf(
+    connection: ConnectionKind,
+    change: SessionChange<SleepEndReason | SignalEndReason>,
+    media: JsonObject | null,
+  ): SessionTransition {
+    const { session, epoch, atMs } = change;
+    const place = { connection, session, epoch, atMs, node: this.#deps.node };
+    return change.kind === 'closed'
+      ? { ...place, kind: 'ended', reason: change.reason }
+      : { ...place, kind: 'login', replaced: change.replaced, media };
   }
 }

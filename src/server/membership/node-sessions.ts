@@ -1,7 +1,7 @@
 /** The sessions of this node, as their ownership asks for them. */
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { LiveSessions } from '../../cluster/ownership/live-sessions.ts';
-import type { SharedEpochOf } from '../../cluster/events/shared-drafts.ts';
+import type { SharedEpochOf } from '../../cluster/events/outbox-changes.ts';
 
 /** `directory` is asked when a session is. */
 export function liveSessions(directory: () => DeviceDirectory): LiveSessions {
@@ -19,13 +19,8 @@ export function liveSessions(directory: () => DeviceDirectory): LiveSessions {
 
 /** What was noted of a session before all knew it is told by the epoch that all know. */
 export function sharedEpochs(directory: () => DeviceDirectory): SharedEpochOf {
-  return (deviceId, connection, localEpoch) => {
+  return (deviceId, localEpoch) => {
     const actor = directory().find(deviceId);
-    if (actor === null) return localEpoch;
-    const [epoch, told] =
-      connection === 'sleep'
-        ? [actor.sleepEpoch, actor.toldSleepEpoch]
-        : [actor.signalEpoch, actor.toldSignalEpoch];
-    return epoch === localEpoch ? told : localEpoch;
+    return actor?.sleepEpoch === localEpoch ? actor.toldSleepEpoch : localEpoch;
   };
 }

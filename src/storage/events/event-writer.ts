@@ -11,9 +11,9 @@ import { encodeEvent, eventKey, type EventSeqsRow, type EventTables } from './ev
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { StoredEvents } from './stored-events.ts';
 
-/** What may have happened, with what its device was of at that moment. */
+/** What has happened, with what its device was of at that moment. */
 export interface Happened {
-  readonly event: EventDraft | null;
+  readonly event: EventDraft;
   readonly productId: ProductId | null;
 }
 
@@ -52,11 +52,10 @@ export class EventWriter {
   place(batch: readonly Happened[]): PlacedEvents {
     const seqs = new Map<DeviceId, SeqsRow>();
     for (const { event } of batch)
-      if (event !== null && !seqs.has(event.deviceId))
-        seqs.set(event.deviceId, this.#readSeqs(event.deviceId));
-    const events: LoggedEvent[] = [];
-    for (const { event, productId } of batch)
-      if (event !== null) events.push(this.#placeOne(event, productId, seqs.get(event.deviceId)));
+      if (!seqs.has(event.deviceId)) seqs.set(event.deviceId, this.#readSeqs(event.deviceId));
+    const events = batch.map(({ event, productId }) =>
+      this.#placeOne(event, productId, seqs.get(event.deviceId)),
+    );
     return { events, seqs };
   }
 

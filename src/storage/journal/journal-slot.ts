@@ -2,9 +2,9 @@
  * A table's place in the journal: what of it is not committed yet, the newest of each key, where reads see it, and
  * how it is put when its turn comes.
  */
-import type { EventDraft } from '../../model/events.ts';
 import type { ProductId } from '../../model/ids.ts';
-import type { CommitEntry, EntryChange } from './committer.ts';
+import type { CommitEntry } from './committer.ts';
+import type { Transition } from './transition.ts';
 
 /** What the journal holds of one write, until it is committed. */
 export interface JournalEntry extends CommitEntry {
@@ -23,98 +23,87 @@ export interface Waiter {
 
 /** The journal, as its slots see it. */
 export interface EntryTaker {
-  /** What the event's device is of; null: nothing, or there is no event. Never throws. */
-  productOf(event: EventDraft | null): ProductId | null;
+  /** What the device of the transition's event is of; null: nothing, or there is no event. Never throws. */
+  productOf(transition: Transition): ProductId | null;
   /** `isAwaited`: somebody waits for it, so its commit starts at the end of this turn. */
   take(entry: JournalEntry, isAwaited: boolean): void;
   /** Resolves when this entry is committed, and hastens it. */
   committedOf(entry: JournalEntry): Promise<void>;
 }
 
-/** How a table takes its values; both never throw. */
-export interface SlotTable<Value> {
-  /** Writes one value, inside a batch. */
-  put(key: string, value: Value): void;
-  changeOf(key: string, value: Value): EntryChange;
-}
+/** Writes what a key's transition leaves into its table, inside a batch. Never throws. */
+export type Put<Value extends Transition> = (key: string, value: Value) => void;
 
-export class JournalSlot<Value> {
+export class JournalSlot<Value extends Transition> {
   readonly #journal: EntryTaker;
-  readonly #table: SlotTable<Value>;
+  readonly #put: Put<Value>;
   readonly #newest = new Map<string, SlotEntry<Value>>();
 
-  constructor(journal: EntryTaker, table: SlotTable<Value>) {
+  constructor(journal: EntryTaker, put: Put<Value>) {
     this.#journal = journal;
-    this.#table = table;
+    this.#put = put;
   }
 
-  /** The newest value that is not committed; undefined: ask the table. */
+  /** The newest transition that is not committed; undefined: ask the table. */
   get(key: string): Value | undefined {
-    return this.#newest.get(key)?.value;
+    return this.#newest.get(key)?.transition;
   }
 
-  /** Keys whose newest value is not committed, and the values. */
+  /** Keys whose newest transition is not committed, and the transitions. */
   *entries(): Generator<[string, Value], void, undefined> {
-    for (const [key, { value }] of this.#newest) yield [key, value];
+    for (const [key, { transition }] of this.#newest) yield [key, transition];
   }
 
-  /** Behind everything written so far. `event` is committed with it, or neither is. */
-  write(key: string, value: Value, event: EventDraft | null, isAwaited: boolean): void {
-    const productId = this.#journal.productOf(event);
-    const entry = new SlotEntry(this.#newest, this.#table, key, value, event, productId);
+  /** Behind everything written so far. */
+  write(key: string, transition: Value, isAwaited: boolean): void {
+    const productId = this.#journal.productOf(transition);
+    const entry = new SlotEntry(this.#newest, this.#put, key, transition, productId);
     this.#newest.set(key, entry);
     this.#journal.take(entry, isAwaited);
   }
 
   /**
-   * A value that tells of no event and that nobody waits for. It takes the place of the key's newest one if that
-   * waits to be handed over, so that any number of them take the room of one while the store refuses.
+   * A transition without an event that nobody waits for. Where the key's newest one waits to be handed over, `onto`
+   * merges the two in its place, so that any number of them take the room of one while the store refuses.
    */
-  amend(key: string, value: Value): void {
+  amend(key: string, transition: Value, onto: (newest: Value) => Value): void {
     const newest = this.#newest.get(key);
-    if (newest === undefined || newest.isHandedOver) this.write(key, value, null, false);
-    else newest.value = value;
+    if (newest === undefined || newest.isHandedOver) this.write(key, transition, false);
+    else newest.transition = onto(newest.transition);
   }
 
-  /** Resolves when the newest value of `key` is committed, and hastens it; null when it is. */
+  /** Resolves when the newest transition of `key` is committed, and hastens it; null when it is. */
   committed(key: string): Promise<void> | null {
     const entry = this.#newest.get(key);
     return entry === undefined ? null : this.#journal.committedOf(entry);
   }
 }
 
-class SlotEntry<Value> implements JournalEntry {
-  readonly event: EventDraft | null;
+class SlotEntry<Value extends Transition> implements JournalEntry {
   readonly productId: ProductId | null;
-  value: Value;
+  transition: Value;
   waiter: Waiter | null = null;
   isHandedOver = false;
   readonly #newest: Map<string, SlotEntry<Value>>;
-  readonly #table: SlotTable<Value>;
+  readonly #put: Put<Value>;
   readonly #key: string;
 
   constructor(
     newest: Map<string, SlotEntry<Value>>,
-    table: SlotTable<Value>,
+    put: Put<Value>,
     key: string,
-    value: Value,
-    event: EventDraft | null,
+    transition: Value,
     productId: ProductId | null,
   ) {
     this.#newest = newest;
-    this.#table = table;
+    this.#put = put;
     this.#key = key;
-    this.value = value;
-    this.event = event;
+    this.transition = transition;
     this.productId = productId;
   }
 
-  change(): EntryChange {
-    return this.#table.changeOf(this.#key, this.value);
-  }
-
   put(): void {
-    this.#table.put(this.#key, this.value);
+    this.#put(this.#key, this.transition);
   }
 
   settle(): void {

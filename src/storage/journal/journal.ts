@@ -15,8 +15,9 @@ import { BoundedQueue } from '../../lib/bounded-queue.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { EventDraft, LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
-import type { Committer, EntryChange } from './committer.ts';
+import type { Committer } from './committer.ts';
 import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
+import { deviceOfEvent, type EventTransition, type Transition } from './transition.ts';
 import {
   collectedMax,
   collectMsMax,
@@ -82,13 +83,15 @@ export class Journal implements EntryTaker {
 
   /** An event without a record. */
   append(event: EventDraft): void {
-    this.take(new EventEntry(event, this.productOf(event)), true);
+    const transition = { kind: 'event', event } as const;
+    this.take(new EventEntry(transition, this.productOf(transition)), true);
   }
 
-  productOf(event: EventDraft | null): ProductId | null {
-    if (event === null) return null;
+  productOf(transition: Transition): ProductId | null {
+    const deviceId = deviceOfEvent(transition);
+    if (deviceId === null) return null;
     try {
-      return this.#deps.productOf(event.deviceId);
+      return this.#deps.productOf(deviceId);
     } catch {
       return null;
     }
@@ -193,21 +196,15 @@ export class Journal implements EntryTaker {
   }
 }
 
-const unchanged: EntryChange = { kind: 'none' };
-
 class EventEntry implements JournalEntry {
-  readonly event: EventDraft;
+  readonly transition: EventTransition;
   readonly productId: ProductId | null;
   waiter: Waiter | null = null;
   isHandedOver = false;
 
-  constructor(event: EventDraft, productId: ProductId | null) {
-    this.event = event;
+  constructor(transition: EventTransition, productId: ProductId | null) {
+    this.transition = transition;
     this.productId = productId;
-  }
-
-  change(): EntryChange {
-    return unchanged;
   }
 
   put(): void {}

@@ -2,7 +2,8 @@
 import type { LoggedEvent } from '../../model/events.ts';
 import type { CommitEntry, Committer } from './committer.ts';
 import type { Sight } from '../lmdb/environment.ts';
-import type { EventWriter, PlacedEvents } from '../events/event-writer.ts';
+import type { EventWriter, Happened, PlacedEvents } from '../events/event-writer.ts';
+import { eventOf } from './transition.ts';
 
 /**
  * Commits what `write` puts, all or nothing: it rejects when none of it is there. `sight` is told where it is
@@ -38,7 +39,7 @@ export class LocalCommitter implements Committer {
 
   #place(entries: readonly CommitEntry[]): PlacedEvents {
     if (this.#placed !== null && this.#entries === entries) return this.#placed;
-    this.#placed = this.#events.place(entries);
+    this.#placed = this.#events.place(happenedIn(entries));
     this.#entries = entries;
     return this.#placed;
   }
@@ -48,4 +49,13 @@ export class LocalCommitter implements Committer {
     if (placed.events.length === 0) return null;
     return { isVisible: () => this.#events.isVisible(placed), seen: () => seen(placed.events) };
   }
+}
+
+function happenedIn(entries: readonly CommitEntry[]): Happened[] {
+  const happened: Happened[] = [];
+  for (const { transition, productId } of entries) {
+    const event = eventOf(transition);
+    if (event !== null) happened.push({ event, productId });
+  }
+  return happened;
 }

@@ -3,15 +3,13 @@
  * transaction in which a session that has no seat any more is passed over: whoever does the same at the same time, no
  * session ends twice. Source: cluster.md, Several processes on one machine.
  */
-import { sleepEvent, signalEvent } from '../../model/state/session-event.ts';
 import type { ConnectionKind, MemberId, SessionSlot } from '../../model/cluster.ts';
 import { neverConnected } from '../../model/connectivity.ts';
-import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
-import type { EntryChange } from './committer.ts';
 import { findSharedConnection } from '../records/connection-rows.ts';
 import type { Journal } from './journal.ts';
 import type { JournalEntry, Waiter } from './journal-slot.ts';
+import type { ConnectionTransition } from './transition.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { lostSessionsSlice } from '../lmdb/store-limits.ts';
 
@@ -67,38 +65,31 @@ export class LostSessions {
     return gone.map((slot) => ({ connection, deviceId, slot }));
   }
 
-  #end(lost: Lost, atMs: number): void {
-    const event = this.#eventOf(lost, atMs);
-    this.#journal.take(new LostEntry(lost, event, this.#journal.productOf(event)), true);
-  }
-
-  #eventOf({ connection, deviceId, slot }: Lost, atMs: number): EventDraft {
+  /** Of its heartbeats no more is known than the row has. */
+  #end({ connection, deviceId, slot }: Lost, atMs: number): void {
     const { session, epoch } = slot;
     const node = slot.node === '' ? this.#node : slot.node;
-    const change = { kind: 'closed', session, epoch, atMs, reason: 'node_lost' } as const;
-    return connection === 'sleep'
-      ? sleepEvent(deviceId, node, change)
-      : signalEvent(deviceId, node, change, null);
+    const end = { kind: 'ended', connection, session, epoch, atMs, node, reason: 'node_lost' } as const;
+    const transition = {
+      kind: 'connection',
+      connection,
+      deviceId,
+      record: neverConnected,
+      session: end,
+    } as const;
+    this.#journal.take(new LostEntry(transition, this.#journal.productOf(transition)), true);
   }
 }
 
 class LostEntry implements JournalEntry {
-  readonly event: EventDraft;
+  readonly transition: ConnectionTransition;
   readonly productId: ProductId | null;
   waiter: Waiter | null = null;
   isHandedOver = false;
-  readonly #lost: Lost;
 
-  constructor(lost: Lost, event: EventDraft, productId: ProductId | null) {
-    this.#lost = lost;
-    this.event = event;
+  constructor(transition: ConnectionTransition, productId: ProductId | null) {
+    this.transition = transition;
     this.productId = productId;
-  }
-
-  /** Of its heartbeats no more is known than the row has. */
-  change(): EntryChange {
-    const { connection, deviceId } = this.#lost;
-    return { kind: 'connection', connection, deviceId, record: neverConnected };
   }
 
   put(): void {}

@@ -5,20 +5,13 @@
  */
 import type { MemberId } from '../../model/cluster.ts';
 import type { EventDraft, LoggedEvent } from '../../model/events.ts';
-import { generateEventId, type SessionId } from '../../model/ids.ts';
+import { generateEventId, type ProductId } from '../../model/ids.ts';
 import type { OutboxEvent, OutboxItem, PlacedItem } from '../../core/ports/outbox.ts';
-import type { CommitEntry, Committer, EntryChange } from './committer.ts';
+import type { CommitEntry, Committer } from './committer.ts';
 import type { Sight } from '../lmdb/environment.ts';
 import type { Batch } from './local-committer.ts';
 import type { OutboxStore } from './outbox-store.ts';
-
-type ConnectionChange = Extract<EntryChange, { kind: 'connection' }>;
-
-interface SessionTold {
-  readonly kind: 'login' | 'ended';
-  readonly session: SessionId;
-  readonly node: string;
-}
+import { eventOf, type ConnectionTransition } from './transition.ts';
 
 const noEvents: readonly LoggedEvent[] = [];
 
@@ -86,50 +79,36 @@ export class OutboxCommitter implements Committer {
   }
 
   /** Null: nobody else has to know, a heartbeat was noted. */
-  #itemOf(entry: CommitEntry, place: number): OutboxItem | null {
-    const change = entry.change();
-    const event = this.#eventOf(entry, place);
-    switch (change.kind) {
+  #itemOf({ transition, productId }: CommitEntry, place: number): OutboxItem | null {
+    const draft = eventOf(transition);
+    const event = draft === null ? null : this.#withId(draft, productId, place);
+    switch (transition.kind) {
       case 'connection':
-        return event === null ? null : this.#sessionItem(change, event);
+        return event === null ? null : this.#sessionItem(transition, event);
       case 'wakeup': {
-        const { appId, requestId, record } = change;
+        const { appId, requestId, record } = transition;
         return { kind: 'wakeup', deviceId: record.deviceId, appId, requestId, record, event };
       }
       case 'calls':
-        return { kind: 'calls', deviceId: change.deviceId, sessions: change.sessions, event };
-      case 'none':
+        return { kind: 'calls', deviceId: transition.deviceId, sessions: transition.sessions, event };
+      case 'event':
         return event === null ? null : { kind: 'event', deviceId: event.draft.deviceId, event };
     }
   }
 
-  #sessionItem({ connection, deviceId, record }: ConnectionChange, event: OutboxEvent): OutboxItem {
-    const told = sessionTold(event.draft);
-    if (told === null) return { kind: 'event', deviceId, event };
+  #sessionItem(transition: ConnectionTransition, event: OutboxEvent): OutboxItem | null {
+    const { connection, deviceId, record } = transition;
+    if (transition.session === null) return null;
+    const { kind, session, node } = transition.session;
     const { lastHeartbeatAt, lastLoginAt } = record;
     // Before its login it was another session's.
     const heartbeatAt = (lastHeartbeatAt ?? 0) < (lastLoginAt ?? 0) ? 0 : (lastHeartbeatAt ?? 0);
-    return { ...told, connection, deviceId, member: this.#member, heartbeatAt, event };
+    return { kind, connection, deviceId, session, member: this.#member, node, heartbeatAt, event };
   }
 
   /** Ids of two nodes differ by what is random in them, even in one millisecond and at one place. */
-  #eventOf({ event, productId }: CommitEntry, place: number): OutboxEvent | null {
-    if (event === null) return null;
-    this.#idMs = Math.max(this.#idMs, Math.floor(event.atMs));
-    return { id: generateEventId(this.#idMs, place), draft: event, productId };
-  }
-}
-
-/** Null: the event speaks of no session. */
-function sessionTold(draft: EventDraft): SessionTold | null {
-  switch (draft.type) {
-    case 'device.signal.online':
-    case 'device.sleep.login':
-      return { kind: 'login', session: draft.data.session, node: draft.data.node };
-    case 'device.signal.offline':
-    case 'device.sleep.offline':
-      return { kind: 'ended', session: draft.data.session, node: draft.data.node };
-    default:
-      return null;
+  #withId(draft: EventDraft, productId: ProductId | null, place: number): OutboxEvent {
+    this.#idMs = Math.max(this.#idMs, Math.floor(draft.atMs));
+    return { id: generateEventId(this.#idMs, place), draft, productId };
   }
 }

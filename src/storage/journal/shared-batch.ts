@@ -12,9 +12,11 @@ import {
 } from '../../model/state/shared-connection.ts';
 import type { ConnectionKind, MemberId, SharedConnection } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
-import type { DeviceId } from '../../model/ids.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import { sessionEvent, type SessionEnd, type SessionLogin } from '../../model/state/session-event.ts';
 import type { SlotLost, SlotClaimed } from '../../core/ports/slot-follower.ts';
-import type { CommitEntry, EntryChange } from './committer.ts';
+import type { CommitEntry } from './committer.ts';
+import { eventOf, type ConnectionTransition } from './transition.ts';
 import { findSharedConnection, putSharedConnection } from '../records/connection-rows.ts';
 import type { Happened } from '../events/event-writer.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
@@ -28,10 +30,6 @@ export interface SharedWriter {
 
 export type SlotNews =
   { readonly kind: 'taken'; readonly slot: SlotClaimed } | { readonly kind: 'lost'; readonly slot: SlotLost };
-
-type ConnectionChange = Extract<EntryChange, { kind: 'connection' }>;
-type LoginEvent = Extract<EventDraft, { type: 'device.sleep.login' | 'device.signal.online' }>;
-type EndEvent = Extract<EventDraft, { type: 'device.sleep.offline' | 'device.signal.offline' }>;
 
 interface Row {
   readonly wasOpen: boolean;
@@ -65,59 +63,75 @@ export class SharedBatch {
   }
 
   #take(entry: CommitEntry): void {
-    const change = entry.change();
-    if (change.kind !== 'connection') this.#others.push(entry);
-    const event = change.kind === 'connection' ? this.#settle(change, entry.event) : entry.event;
-    if (event !== null) this.happened.push({ event, productId: entry.productId });
+    const { transition, productId } = entry;
+    if (transition.kind !== 'connection') this.#others.push(entry);
+    const event = transition.kind === 'connection' ? this.#settle(transition) : eventOf(transition);
+    if (event !== null) this.happened.push({ event, productId });
   }
 
-  /** What is to be told of it; null: nothing. */
-  #settle(change: ConnectionChange, event: EventDraft | null): EventDraft | null {
-    switch (event?.type) {
-      case 'device.sleep.login':
-      case 'device.signal.online':
-        return this.#login(change, event);
-      case 'device.sleep.offline':
-      case 'device.signal.offline':
-        return this.#end(change, event);
-      default:
-        assert(event === null, 'what changes a connection is a login or an end');
-        return this.#hear(change);
+  /** What is to be told of it, by the epoch that all know; null: nothing. */
+  #settle({ connection, deviceId, record, session }: ConnectionTransition): EventDraft | null {
+    const heartbeatAt = record.lastHeartbeatAt ?? 0;
+    switch (session?.kind) {
+      case 'login':
+        return this.#login(connection, deviceId, heartbeatAt, session);
+      case 'ended':
+        return this.#end(connection, deviceId, heartbeatAt, session);
+      case undefined:
+        this.#hear(connection, deviceId, heartbeatAt, record.openSession);
+        return null;
     }
   }
 
-  #login({ connection, deviceId, record }: ConnectionChange, event: LoginEvent): EventDraft | null {
+  #login(
+    connection: ConnectionKind,
+    deviceId: DeviceId,
+    heartbeatAt: number,
+    login: SessionLogin,
+  ): EventDraft | null {
     const { member, node } = this.#writer;
-    const { session } = event.data;
-    const login = { kind: 'login', member, node, session, atMs: event.atMs, isLate: false } as const;
-    const outcome = this.#apply(connection, deviceId, login);
+    const { session, atMs } = login;
+    const outcome = this.#apply(connection, deviceId, {
+      kind: 'login',
+      member,
+      node,
+      session,
+      atMs,
+      isLate: false,
+    });
     assert(outcome.kind === 'claimed', 'a login that is not late takes its seat');
     // What the session before it had heard, which nobody tells again.
-    this.#apply(connection, deviceId, { kind: 'heard', session, heartbeatAt: record.lastHeartbeatAt ?? 0 });
+    this.#apply(connection, deviceId, { kind: 'heard', session, heartbeatAt });
     const { slot, isNew, superseded } = outcome;
     const times = this.#rowOf(connection, deviceId).now;
     const { epoch } = slot;
     this.news.push({ kind: 'taken', slot: { connection, deviceId, session, epoch, times, superseded } });
-    return isNew ? { ...event, epoch, data: { ...event.data, replaced: superseded.length > 0 } } : null;
+    return isNew ? sessionEvent(deviceId, { ...login, epoch, replaced: superseded.length > 0 }) : null;
   }
 
-  #end({ connection, deviceId, record }: ConnectionChange, event: EndEvent): EventDraft | null {
-    const { session } = event.data;
-    const heartbeatAt = record.lastHeartbeatAt ?? 0;
-    const ended = { kind: 'ended', session, atMs: event.atMs, heartbeatAt } as const;
-    const outcome = this.#apply(connection, deviceId, ended);
-    return outcome.kind === 'left' ? { ...event, epoch: outcome.slot.epoch } : null;
+  #end(
+    connection: ConnectionKind,
+    deviceId: DeviceId,
+    heartbeatAt: number,
+    end: SessionEnd,
+  ): EventDraft | null {
+    const { session, atMs } = end;
+    const outcome = this.#apply(connection, deviceId, { kind: 'ended', session, atMs, heartbeatAt });
+    return outcome.kind === 'left' ? sessionEvent(deviceId, { ...end, epoch: outcome.slot.epoch }) : null;
   }
 
   /** A session that has no seat any more has not yet been told so, or missed it. */
-  #hear({ connection, deviceId, record }: ConnectionChange): null {
-    const { openSession: session, lastHeartbeatAt } = record;
-    if (session === null) return null;
-    this.#apply(connection, deviceId, { kind: 'heard', session, heartbeatAt: lastHeartbeatAt ?? 0 });
+  #hear(
+    connection: ConnectionKind,
+    deviceId: DeviceId,
+    heartbeatAt: number,
+    session: SessionId | null,
+  ): void {
+    if (session === null) return;
+    this.#apply(connection, deviceId, { kind: 'heard', session, heartbeatAt });
     const { slots } = this.#rowOf(connection, deviceId).now;
     if (!slots.some((slot) => slot.session === session))
       this.news.push({ kind: 'lost', slot: { connection, deviceId, session } });
-    return null;
   }
 
   #apply(connection: ConnectionKind, deviceId: DeviceId, event: SharedEvent): SharedOutcome {

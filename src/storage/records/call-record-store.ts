@@ -9,6 +9,7 @@ import type { CallRecords } from '../../core/ports/call-records.ts';
 import { decodeCalls, encodeCalls, type CallTable } from './call-rows.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
+import type { CallsTransition } from '../journal/transition.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 
 export interface DeviceCalls {
@@ -20,26 +21,23 @@ export class CallRecordStore implements CallRecords {
   readonly #table: CallTable;
   readonly #refresh: () => void;
   readonly #journal: Journal;
-  readonly #slot: JournalSlot<readonly CallSession[]>;
+  readonly #slot: JournalSlot<CallsTransition>;
 
   /** `refresh`: called before the store is read; where another process writes the calls, it has to see what is new. */
   constructor(state: StateTables, journal: Journal, refresh: () => void = () => undefined) {
     this.#table = state.calls;
     this.#refresh = refresh;
     this.#journal = journal;
-    this.#slot = new JournalSlot(journal, {
-      put: (key, sessions) => this.#put(key, sessions),
-      changeOf: (key, sessions) => ({ kind: 'calls', deviceId: key as DeviceId, sessions }),
-    });
+    this.#slot = new JournalSlot(journal, (key, { sessions }) => this.#put(key, sessions));
   }
 
   read(deviceId: DeviceId): readonly CallSession[] {
-    return this.#slot.get(deviceId) ?? this.#findStored(deviceId);
+    return this.#slot.get(deviceId)?.sessions ?? this.#findStored(deviceId);
   }
 
   /** An event is told to somebody, so it hurries; who issues credentials waits for `committed`, which hastens it. */
   write(deviceId: DeviceId, sessions: readonly CallSession[], event: EventDraft | null): void {
-    this.#slot.write(deviceId, sessions, event, event !== null);
+    this.#slot.write(deviceId, { kind: 'calls', deviceId, sessions, event }, event !== null);
   }
 
   committed(deviceId: DeviceId): Promise<void> | null {
@@ -53,8 +51,8 @@ export class CallRecordStore implements CallRecords {
       const deviceId = key.toString() as DeviceId;
       if (!uncommitted.has(deviceId)) yield { deviceId, sessions: decodeCalls(deviceId, value) };
     }
-    for (const [key, sessions] of uncommitted)
-      if (sessions.length > 0) yield { deviceId: key as DeviceId, sessions };
+    for (const { deviceId, sessions } of uncommitted.values())
+      if (sessions.length > 0) yield { deviceId, sessions };
   }
 
   isOverloaded(): boolean {

@@ -2,11 +2,10 @@
  * The kept records of one kind of connection, in the journal: a record, its mark in the table of open sessions and
  * the event that goes with it are committed together. Source: decisions.md, Connectivity and Durable.
  */
-import { sleepEvent, signalEvent } from '../../model/state/session-event.ts';
-import { reduceConnection, type SessionChange } from '../../model/state/connection-session.ts';
+import type { SessionTransition } from '../../model/state/session-event.ts';
+import { reduceConnection } from '../../model/state/connection-session.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
-import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
 import {
@@ -17,6 +16,7 @@ import {
 } from './connection-rows.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
+import type { ConnectionTransition } from '../journal/transition.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { closeSessionsSlice } from '../lmdb/store-limits.ts';
 
@@ -24,7 +24,7 @@ export class ConnectionRecordStore implements ConnectionRecords {
   readonly #tables: ConnectionTables;
   readonly #journal: Journal;
   readonly #kind: ConnectionKind;
-  readonly #slot: JournalSlot<ConnectionRecord>;
+  readonly #slot: JournalSlot<ConnectionTransition>;
   readonly #member: MemberId | null;
 
   /** `member`: who this process is among several that write the store; null: it writes it alone. */
@@ -34,24 +34,17 @@ export class ConnectionRecordStore implements ConnectionRecords {
     this.#journal = journal;
     this.#kind = kind;
     this.#member = member;
-    this.#slot = new JournalSlot(journal, {
-      put: (key, record) => putConnectionRecord(tables, key, record),
-      changeOf: (key, record) => ({
-        kind: 'connection',
-        connection: kind,
-        deviceId: key as DeviceId,
-        record,
-      }),
-    });
+    this.#slot = new JournalSlot(journal, (key, { record }) => putConnectionRecord(tables, key, record));
   }
 
   read(deviceId: DeviceId): ConnectionRecord | null {
-    return this.#slot.get(deviceId) ?? this.#findStored(deviceId);
+    return this.#slot.get(deviceId)?.record ?? this.#findStored(deviceId);
   }
 
-  write(deviceId: DeviceId, record: ConnectionRecord, event: EventDraft | null): void {
-    if (event === null) this.#slot.amend(deviceId, record);
-    else this.#slot.write(deviceId, record, event, true);
+  write(deviceId: DeviceId, record: ConnectionRecord, session: SessionTransition | null): void {
+    const transition = { kind: 'connection', connection: this.#kind, deviceId, record, session } as const;
+    if (session === null) this.#slot.amend(deviceId, transition, (newest) => ({ ...newest, record }));
+    else this.#slot.write(deviceId, transition, true);
   }
 
   committed(deviceId: DeviceId): Promise<void> | null {
@@ -92,7 +85,15 @@ export class ConnectionRecordStore implements ConnectionRecords {
     const step = reduceConnection<'node_lost'>(record, lost);
     for (const effect of step.effects)
       if (effect.kind === 'save' && effect.change !== null)
-        this.write(deviceId, step.record, this.#eventOf(deviceId, node, effect.change));
+        this.write(deviceId, step.record, {
+          kind: 'ended',
+          connection: this.#kind,
+          session: record.openSession,
+          epoch,
+          atMs,
+          node,
+          reason: 'node_lost',
+        });
     return 1;
   }
 
@@ -100,11 +101,5 @@ export class ConnectionRecordStore implements ConnectionRecords {
     return this.#member === null
       ? findConnectionRecord(this.#tables, deviceId)
       : findOwnRecord(this.#tables, deviceId, this.#member);
-  }
-
-  #eventOf(deviceId: DeviceId, node: string, change: SessionChange<'node_lost'>): EventDraft {
-    return this.#kind === 'sleep'
-      ? sleepEvent(deviceId, node, change)
-      : signalEvent(deviceId, node, change, null);
   }
 }

@@ -13,6 +13,7 @@ import type { KnownWakeup, WakeupRecords } from '../../core/ports/wakeup-records
 import { countEntries } from '../lmdb/environment.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
+import type { WakeupTransition } from '../journal/transition.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { countWakeupsMs, forgetWakeupsMs, forgetWakeupsSlice } from '../lmdb/store-limits.ts';
 import {
@@ -34,8 +35,7 @@ export interface WakeupRecordSettings {
   readonly batch: (write: () => void) => Promise<void>;
 }
 
-interface Saved {
-  readonly record: WakeupRecord;
+interface Saved extends WakeupTransition {
   /** The one it replaces, whose places in the order of time have to go; null: none. */
   readonly replaced: WakeupRecord | null;
 }
@@ -62,10 +62,7 @@ export class WakeupRecordStore implements WakeupRecords {
     this.#journal = journal;
     this.#settings = settings;
     this.#known = countEntries(this.#tables.records);
-    this.#slot = new JournalSlot(journal, {
-      put: (key, saved) => this.#put(key, saved),
-      changeOf: (key, { record }) => ({ kind: 'wakeup', ...parseWakeupKey(key), record }),
-    });
+    this.#slot = new JournalSlot(journal, (key, saved) => this.#put(key, saved));
   }
 
   find(appId: ApplicationId, requestId: RequestId): WakeupRecord | null {
@@ -77,7 +74,7 @@ export class WakeupRecordStore implements WakeupRecords {
     const key = wakeupKey(appId, requestId);
     const replaced = this.#findReplaced(key);
     if (replaced === null) this.#known += 1;
-    this.#slot.write(key, { record, replaced }, event, false);
+    this.#slot.write(key, { kind: 'wakeup', appId, requestId, record, event, replaced }, false);
   }
 
   committed(appId: ApplicationId, requestId: RequestId): Promise<void> | null {

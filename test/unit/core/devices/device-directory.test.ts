@@ -67,16 +67,9 @@ test('the online event stands before whatever a follower makes of it', () => {
   scene.directory.follow({
     sleepChanged: () => undefined,
     signalChanged: (deviceId, { kind, epoch, atMs }) => {
-      const record = scene.signalRecords.records.get(deviceId);
       const data = { request_id: 'wakeup-1' as never, woke_after_ms: 5 };
-      assert.ok(record !== undefined && kind === 'opened');
-      scene.signalRecords.write(deviceId, record, {
-        type: 'device.wakeup.completed',
-        deviceId,
-        atMs,
-        epoch,
-        data,
-      });
+      assert.equal(kind, 'opened');
+      scene.events.push({ type: 'device.wakeup.completed', deviceId, atMs, epoch, data });
     },
   });
   scene.signal.login();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { sleepEvent } from '../../../../src/model/state/session-event.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import { neverConnected } from '../../../../src/model/connectivity.ts';
 import type { EventType } from '../../../../src/model/events.ts';
@@ -14,6 +13,7 @@ import {
 } from '../../../../src/server/bootstrap/records.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
+import { endOf, loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 import { callOf } from '../../../support/stored-calls.ts';
@@ -45,14 +45,18 @@ function opened(t: TestContext, changes: Pick<RecordsDeps, 'onEvent'> = {}) {
 test('records of both connections and wakeups share one log, and every event of it is counted', async (t) => {
   const counted: EventType[] = [];
   const { records } = opened(t, { onEvent: (type) => counted.push(type) });
-  records.sleep.write(device, neverConnected, draftOf(device, 1));
-  records.signal.write(device, neverConnected, draftOf(device, 2));
+  records.sleep.write(device, neverConnected, loginOf());
+  records.signal.write(device, neverConnected, endOf({ connection: 'signal' }));
   records.events.append(draftOf(device, 3));
   assert.equal(records.isOverloaded(), false);
   await records.close();
   assert.deepEqual(
-    records.events.read(0, 10).map(({ data, seq, productId }) => [data, seq, productId]),
-    [1, 2, 3].map((number) => [{ request_id: `ring-${number}` }, number, 'doorbell']),
+    records.events.read(0, 10).map(({ type, seq, productId }) => [type, seq, productId]),
+    [
+      ['device.sleep.login', 1, 'doorbell'],
+      ['device.signal.offline', 2, 'doorbell'],
+      ['device.wakeup.expired', 3, 'doorbell'],
+    ],
   );
   assert.equal(counted.length, 3);
 });
@@ -70,7 +74,7 @@ test('a store that refuses makes the node unready, says why, and does not keep i
   const { store, deps, records } = opened(t);
   const { clock, log, readiness } = deps;
   await store.close();
-  records.sleep.write(device, neverConnected, draftOf(device));
+  records.sleep.write(device, neverConnected, loginOf());
   const closing = records.close();
   while (readiness.reasons.length === 0) await new Promise(setImmediate);
   assert.deepEqual(readiness.reasons, ['store']);
@@ -146,11 +150,10 @@ test('what the keeper writes of calls and another process of sessions is read by
   worker.shared?.refresh();
   assert.equal(worker.events.head, 2);
   const session = 'a' as SessionId;
-  const change = { kind: 'opened', session, epoch: 1, atMs: 1000, replaced: false } as const;
   const record = { ...neverConnected, epoch: 1, lastLoginAt: 1, openSession: session };
   const taken: unknown[] = [];
   worker.shared?.follow({ taken: (slot) => taken.push(slot.session), lost: () => undefined });
-  worker.sleep.write(device, record, sleepEvent(device, 'node-1', change));
+  worker.sleep.write(device, record, loginOf({ session, atMs: 1000 }));
   await worker.sleep.committed(device);
   assert.deepEqual(taken, [session]);
   const row = await coordinator.shared?.locator.find(device, 0);

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import type { LoggedEvent } from '../../../../src/model/events.ts';
+import type { EventDraft, LoggedEvent } from '../../../../src/model/events.ts';
 import type { Journal } from '../../../../src/storage/journal/journal.ts';
 import { JournalSlot } from '../../../../src/storage/journal/journal-slot.ts';
+import type { EventTransition } from '../../../../src/storage/journal/transition.ts';
 import { collectMsMax, commitRetryMs, commitWritesMax } from '../../../../src/storage/lmdb/store-limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
@@ -31,15 +32,33 @@ function scripted(t: TestContext, { backlogMax = 10_000 } = {}) {
       }),
   });
   journal.onCommitted((events) => told.push([...events]));
-  const slotNamed = (name: string): JournalSlot<number> => slotOf(journal, name, batches);
+  const slotNamed = (name: string): NumberSlot => new NumberSlot(journal, name, batches);
   return { clock, commits, health, told, batches, journal, slot: slotNamed('a'), other: slotNamed('b') };
 }
 
-function slotOf(journal: Journal, name: string, batches: Put[][]): JournalSlot<number> {
-  return new JournalSlot<number>(journal, {
-    put: (key, value) => batches.at(-1)?.push([name, key, value]),
-    changeOf: () => ({ kind: 'none' }),
-  });
+/** A slot of numbers, each of which may have an event. */
+class NumberSlot {
+  readonly #slot: JournalSlot<EventTransition & { readonly value: number }>;
+
+  constructor(journal: Journal, name: string, batches: Put[][]) {
+    this.#slot = new JournalSlot(journal, (key, { value }) => batches.at(-1)?.push([name, key, value]));
+  }
+
+  get(key: string): number | undefined {
+    return this.#slot.get(key)?.value;
+  }
+
+  write(key: string, value: number, event: EventDraft | null, isAwaited: boolean): void {
+    this.#slot.write(key, { kind: 'event', event, value }, isAwaited);
+  }
+
+  amend(key: string, value: number): void {
+    this.#slot.amend(key, { kind: 'event', event: null, value }, (newest) => ({ ...newest, value }));
+  }
+
+  committed(key: string): Promise<void> | null {
+    return this.#slot.committed(key);
+  }
 }
 
 async function isSettled(promise: Promise<void> | null): Promise<boolean> {

@@ -3,7 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { neverConnected, type ConnectionRecord } from '../../../../src/model/connectivity.ts';
-import type { EventDraft, LoggedEvent } from '../../../../src/model/events.ts';
+import type { LoggedEvent } from '../../../../src/model/events.ts';
+import {
+  sessionEvent,
+  type SessionEnd,
+  type SessionLogin,
+} from '../../../../src/model/state/session-event.ts';
 import type { ApplicationId, DeviceId, ProductId, RequestId, SessionId } from '../../../../src/model/ids.ts';
 import type { PlacedItem } from '../../../../src/core/ports/outbox.ts';
 import { CallRecordStore } from '../../../../src/storage/records/call-record-store.ts';
@@ -16,6 +21,7 @@ import { OutboxStore } from '../../../../src/storage/journal/outbox-store.ts';
 import { commitRetryMs } from '../../../../src/storage/lmdb/store-limits.ts';
 import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';
 import { WakeupRecordStore } from '../../../../src/storage/records/wakeup-record-store.ts';
+import { endOf, loginOf as loginAt } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 import { outboxItems, outboxMember } from '../../../support/outbox-items.ts';
@@ -51,14 +57,12 @@ function openNode(
   };
 }
 
-function loginOf(session: string, epoch: number): EventDraft {
-  const data = { session: session as SessionId, node: 'north', replaced: false };
-  return { type: 'device.sleep.login', data, deviceId: door, atMs, epoch };
+function loginOf(session: string, epoch: number): SessionLogin {
+  return loginAt({ session: session as SessionId, node: 'north', atMs, epoch });
 }
 
-function offlineOf(session: string, epoch: number): EventDraft {
-  const data = { session: session as SessionId, node: 'north', reason: 'reset' } as const;
-  return { type: 'device.sleep.offline', data, deviceId: door, atMs, epoch };
+function offlineOf(session: string, epoch: number): SessionEnd {
+  return endOf({ session: session as SessionId, node: 'north', atMs, epoch, reason: 'reset' });
 }
 
 const loggedIn = (session: string, epoch: number): ConnectionRecord => ({
@@ -71,8 +75,9 @@ const loggedIn = (session: string, epoch: number): ConnectionRecord => ({
 test('a login is committed here and stands in the outbox, and nothing is in the log', async (t) => {
   const store = temporaryStore(t);
   const { sleep, read, logged } = openNode(store);
-  const event = loginOf('session-1', 1);
-  sleep.write(door, loggedIn('session-1', 1), event);
+  const login = loginOf('session-1', 1);
+  const event = sessionEvent(door, login);
+  sleep.write(door, loggedIn('session-1', 1), login);
   await sleep.allCommitted();
   const [placed, ...more] = read();
   assert.deepEqual(more, []);
@@ -133,7 +138,7 @@ test('wakeups, calls and bare events stand in the outbox, in the order in which 
   wakeups.save('app' as ApplicationId, 'ring-1' as RequestId, record, draftOf(door));
   calls.write(door, [callOf(door)], null);
   journal.append(draftOf(door, 2));
-  signal.write(door, loggedIn('session-3', 1), loginOf('session-3', 1));
+  signal.write(door, loggedIn('session-3', 1), { ...loginOf('session-3', 1), connection: 'signal' });
   wakeups.save('app' as ApplicationId, 'ring-1' as RequestId, { ...record, cause: 'event' }, null);
   await journal.allCommitted();
   const items = read().map(({ item }) => item);
@@ -143,7 +148,7 @@ test('wakeups, calls and bare events stand in the outbox, in the order in which 
       ['wakeup', 'device.wakeup.expired'],
       ['calls', null],
       ['event', 'device.wakeup.expired'],
-      ['login', 'device.sleep.login'],
+      ['login', 'device.signal.online'],
       ['wakeup', null],
     ],
   );

@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
+import { loginOf } from '../../../support/connection-changes.ts';
 import type { DrivenClock } from '../../../support/driven-clock.ts';
 import { openSharedMembers, sharedNode, type SharedMember } from '../../../support/shared-member.ts';
 import { closedAfter, temporaryDirectory } from '../../../support/temporary-store.ts';
@@ -226,7 +227,7 @@ test('a store that one process wrote is taken up by several, and by one again', 
     lastOfflineAt: 3,
     openSession: 'a' as never,
   };
-  new ConnectionRecordStore(before.state, 'sleep', alone.journal).write(device, opened, draftOf(device));
+  new ConnectionRecordStore(before.state, 'sleep', alone.journal).write(device, opened, loginOf());
   await alone.journal.allCommitted();
   await before.close();
   const [deps] = openSharedMembers(t, directory, ['1']);

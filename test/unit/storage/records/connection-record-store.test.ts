@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { neverConnected, type ConnectionRecord } from '../../../../src/model/connectivity.ts';
-import type { EventDraft } from '../../../../src/model/events.ts';
+import { sessionEvent } from '../../../../src/model/state/session-event.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
 import type { ConnectionKind } from '../../../../src/model/cluster.ts';
 import { commitRetryMs } from '../../../../src/storage/lmdb/store-limits.ts';
+import { endOf, loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
-import { draftOf, openJournal } from '../../../support/test-journal.ts';
+import { openJournal } from '../../../support/test-journal.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
 const openRecord: ConnectionRecord = {
@@ -36,21 +37,15 @@ function allEvents(store: Store) {
   return openJournal(store).events.read(0, 100_000);
 }
 
-function loginOf(deviceId: DeviceId): EventDraft {
-  return {
-    type: 'device.sleep.login',
-    data: { session: openRecord.openSession as SessionId, node: 'node-1', replaced: false },
-    deviceId,
-    atMs: 100_000,
-    epoch: 3,
-  };
-}
+const openSession = openRecord.openSession as SessionId;
+const login = loginOf({ session: openSession, atMs: 100_000, epoch: 3 });
+const signalLogin = loginOf({ connection: 'signal', session: openSession });
 
 test('a record that was committed is read after the store is opened again, and its event with it', async (t) => {
   const store = temporaryStore(t);
   const records = recordsOf(store);
   const strange = 'a\0b\n😀' as DeviceId;
-  records.write(device, openRecord, loginOf(device));
+  records.write(device, openRecord, login);
   records.write(strange, neverConnected, null);
   await records.allCommitted();
   const after = await reopened(t, store);
@@ -60,7 +55,7 @@ test('a record that was committed is read after the store is opened again, and i
   const [event, ...others] = allEvents(after);
   assert.deepEqual(others, []);
   assert.deepEqual(event, {
-    ...loginOf(device),
+    ...sessionEvent(device, login),
     id: event?.id,
     sequence: 1,
     seq: 1,
@@ -73,8 +68,8 @@ test('sleep and signal records are apart, and their events in one log', async (t
   const { journal, events } = openJournal(store);
   const sleep = new ConnectionRecordStore(store.state, 'sleep', journal);
   const signal = new ConnectionRecordStore(store.state, 'signal', journal);
-  sleep.write(device, openRecord, draftOf(device));
-  signal.write(device, closedRecord, draftOf(device));
+  sleep.write(device, openRecord, login);
+  signal.write(device, closedRecord, signalLogin);
   assert.deepEqual([sleep.read(device), signal.read(device)], [openRecord, closedRecord]);
   await sleep.allCommitted();
   assert.deepEqual([sleep.read(device), signal.read(device)], [openRecord, closedRecord]);
@@ -88,14 +83,14 @@ test('sleep and signal records are apart, and their events in one log', async (t
 test('sessions that a crash left open are ended once, at the time they are found, each with its event', async (t) => {
   const store = temporaryStore(t);
   const before = recordsOf(store);
-  before.write(device, openRecord, loginOf(device));
-  before.write('ENDED' as DeviceId, openRecord, draftOf('ENDED'));
-  before.write('ENDED' as DeviceId, closedRecord, draftOf('ENDED'));
+  before.write(device, openRecord, login);
+  before.write('ENDED' as DeviceId, openRecord, login);
+  before.write('ENDED' as DeviceId, closedRecord, endOf());
   before.write('CLOSED' as DeviceId, closedRecord, null);
   await before.allCommitted();
-  before.write('ENDED LATER' as DeviceId, openRecord, draftOf('ENDED LATER'));
+  before.write('ENDED LATER' as DeviceId, openRecord, login);
   await before.allCommitted();
-  before.write('ENDED LATER' as DeviceId, closedRecord, draftOf('ENDED LATER'));
+  before.write('ENDED LATER' as DeviceId, closedRecord, endOf());
   await before.allCommitted();
 
   const after = await reopened(t, store);
@@ -119,7 +114,7 @@ test('a signal session that a crash left open ends as a signal session', async (
   const store = temporaryStore(t);
   const { journal, events } = openJournal(store);
   const records = new ConnectionRecordStore(store.state, 'signal', journal);
-  records.write(device, openRecord, draftOf(device));
+  records.write(device, openRecord, signalLogin);
   await records.allCommitted();
   assert.equal(await records.closeOpenSessions(500_000, 'node-1'), 1);
   assert.equal(events.read(1, 1)[0]?.type, 'device.signal.offline');
@@ -172,7 +167,7 @@ test('a store that refuses commits keeps every record in sight, and commits them
     const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
     const { journal } = openJournal(store, { clock, batch: commits.batch });
     const failing = new ConnectionRecordStore(store.state, 'sleep', journal);
-    failing.write(device, openRecord, loginOf(device));
+    failing.write(device, openRecord, login);
     const committed = failing.committed(device);
     for (let i = 0; i < failures; i++) {
       await commits.fail();
@@ -194,7 +189,7 @@ test('heartbeats noted while the store refuses take the room of one a device, an
   const { journal } = openJournal(store, { clock, batch: commits.batch });
   const records = new ConnectionRecordStore(store.state, 'sleep', journal);
   const ids = Array.from({ length: 10 }, (_, i) => `device-${i}` as DeviceId);
-  for (const id of ids) records.write(id, openRecord, loginOf(id));
+  for (const id of ids) records.write(id, openRecord, login);
   await commits.fail();
   for (let at = 111; at < 200; at++)
     for (const id of ids) records.write(id, { ...openRecord, lastHeartbeatAt: at }, null);
@@ -234,7 +229,7 @@ test('the newest record is what is read, at every moment between writes and comm
   for (let step = 1; step <= 3000; step++) {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
     const id = `device-${(seed >>> 16) % 12}` as DeviceId;
-    records.write(id, { ...openRecord, epoch: step }, seed % 3 === 0 ? loginOf(id) : null);
+    records.write(id, { ...openRecord, epoch: step }, seed % 3 === 0 ? login : null);
     newest.set(id, step);
     if (seed % 5 === 0) await setImmediate();
     if (seed % 97 === 0) await records.committed(id);
