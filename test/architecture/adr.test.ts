@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { indexViolations, numberViolations, packageTables, recordViolations } from './decision-records.ts';
+import { checkout } from '../support/checkout.ts';
 
-const root = new URL('../../', import.meta.url);
-const folder = new URL('docs/adr/', root);
+const folder = new URL('docs/adr/', checkout);
 
 function read(path: string, base = folder): string {
   return readFileSync(new URL(path, base), 'utf8');
@@ -34,7 +34,7 @@ test('the index lists every record by its title, and nothing else', () => {
 });
 
 test('every package and override has its reason in 0006, and every reason its package', () => {
-  const stated = JSON.parse(read('package.json', root)) as Record<
+  const stated = JSON.parse(read('package.json', checkout)) as Record<
     'dependencies' | 'optionalDependencies' | 'devDependencies' | 'overrides',
     Record<string, string>
   >;
@@ -51,7 +51,7 @@ test('every package and override has its reason in 0006, and every reason its pa
 
 test('0002 has the hash of the archive in the lock file, and of the binaries that are installed', () => {
   const record = read('0002-uwebsockets-repack.md');
-  const lock = JSON.parse(read('package-lock.json', root)) as {
+  const lock = JSON.parse(read('package-lock.json', checkout)) as {
     packages: Record<string, { version?: string; integrity?: string }>;
   };
   const { version, integrity } = lock.packages['node_modules/uWebSockets.js'] ?? {};
@@ -60,7 +60,7 @@ test('0002 has the hash of the archive in the lock file, and of the binaries tha
   const binaries = [...record.matchAll(/`(uws_\w+\.node)` +\| `([0-9a-f]{64})`/g)];
   assert.equal(binaries.length, 2);
   for (const [, file = '', sha256] of binaries) {
-    const path = new URL(`node_modules/uWebSockets.js/dist/bin/${file}`, root);
+    const path = new URL(`node_modules/uWebSockets.js/dist/bin/${file}`, checkout);
     // The official source, swapped in as the record says, keeps its binaries elsewhere.
     if (existsSync(path)) assert.equal(createHash('sha256').update(readFileSync(path)).digest('hex'), sha256);
   }

@@ -16,6 +16,7 @@ import { wakeupRoute } from '../../src/gateways/api/wakeup-route.ts';
 import { authFailures, missingHeader, outsideWindow } from '../../src/protocol/tgv1/auth-failure.ts';
 import { signingHeaders } from '../../src/protocol/tgv1/scheme.ts';
 import { apiContract, examplesOf } from '../support/openapi.ts';
+import { checkout } from '../support/checkout.ts';
 
 const { document, responses } = apiContract;
 
@@ -32,7 +33,7 @@ const routes: Readonly<Record<keyof typeof endpointCodes, Route>> = {
 };
 
 test('the version is that of the package', () => {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(new URL('package.json', checkout), 'utf8')) as {
     version: string;
   };
   assert.equal(document.info.version, version);

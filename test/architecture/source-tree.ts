@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
+import { checkout } from '../support/checkout.ts';
 
 export interface SourceFile {
   /** From the root of the repository, such as `src/lib/clock.ts`. */
@@ -22,7 +23,7 @@ export function sourceFile(path: string, text: string): SourceFile {
 
 /** Every file under `src/`, whatever its kind. */
 export function readSources(): SourceFile[] {
-  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const root = fileURLToPath(checkout);
   return readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))

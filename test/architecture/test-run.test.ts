@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { checkout } from '../support/checkout.ts';
 
-const run = fileURLToPath(new URL('../run.ts', import.meta.url));
+const run = fileURLToPath(new URL('test/run.ts', checkout));
 const folder = mkdtempSync(join(tmpdir(), 'test-run-'));
 after(() => rmSync(folder, { recursive: true }));
 

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { countRows, rowsWithoutTest, testsNamed } from './named-tests.ts';
+import { checkout } from '../support/checkout.ts';
 
-const root = new URL('../../', import.meta.url);
-const page = readFileSync(new URL('docs/threat-model.md', root), 'utf8');
+const page = readFileSync(new URL('docs/threat-model.md', checkout), 'utf8');
 
 test('every test that docs/threat-model.md names is there', () => {
   assert.ok(testsNamed(page).length > 0);
-  const missing = testsNamed(page).filter((path) => !existsSync(new URL(path, root)));
+  const missing = testsNamed(page).filter((path) => !existsSync(new URL(path, checkout)));
   assert.deepEqual(
     missing,
     [],
@@ -24,7 +24,7 @@ test('every row of docs/threat-model.md names a test', () => {
 
 test('SECURITY.md and the threat model name each other', () => {
   assert.ok(page.includes('(../SECURITY.md)'));
-  assert.ok(readFileSync(new URL('SECURITY.md', root), 'utf8').includes('(docs/threat-model.md)'));
+  assert.ok(readFileSync(new URL('SECURITY.md', checkout), 'utf8').includes('(docs/threat-model.md)'));
 });
 
 test('the check sees a row without a test and a test that is named twice, and takes no head for a row', () => {

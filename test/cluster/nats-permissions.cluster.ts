@@ -18,8 +18,9 @@ import { ScriptedHost } from '../support/scripted-host.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { setImmediate as turn } from 'node:timers/promises';
+import { checkout } from '../support/checkout.ts';
 
-const example = new URL('../../config/cluster-example/', import.meta.url);
+const example = new URL('config/cluster-example/', checkout);
 const accounts = readFileSync(new URL('nats-accounts.conf', example), 'utf8');
 const password = 'of-the-example';
 

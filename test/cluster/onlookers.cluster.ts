@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { test, type TestContext } from 'node:test';
 import { Environment, type EnvironmentMode } from '../../src/storage/lmdb/environment.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
+import { moduleBeside, runArgs } from '../support/checkout.ts';
 
-const entry = fileURLToPath(new URL('onlooking-process.ts', import.meta.url));
+const entry = runArgs(moduleBeside('onlooking-process', import.meta.url));
 /** Without the check of the order a few commits of a hundred opens are lost. */
 const opens = 4000;
 
@@ -24,7 +24,7 @@ async function commitBesideOnlookers(t: TestContext, mode: EnvironmentMode): Pro
   t.after(() => environment.close());
   const table = environment.table<number>('numbers');
   await environment.batch(() => void table.put(keyOf(0), 0));
-  const run = ['--import', 'tsx', entry, path, `${opens}`];
+  const run = [...entry, path, `${opens}`];
   const onlooker = spawn(process.execPath, run, { stdio: ['ignore', 'ignore', 'inherit'] });
   t.after(() => onlooker.kill('SIGKILL'));
   const ended = once(onlooker, 'exit');

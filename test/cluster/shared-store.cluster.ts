@@ -4,7 +4,6 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
@@ -12,9 +11,10 @@ import { chanceFrom } from '../support/seeded-random.ts';
 import { openSharedMembers, sharedNode, type SharedMember } from '../support/shared-member.ts';
 import { SharedReplay } from '../support/shared-log-check.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
+import { moduleBeside, runArgs } from '../support/checkout.ts';
 
 const rounds = 10;
-const entry = fileURLToPath(new URL('shared-store-process.ts', import.meta.url));
+const entry = runArgs(moduleBeside('shared-store-process', import.meta.url));
 
 class Writer {
   readonly name: string;
@@ -26,7 +26,7 @@ class Writer {
 
   constructor(directory: string, name: string) {
     this.name = name;
-    const run = ['--import', 'tsx', entry, directory, name];
+    const run = [...entry, directory, name];
     this.#process = spawn(process.execPath, run, { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#ended = once(this.#process, 'exit');
     assert(this.#process.stdout !== null);

@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import type { AuditLine } from '../../src/model/audit.ts';
@@ -15,6 +14,7 @@ import { opsOf } from '../support/driven-server.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
+import { moduleBeside, runArgs } from '../support/checkout.ts';
 
 let server: TestServer;
 let ops: OpsClient;
@@ -195,8 +195,8 @@ test('no answer has a secret that it was not asked for', async () => {
 
 test('a change within which the process was killed has its line, which says that its end is not known', async (t) => {
   const directory = temporaryDirectory(t);
-  const program = fileURLToPath(new URL('audit-crash-process.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', program, directory]);
+  const program = runArgs(moduleBeside('audit-crash-process', import.meta.url));
+  const child = spawn(process.execPath, [...program, directory]);
   t.after(() => child.kill('SIGKILL'));
   await once(child.stdout, 'data');
   child.kill('SIGKILL');

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
 import { sampleRegistry } from '../support/registry-entries.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { checkout } from '../support/checkout.ts';
 
 interface Vector {
   readonly name: string;
@@ -22,7 +23,7 @@ interface Vector {
 }
 
 const { credential, vectors } = JSON.parse(
-  readFileSync(new URL('../protocol/tgv1-vectors.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('test/protocol/tgv1-vectors.json', checkout), 'utf8'),
 ) as { readonly credential: object; readonly vectors: readonly Vector[] };
 
 function json(result: CliResult): unknown {

@@ -8,8 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { phoneCall, pushSecrets, Steps } from '../support/example-backend.ts';
 import { SimulatedMessagingApp } from '../support/simulated-messaging-app.ts';
 import { startTestServer, testCredentials } from '../support/test-server.ts';
-
-const checkout = fileURLToPath(new URL('../..', import.meta.url));
+import { checkout } from '../support/checkout.ts';
 
 const environment = {
   API_ACCESS_KEY_ID: testCredentials.all.accessKeyId,
@@ -23,13 +22,13 @@ const environment = {
 
 /** The very command of package.json. */
 function start(t: TestContext, env: Readonly<Record<string, string>>): ChildProcess {
-  const { scripts } = JSON.parse(readFileSync(`${checkout}/package.json`, 'utf8')) as {
+  const { scripts } = JSON.parse(readFileSync(new URL('package.json', checkout), 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
   const [node = '', ...args] = (scripts['example:backend'] ?? '').split(' ');
   assert.equal(node, 'node');
   const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, args, { cwd: checkout, env: { PATH, ...env } });
+  const child = spawn(process.execPath, args, { cwd: fileURLToPath(checkout), env: { PATH, ...env } });
   t.after(() => child.kill('SIGKILL'));
   return child;
 }
@@ -91,7 +90,7 @@ test('the push by hand of the README calls a device', { skip: absent && 'no open
     PUSH_URL: `http://127.0.0.1:${String(port)}/push`,
   };
   const shell = spawn('sh', ['-eu'], { env });
-  shell.stdin.end(onlyShellBlock(readFileSync(`${checkout}/docs/examples/backend/README.md`, 'utf8')));
+  shell.stdin.end(onlyShellBlock(readFileSync(new URL('docs/examples/backend/README.md', checkout), 'utf8')));
   let printed = '';
   shell.stdout.setEncoding('utf8').on('data', (piece: string) => (printed += piece));
   assert.deepEqual(await endOf(shell), { code: 0, stderr: '' });

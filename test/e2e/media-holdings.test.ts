@@ -54,10 +54,10 @@ const secretive = {
   REVEILLE_API_LISTEN: '127.0.0.1:0',
 };
 
-const ways: readonly (readonly [string, 'built' | 'source', readonly string[]])[] = [
-  ['as production runs it', 'built', []],
+const ways: readonly (readonly [string, 'compiled' | 'source', readonly string[]])[] = [
+  ['as production runs it', 'compiled', []],
   ['from the source', 'source', []],
-  ['as the keeper of several processes', 'built', ['--processes', '2']],
+  ['as the keeper of several processes', 'compiled', ['--processes', '2']],
 ];
 test(
   'the media process and its spare hold nothing of their server',
@@ -69,7 +69,7 @@ test(
   },
 );
 
-async function holdNothing(t: Ending, run: 'built' | 'source', options: readonly string[]): Promise<void> {
+async function holdNothing(t: Ending, run: 'compiled' | 'source', options: readonly string[]): Promise<void> {
   const { server } = await openMediaScene(t, ['media.spare=true'], secretive, options, { run });
   const { pid } = await mediaChild(server);
   const spare = await server.command.logged<{ pid: number }>('a spare media process waits');

@@ -8,7 +8,6 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
@@ -21,13 +20,14 @@ import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store
 import { faultOf } from '../support/journal-model.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { openJournal } from '../support/test-journal.ts';
+import { moduleBeside, runArgs } from '../support/checkout.ts';
 
 const clock = new SystemClock();
-const program = fileURLToPath(new URL('./store-crash-process.ts', import.meta.url));
+const program = runArgs(moduleBeside('store-crash-process', import.meta.url));
 const app = 'app' as ApplicationId;
 
 function startWriter(directory: string): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', program, directory], {
+  return spawn(process.execPath, [...program, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 }

@@ -7,7 +7,6 @@ import type { ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { WebhookAnswer } from '../../src/core/ports/webhook-sender.ts';
@@ -17,6 +16,7 @@ import { DrivenClock } from '../support/driven-clock.ts';
 import { ok, receiverSecret, status, WebhookReceiver } from '../support/webhook-receiver.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { webhook } from '../support/webhook-scene.ts';
+import { moduleBeside, runArgs } from '../support/checkout.ts';
 
 const message = { id: 'event-1', body: '{"id":"event-1","text":"Grüße"}' };
 
@@ -365,10 +365,9 @@ test(
 test('with its file in NODE_EXTRA_CA_CERTS it is trusted', { skip }, async (t) => {
   const certificate = makeCertificate(t);
   const receiver = await WebhookReceiver.start(t, certificate);
-  const script = fileURLToPath(new URL('webhook-send-process.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['--import', 'tsx', script, receiver.url, receiverSecret],
+    [...runArgs(moduleBeside('webhook-send-process', import.meta.url)), receiver.url, receiverSecret],
     { env: { ...process.env, NODE_EXTRA_CA_CERTS: certificate.file } },
   );
   assert.deepEqual(JSON.parse(stdout), { kind: 'delivered', status: 200 });

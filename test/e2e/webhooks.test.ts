@@ -16,10 +16,11 @@ import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { closedAfter, temporaryStore, type Ending } from '../support/temporary-store.ts';
 import { draftOf, openJournal, type TestJournal } from '../support/test-journal.ts';
 import { ok, receiverSecret, status, WebhookReceiver, type Received } from '../support/webhook-receiver.ts';
+import { moduleBeside } from '../support/checkout.ts';
 
 const appId = '2818153' as ApplicationId;
 /** Beside it is the thread's module. */
-const workerRoom = new URL('../../src/webhooks/worker/webhook-thread.ts', import.meta.url).href;
+const workerRoom = moduleBeside('../../src/webhooks/worker/webhook-thread', import.meta.url).href;
 
 class ServerContext {
   readonly clock = new DrivenClock();

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { checkout } from '../support/checkout.ts';
 
 const openssl = spawnSync('openssl', ['version']).status === 0;
 const skip = openssl ? false : 'no openssl here';
 
 function read(path: string): string {
-  return readFileSync(new URL(path, import.meta.url), 'utf8');
+  return readFileSync(new URL(path, checkout), 'utf8');
 }
 
 /** The only fenced block of its kind on the page. */
@@ -36,8 +37,10 @@ test(
   'the example of docs/signing.md computes the first vector and prints what the page says',
   { skip },
   () => {
-    const page = read('../../docs/signing.md');
-    const { vectors } = JSON.parse(read('tgv1-vectors.json')) as { readonly vectors: readonly Vector[] };
+    const page = read('docs/signing.md');
+    const { vectors } = JSON.parse(read('test/protocol/tgv1-vectors.json')) as {
+      readonly vectors: readonly Vector[];
+    };
     const [first] = vectors;
     assert(first !== undefined);
     const printed = run(page);
@@ -53,11 +56,11 @@ test(
 );
 
 test('the example of docs/sleep-protocol.md prints the login line that the page says', { skip }, () => {
-  const page = read('../../docs/sleep-protocol.md');
+  const page = read('docs/sleep-protocol.md');
   assert.equal(run(page), block(page, 'text'));
 });
 
 test('the example of docs/signal-protocol.md prints the login message that the page says', { skip }, () => {
-  const page = read('../../docs/signal-protocol.md');
+  const page = read('docs/signal-protocol.md');
   assert.equal(run(page), block(page, 'text'));
 });

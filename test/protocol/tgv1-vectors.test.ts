@@ -8,6 +8,7 @@ import type { HeaderSet } from '../../src/protocol/tgv1/signed-headers.ts';
 import { SigningKeyCache } from '../../src/protocol/tgv1/signing-key.ts';
 import { stringToSign, verifySignature } from '../../src/protocol/tgv1/verify-signature.ts';
 import { credentialOf, received } from '../support/signed-requests.ts';
+import { checkout } from '../support/checkout.ts';
 
 interface Vector {
   readonly name: string;
@@ -29,7 +30,9 @@ interface VectorFile {
   readonly vectors: readonly Vector[];
 }
 
-const file: VectorFile = JSON.parse(readFileSync(new URL('tgv1-vectors.json', import.meta.url), 'utf8'));
+const file: VectorFile = JSON.parse(
+  readFileSync(new URL('test/protocol/tgv1-vectors.json', checkout), 'utf8'),
+);
 const signedAtMs = Date.parse(file.signed_at);
 const credential = credentialOf({
   accessKeyId: file.credential.access_key_id,

@@ -3,13 +3,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Ending } from './temporary-store.ts';
+import { checkout, moduleBeside, runArgs } from './checkout.ts';
 
-/** What production runs, where the run of the tests has built it; it starts in half the time. */
-const built = process.env['TESTED_MAIN'];
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const source = ['--import', 'tsx', main];
-const program = built === undefined ? source : [built];
-const checkout = fileURLToPath(new URL('../..', import.meta.url));
+/** Compiled where the tests are, as in production. */
+const program = runArgs(moduleBeside('../../src/main', import.meta.url));
+const source = runArgs(new URL('src/main.ts', checkout));
 
 export interface CliResult {
   readonly exitCode: number | null;
@@ -23,8 +21,8 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
 }
 
 export interface Launch {
-  /** What production runs, where it is built, when left out; or the source as it is. */
-  readonly run?: 'built' | 'source';
+  /** As the tests themselves are, or from the checkout; left out: as they are. */
+  readonly run?: 'compiled' | 'source';
   /** The limit of open files; that of the tests when left out. */
   readonly openFilesMax?: number;
 }
@@ -38,7 +36,7 @@ function spawnCli(
   const limited = ['sh', '-c', `ulimit -n ${openFilesMax}; exec "$0" "$@"`, ...node];
   const [command = '', ...rest] = openFilesMax === undefined ? node : limited;
   return spawn(command, rest, {
-    cwd: checkout,
+    cwd: fileURLToPath(checkout),
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

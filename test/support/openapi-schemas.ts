@@ -11,8 +11,9 @@ import { format, resolveConfig } from 'prettier';
 import { Document, isScalar, visit } from 'yaml';
 import { z } from 'zod';
 import { callCredentialsSchema } from '../../src/protocol/rest/call-credentials-schema.ts';
+import { checkout } from './checkout.ts';
 
-const file = fileURLToPath(new URL('../../docs/openapi.yaml', import.meta.url));
+const file = fileURLToPath(new URL('docs/openapi.yaml', checkout));
 
 /** By the name of the component: what a caller may send, before defaults. */
 export const madeSchemas: Readonly<Record<string, object>> = {

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
+import { checkout } from './checkout.ts';
 
 /** An answer as a client has it. */
 export interface ObservedAnswer {
@@ -268,7 +269,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The contract of the API. */
-export const apiContract = OpenapiContract.read(new URL('../../docs/openapi.yaml', import.meta.url));
+export const apiContract = OpenapiContract.read(new URL('docs/openapi.yaml', checkout));
 
 export function assertMatchesOpenapi(method: string, path: string, answer: ObservedAnswer): void {
   apiContract.assertMatches(method, path, answer);

@@ -12,6 +12,7 @@ import { toolPath, type DebianTool } from './debian-tools.ts';
 import type { Ending } from './temporary-store.ts';
 import { temporaryDirectory } from './temporary-store.ts';
 import type { TestCertificate } from './test-certificate.ts';
+import { checkout } from './checkout.ts';
 
 const host = '127.0.0.1';
 
@@ -82,7 +83,7 @@ function configure(
   directory: string,
   changes: readonly (readonly [from: string, to: string])[],
 ): string {
-  let text = readFileSync(new URL(`../../config/proxy/${name}`, import.meta.url), 'utf8');
+  let text = readFileSync(new URL(`config/proxy/${name}`, checkout), 'utf8');
   for (const [from, to] of changes) {
     if (!text.includes(from)) throw new Error(`config/proxy/${name} has no "${from}" any more`);
     text = text.replaceAll(from, to);

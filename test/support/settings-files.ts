@@ -9,8 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
 import { describeSettings, settingKeys } from '../../src/server/config/settings-keys.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
-
-const root = new URL('../../', import.meta.url);
+import { checkout } from './checkout.ts';
 
 const introduction = `# Settings
 
@@ -31,7 +30,7 @@ export async function settingsFiles(): Promise<Map<string, string>> {
 }
 
 export function readFromRoot(path: string): string {
-  return readFileSync(new URL(path, root), 'utf8');
+  return readFileSync(new URL(path, checkout), 'utf8');
 }
 
 function tables(defaults: Record<string, Record<string, unknown>>): string {
@@ -53,4 +52,4 @@ function shown(value: unknown): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const [path, text] of await settingsFiles()) writeFileSync(new URL(path, root), text);
+  for (const [path, text] of await settingsFiles()) writeFileSync(new URL(path, checkout), text);

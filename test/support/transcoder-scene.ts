@@ -7,6 +7,7 @@ import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 import { Gate } from './gate.ts';
 import { scriptedFrame, type FrameScript } from './frame-script.ts';
+import { moduleBeside } from './checkout.ts';
 
 /** By the first estimate, a tenth of a thread's time. */
 export const tenth = { request: { width: 640, height: 480 }, maxFps: 1000 / 13 };
@@ -34,7 +35,7 @@ export class TranscoderScene {
       clock: this.clock,
       log: this.log,
       onWedged: (sentence) => this.wedged.push(sentence),
-      workerFile: new URL('scripted-transcoder.ts', import.meta.url),
+      workerFile: moduleBeside('scripted-transcoder', import.meta.url),
       ...overrides,
     });
   }

@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { endpointCodes } from '../../../src/model/codes.ts';
 import { decodeCallCredentialsBody } from '../../../src/protocol/rest/call-credentials.ts';
+import { checkout } from '../../support/checkout.ts';
 
-const page = readFileSync(new URL('../../../docs/call-flow.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('docs/call-flow.md', checkout), 'utf8');
 const examples = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(([, text = '']) => text);
 
 test('every example is JSON', () => {

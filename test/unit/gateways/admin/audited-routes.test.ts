@@ -15,6 +15,7 @@ import { tokenKeyRoutes } from '../../../../src/gateways/admin/token-key-routes.
 import { watchRoutes } from '../../../../src/gateways/watch/watch-routes.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import { begunLine, endedLine } from '../../../../src/storage/audit/audit-line.ts';
+import { checkout } from '../../../support/checkout.ts';
 
 /** Nothing is asked of it: routes are only looked at. */
 const nobody = {} as never;
@@ -34,7 +35,7 @@ const routes: readonly (AdminRoute | UploadRoute)[] = [
 const changes = routes.flatMap((route) => ('audit' in route ? [route] : []));
 
 test('every route that is no question is looked at here, and says what the audit log has of it', () => {
-  const folder = new URL('../../../../src/', import.meta.url);
+  const folder = new URL('src/', checkout);
   const source = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.startsWith('gateways/api/'))
     .map((name) => readFileSync(new URL(name, folder), 'utf8'));

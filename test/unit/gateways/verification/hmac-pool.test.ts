@@ -8,9 +8,10 @@ import { HmacPool } from '../../../../src/gateways/verification/hmac-pool.ts';
 import type { HmacPoolOptions } from '../../../../src/gateways/verification/hmac-pool.ts';
 import { Gate, gateFailsVariable } from '../../../support/gate.ts';
 import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
+import { moduleBeside } from '../../../support/checkout.ts';
 
 const jobs = distinctJobs(64);
-const gatedWorker = new URL('../../../support/gated-worker.ts', import.meta.url);
+const gatedWorker = moduleBeside('../../../support/gated-worker', import.meta.url);
 
 let gate: Gate;
 let pool: HmacPool;

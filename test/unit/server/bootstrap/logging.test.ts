@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openLog, type Logging, type LogLevel } from '../../../../src/server/bootstrap/logging.ts';
+import { moduleBeside } from '../../../support/checkout.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'logging-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -77,7 +78,7 @@ test('closing writes everything that was logged before it', async () => {
 });
 
 test('a process that flushes and exits at once leaves nothing behind', async () => {
-  const source = new URL('../../../../src/server/bootstrap/logging.ts', import.meta.url).href;
+  const source = moduleBeside('../../../../src/server/bootstrap/logging', import.meta.url).href;
   const program = `
     import { openLog } from ${JSON.stringify(source)};
     const { log, flushNow } = openLog('info');
@@ -85,7 +86,8 @@ test('a process that flushes and exits at once leaves nothing behind', async () 
     flushNow();
     process.exit(3);
   `;
-  const args = ['--import', 'tsx', '--input-type=module', '--eval', program];
+  const tsx = source.endsWith('.ts') ? ['--import', 'tsx'] : [];
+  const args = [...tsx, '--input-type=module', '--eval', program];
   const printed = await new Promise<string>((resolve) => {
     execFile(process.execPath, args, (_, stdout) => resolve(stdout));
   });

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { SettingsError } from '../../../../src/server/config/settings-error.ts';
 import { describeSettings, settingKeys } from '../../../../src/server/config/settings-keys.ts';
 import { loadSettings, type SettingsSources } from '../../../../src/server/config/settings.ts';
 import { readFromRoot, settingsFiles } from '../../../support/settings-files.ts';
+import { checkout } from '../../../support/checkout.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'settings-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -227,6 +229,6 @@ test('config/default.json and docs/settings.md show the settings as they are', a
 });
 
 test('config/default.json is a file that changes nothing', () => {
-  const path = join(import.meta.dirname, '../../../../config/default.json');
+  const path = fileURLToPath(new URL('config/default.json', checkout));
   assert.deepEqual(loadSettings({ env: {}, file: path }), loadSettings({ env: {} }));
 });

@@ -12,6 +12,7 @@ import type { OnlookerAnswer, OnlookerTask } from '../../../support/onlooker-wor
 import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
 import { draftOf, openJournal } from '../../../support/test-journal.ts';
 import { join } from 'node:path';
+import { moduleBeside } from '../../../support/checkout.ts';
 
 const device = 'device-1' as DeviceId;
 const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
@@ -20,8 +21,11 @@ test('a thread of the same process sees what the main one commits, each time it 
   const store = temporaryStore(t);
   const { events, journal } = openJournal(store);
   const task: OnlookerTask = { directory: store.directory, deviceId: device };
-  const support = new URL('../../../support/', import.meta.url);
-  const worker = startModuleWorker('onlooker-worker', new URL('caller.ts', support).href, task);
+  const worker = startModuleWorker(
+    'onlooker-worker',
+    moduleBeside('../../../support/caller', import.meta.url).href,
+    task,
+  );
   t.after(() => worker.terminate());
   const told: number[] = [];
   events.follow((batch) => {
