@@ -7,10 +7,9 @@
 import type { Bench } from 'tinybench';
 import { assert } from '../../src/lib/assert.ts';
 import type { SignatureVerifier } from '../../src/core/ports/signature-verifier.ts';
-import { canonicalRequest } from '../../src/protocol/tgv1/canonical-request.ts';
-import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
-import type { SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
-import { parseSignedHeaders } from '../../src/protocol/tgv1/signed-headers.ts';
+import { canonicalRequest } from '../../src/protocol/tgv1/signature.ts';
+import { checkRequest, type SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
+import { parseSignedHeaders } from '../../src/protocol/tgv1/signing-headers.ts';
 import { InlineVerifier } from '../../src/gateways/verification/inline-verifier.ts';
 import { HmacPool } from '../../src/gateways/verification/hmac-pool.ts';
 import { checking, distinctRequest, jobOf } from '../../test/support/signed-requests.ts';

@@ -1,7 +1,7 @@
 /** A signed request made by hand, of any path: for what the methods do not have, and to see what the server says. */
 import { decodeJsonObject } from '../lib/json-object.ts';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { HeaderSet } from '../protocol/tgv1/signed-headers.ts';
+import type { HeaderSet } from '../protocol/tgv1/signing-headers.ts';
 import type { WireReply } from './transport.ts';
 
 export interface RawRequest {

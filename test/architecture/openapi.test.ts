@@ -14,7 +14,7 @@ import type { Route } from '../../src/gateways/api/route.ts';
 import { wakeupOutcomeRoute } from '../../src/gateways/api/wakeup-outcome-route.ts';
 import { wakeupRoute } from '../../src/gateways/api/wakeup-route.ts';
 import { authFailures, missingHeader, outsideWindow } from '../../src/protocol/tgv1/auth-failure.ts';
-import { signingHeaders } from '../../src/protocol/tgv1/scheme.ts';
+import { signingHeaders } from '../../src/protocol/tgv1/signature.ts';
 import { apiContract, examplesOf } from '../support/openapi.ts';
 import { checkout } from '../support/checkout.ts';
 

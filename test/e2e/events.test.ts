@@ -11,7 +11,7 @@ import { RouteTable } from '../../src/gateways/api/route-table.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
 import { FairEventQueue } from '../../src/core/events/fair-event-queue.ts';
 import { WaitingReaders, type ReaderSlot } from '../../src/core/events/waiting-readers.ts';
-import { SigningKeyCache } from '../../src/protocol/tgv1/signing-key.ts';
+import { SigningKeyCache } from '../../src/protocol/tgv1/signature.ts';
 import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
 import { InlineVerifier } from '../../src/gateways/verification/inline-verifier.ts';
 import { anyConnections } from '../support/fake-http.ts';

@@ -31,7 +31,7 @@ import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
 import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
 import { WakeupLimits } from '../../src/core/wakeups/wakeup-limits.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
-import { SigningKeyCache } from '../../src/protocol/tgv1/signing-key.ts';
+import { SigningKeyCache } from '../../src/protocol/tgv1/signature.ts';
 import { InlineVerifier } from '../../src/gateways/verification/inline-verifier.ts';
 import { anyConnections } from '../support/fake-http.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';

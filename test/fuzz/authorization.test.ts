@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseAuthorization } from '../../src/protocol/tgv1/authorization.ts';
+import { parseAuthorization } from '../../src/protocol/tgv1/signing-headers.ts';
 
 type Parse = (header: string) => object | null;
 

@@ -3,12 +3,9 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
-import type { SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
-import { hmacSha256Hex } from '../../src/protocol/tgv1/sha256.ts';
-import { formatSigningDate, parseSigningDate } from '../../src/protocol/tgv1/signing-date.ts';
-import { verifySignature } from '../../src/protocol/tgv1/verify-signature.ts';
-import type { SignatureJob } from '../../src/protocol/tgv1/verify-signature.ts';
+import { checkRequest, type SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
+import { hmacSha256Hex, verifySignature, type SignatureJob } from '../../src/protocol/tgv1/signature.ts';
+import { formatSigningDate, parseSigningDate } from '../../src/protocol/tgv1/signing-headers.ts';
 import { checking, jobOf, signed } from '../support/signed-requests.ts';
 
 const dependencies = checking();

@@ -4,9 +4,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
 import { explainSigning } from '../../src/protocol/tgv1/sign-request.ts';
-import type { HeaderSet } from '../../src/protocol/tgv1/signed-headers.ts';
-import { SigningKeyCache } from '../../src/protocol/tgv1/signing-key.ts';
-import { stringToSign, verifySignature } from '../../src/protocol/tgv1/verify-signature.ts';
+import type { HeaderSet } from '../../src/protocol/tgv1/signing-headers.ts';
+import { SigningKeyCache, stringToSign, verifySignature } from '../../src/protocol/tgv1/signature.ts';
 import { credentialOf, received } from '../support/signed-requests.ts';
 import { checkout } from '../support/checkout.ts';
 

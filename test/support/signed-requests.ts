@@ -1,12 +1,9 @@
 /** Signed requests for tests and benchmarks, as they would stand in the server once the front end has read them. */
 import { parseAccessKeyId, parseApplicationId } from '../../src/model/ids.ts';
 import type { Credential } from '../../src/model/registry.ts';
-import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
-import type { CheckDependencies, SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
-import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
-import type { SigningCredential, UnsignedRequest } from '../../src/protocol/tgv1/sign-request.ts';
-import { SigningKeyCache } from '../../src/protocol/tgv1/signing-key.ts';
-import type { SignatureJob } from '../../src/protocol/tgv1/verify-signature.ts';
+import { checkRequest, type CheckDependencies, type SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
+import { signRequest, type SigningCredential, type UnsignedRequest } from '../../src/protocol/tgv1/sign-request.ts';
+import { SigningKeyCache, type SignatureJob } from '../../src/protocol/tgv1/signature.ts';
 
 /** The instant of the signing vectors, where the driven clock starts too. */
 export const signedAtMs = Date.UTC(2026, 10, 20, 8, 30, 0);

@@ -1,6 +1,6 @@
 /** A verdict to wait for, wherever the verifier finds it. */
 import type { SignatureVerifier } from '../../src/core/ports/signature-verifier.ts';
-import type { SignatureJob, SignatureVerdict } from '../../src/protocol/tgv1/verify-signature.ts';
+import type { SignatureJob, SignatureVerdict } from '../../src/protocol/tgv1/signature.ts';
 
 /** Rejects with what the verifier throws. */
 export function verdictOf(verifier: SignatureVerifier, job: SignatureJob): Promise<SignatureVerdict> {

@@ -1,7 +1,7 @@
 /** `reveille call`: a signed request by hand, and what the server says. */
 import { Option, type Command } from 'commander';
 import type { RawAnswer } from '../../client/reveille-client.ts';
-import type { HeaderSet } from '../../protocol/tgv1/signed-headers.ts';
+import type { HeaderSet } from '../../protocol/tgv1/signing-headers.ts';
 import { findApi, openApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import type { Permission } from '../../model/registry.ts';
-import { hasBody } from '../../protocol/tgv1/scheme.ts';
+import { hasBody } from '../../protocol/tgv1/signature.ts';
 import { usageError } from '../shell/command-error.ts';
 
 export interface RequestTarget {

@@ -1,8 +1,7 @@
 /** `reveille sign`: the headers of a signed request, a ready curl line, or every value on the way. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { explainSigning, type SigningSteps } from '../../protocol/tgv1/sign-request.ts';
-import type { HeaderSet } from '../../protocol/tgv1/signed-headers.ts';
-import { parseSigningDate } from '../../protocol/tgv1/signing-date.ts';
+import { type HeaderSet, parseSigningDate } from '../../protocol/tgv1/signing-headers.ts';
 import { findApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';

@@ -1,5 +1,5 @@
 /** Checks signatures on the main loop or on worker threads; the caller need not know which. */
-import type { SignatureJob, SignatureVerdict } from '../../protocol/tgv1/verify-signature.ts';
+import type { SignatureJob, SignatureVerdict } from '../../protocol/tgv1/signature.ts';
 
 /** What `verify` throws, and nothing else: as many wait as may, or it was closed. Callers answer 50301. */
 export class VerifierUnavailable extends Error {

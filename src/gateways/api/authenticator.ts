@@ -19,8 +19,7 @@ import {
   type CheckDependencies,
   type CheckedRequest,
 } from '../../protocol/tgv1/check-request.ts';
-import type { SigningKeyCache } from '../../protocol/tgv1/signing-key.ts';
-import type { SignatureVerdict } from '../../protocol/tgv1/verify-signature.ts';
+import type { SignatureVerdict, SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 
 export interface Authentic extends SignedRequest {

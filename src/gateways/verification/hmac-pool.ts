@@ -9,10 +9,8 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { hmacBatchBytesMax, hmacBatchesMax, hmacBatchJobsMax } from '../../model/limits.ts';
-import { VerifierUnavailable } from '../../core/ports/signature-verifier.ts';
-import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
-import { verifySignature } from '../../protocol/tgv1/verify-signature.ts';
-import type { SignatureJob, SignatureVerdict } from '../../protocol/tgv1/verify-signature.ts';
+import { VerifierUnavailable, type SignatureVerifier } from '../../core/ports/signature-verifier.ts';
+import { verifySignature, type SignatureJob, type SignatureVerdict } from '../../protocol/tgv1/signature.ts';
 import { allocateHmacBatch, fitsHmacBatch, HmacBatch } from './hmac-batch.ts';
 
 export interface HmacPoolOptions {

@@ -1,7 +1,6 @@
 /** Verifies on the main loop: `auth.verification = inline`. */
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
-import { verifySignature } from '../../protocol/tgv1/verify-signature.ts';
-import type { SignatureJob, SignatureVerdict } from '../../protocol/tgv1/verify-signature.ts';
+import { verifySignature, type SignatureJob, type SignatureVerdict } from '../../protocol/tgv1/signature.ts';
 
 export class InlineVerifier implements SignatureVerifier {
   verify(job: SignatureJob): SignatureVerdict {

@@ -1,7 +1,6 @@
 /** Why a signed request is refused: the stable messages of tgv1-signing.md, When it fails. */
-import { formatSigningDate, parseSigningDate } from './signing-date.ts';
-import { stringToSign } from './verify-signature.ts';
-import type { SignatureJob, SignatureVerdict } from './verify-signature.ts';
+import { formatSigningDate, parseSigningDate } from './signing-headers.ts';
+import { stringToSign, type SignatureJob, type SignatureVerdict } from './signature.ts';
 
 /** In the order of the checks; the label of `reveille_auth_failures_total`. */
 export type AuthFailureReason =

@@ -2,21 +2,26 @@
  * The cheap half of a signed request's check, in the order of the table of failures; what is left to verify
  * comes out as a job. Source: tgv1-signing.md, When it fails.
  */
-import { fail, succeed } from '../../lib/result.ts';
-import type { Result } from '../../lib/result.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
-import { isCredentialValid } from '../../model/registry.ts';
-import type { Credential } from '../../model/registry.ts';
-import { authFailures, missingHeader, outsideWindow } from './auth-failure.ts';
-import type { AuthFailure } from './auth-failure.ts';
-import { authorizationScheme, parseAuthorization } from './authorization.ts';
-import { canonicalPath, canonicalRequest } from './canonical-request.ts';
-import { algorithm, signingHeaders } from './scheme.ts';
-import { parseSignedHeaders, signsEnough } from './signed-headers.ts';
-import { parseSigningDate } from './signing-date.ts';
-import type { SigningDate } from './signing-date.ts';
-import type { SigningKeyCache } from './signing-key.ts';
-import type { SignatureJob } from './verify-signature.ts';
+import { isCredentialValid, type Credential } from '../../model/registry.ts';
+import { authFailures, missingHeader, outsideWindow, type AuthFailure } from './auth-failure.ts';
+import {
+  authorizationScheme,
+  parseAuthorization,
+  parseSignedHeaders,
+  signsEnough,
+  parseSigningDate,
+  type SigningDate,
+} from './signing-headers.ts';
+import {
+  canonicalPath,
+  canonicalRequest,
+  algorithm,
+  signingHeaders,
+  type SigningKeyCache,
+  type SignatureJob,
+} from './signature.ts';
 
 /** A request as it arrived, copied out of the front end. */
 export interface SignedRequest {

@@ -1,11 +1,16 @@
 /** The client's side of signing: what the command line, the demo, tests and benchmarks send. Source: tgv1-signing.md. */
-import { canonicalPath, canonicalRequest } from './canonical-request.ts';
-import { algorithm, hasBody, scopeTerminator } from './scheme.ts';
-import { emptySha256, hmacSha256Hex, sha256Hex } from './sha256.ts';
-import { signedHeaderSet } from './signed-headers.ts';
-import type { HeaderSet } from './signed-headers.ts';
-import { signingDateAt } from './signing-date.ts';
-import { deriveSigningKey } from './signing-key.ts';
+import {
+  canonicalPath,
+  canonicalRequest,
+  algorithm,
+  hasBody,
+  scopeTerminator,
+  emptySha256,
+  hmacSha256Hex,
+  sha256Hex,
+  deriveSigningKey,
+} from './signature.ts';
+import { signedHeaderSet, type HeaderSet, signingDateAt } from './signing-headers.ts';
 
 export interface SigningCredential {
   readonly accessKeyId: string;

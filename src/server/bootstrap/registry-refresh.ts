@@ -4,7 +4,7 @@
  */
 import type { Log } from '../../core/ports/log.ts';
 import type { AdminReply, Upload, UploadRoute } from '../../gateways/ops/admin-route.ts';
-import type { SigningKeyCache } from '../../protocol/tgv1/signing-key.ts';
+import type { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import type { EnvironmentMode } from '../../storage/lmdb/environment.ts';
 import { importInWorker } from '../../storage/registry/import-in-worker.ts';
 import type { ImportRequest, ImportResult } from '../../storage/registry/registry-import-messages.ts';

@@ -28,7 +28,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { Store } from '../../storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
-import { SigningKeyCache } from '../../protocol/tgv1/signing-key.ts';
+import { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import { ListenerConnections } from './listener-connections.ts';
 import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
 import { openRecords, type Records, type SharedStoreDeps } from './records.ts';

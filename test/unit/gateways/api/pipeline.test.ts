@@ -6,7 +6,7 @@ import { Pipeline } from '../../../../src/gateways/api/pipeline.ts';
 import { RouteTable } from '../../../../src/gateways/api/route-table.ts';
 import { refuse, type Call, type Reply, type Route } from '../../../../src/gateways/api/route.ts';
 import { ApplicationLimit } from '../../../../src/core/devices/application-limit.ts';
-import { SigningKeyCache } from '../../../../src/protocol/tgv1/signing-key.ts';
+import { SigningKeyCache } from '../../../../src/protocol/tgv1/signature.ts';
 import { signRequest } from '../../../../src/protocol/tgv1/sign-request.ts';
 import { InlineVerifier } from '../../../../src/gateways/verification/inline-verifier.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { VerifierUnavailable } from '../../../../src/core/ports/signature-verifier.ts';
-import { verifySignature } from '../../../../src/protocol/tgv1/verify-signature.ts';
-import type { SignatureJob, SignatureVerdict } from '../../../../src/protocol/tgv1/verify-signature.ts';
+import { verifySignature, type SignatureJob, type SignatureVerdict } from '../../../../src/protocol/tgv1/signature.ts';
 import { verdictOf } from '../../../support/verdict.ts';
-import { HmacPool } from '../../../../src/gateways/verification/hmac-pool.ts';
-import type { HmacPoolOptions } from '../../../../src/gateways/verification/hmac-pool.ts';
+import { HmacPool, type HmacPoolOptions } from '../../../../src/gateways/verification/hmac-pool.ts';
 import { Gate, gateFailsVariable } from '../../../support/gate.ts';
 import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
 import { moduleBeside } from '../../../support/checkout.ts';

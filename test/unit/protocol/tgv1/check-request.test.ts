@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { verdictFailure } from '../../../../src/protocol/tgv1/auth-failure.ts';
-import { checkRequest } from '../../../../src/protocol/tgv1/check-request.ts';
-import type { CheckDependencies, SignedRequest } from '../../../../src/protocol/tgv1/check-request.ts';
-import { verifySignature } from '../../../../src/protocol/tgv1/verify-signature.ts';
+import {
+  checkRequest,
+  type CheckDependencies,
+  type SignedRequest,
+} from '../../../../src/protocol/tgv1/check-request.ts';
+import { verifySignature } from '../../../../src/protocol/tgv1/signature.ts';
 import { checking, demoCredential, signed, signedAtMs } from '../../../support/signed-requests.ts';
 
 /** One way to spoil a request or the server that checks it. */

@@ -1,0 +1,207 @@
+/**
+ * The computation of a signature, the same on the client, the main loop and a worker thread: the words of the scheme, the
+ * canonical request, the derived key, and the expensive half of a check: one body hash, one canonical hash, one HMAC.
+ * Source: tgv1-signing.md, Computation.
+ */
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { signingKeysMax } from '../../model/limits.ts';
+import type { AccessKeyId } from '../../model/ids.ts';
+import type { Credential } from '../../model/registry.ts';
+import { assert } from '../../lib/assert.ts';
+
+export const algorithm = 'TGV1-HMAC-SHA256';
+export const scopeTerminator = 'tgv1_request';
+
+/** The headers of every request by lower-case name, and as a refusal spells them, in the order it looks for them. */
+export const signingHeaders = [
+  ['x-tg-algorithm', 'X-Tg-Algorithm'],
+  ['x-tg-date', 'X-Tg-Date'],
+  ['x-tg-app-id', 'X-Tg-App-Id'],
+  ['x-tg-content-sha256', 'X-Tg-Content-Sha256'],
+  ['x-tg-signed-headers', 'X-Tg-Signed-Headers'],
+  ['authorization', 'Authorization'],
+] as const;
+
+/** Methods whose content headers are signed and whose query is not. */
+export function hasBody(method: string): boolean {
+  return method === 'POST' || method === 'PUT' || method === 'PATCH';
+}
+
+/** Surrounding spaces trimmed, then one trailing slash dropped from anything longer than the slash. */
+export function canonicalPath(path: string): string {
+  let start = 0;
+  let end = path.length;
+  while (start < end && path[start] === ' ') start += 1;
+  while (end > start && path[end - 1] === ' ') end -= 1;
+  if (end - start > 1 && path[end - 1] === '/') end -= 1;
+  return path.slice(start, end);
+}
+
+/** `query` is raw, without its question mark. */
+export function canonicalQuery(method: string, query: string): string {
+  if (hasBody(method)) return '';
+  return query.includes('+') ? query.replaceAll('+', '%20') : query;
+}
+
+/** The text whose hash is signed is made of these. */
+export interface CanonicalParts {
+  readonly method: string;
+  /** Of canonicalPath. */
+  readonly path: string;
+  /** Raw. */
+  readonly query: string;
+  /** The list as text, and its names. */
+  readonly signedHeaders: string;
+  readonly names: readonly string[];
+  /** By lower-case name, trimmed; every name on the list is there. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** X-Tg-Content-Sha256. */
+  readonly bodySha256: string;
+}
+
+export function canonicalRequest(parts: CanonicalParts): string {
+  let text = `${parts.method}\n${parts.path}\n${canonicalQuery(parts.method, parts.query)}\n`;
+  for (const name of parts.names) text += `${name}:${parts.headers.get(name) ?? ''}\n`;
+  return `${text}${parts.signedHeaders}\n${parts.bodySha256}`;
+}
+
+function hmac(key: string | Uint8Array, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
+
+/** k3, 32 bytes. `day` is the signing day, YYYYMMDD, not the scope's; `path` is that of canonicalPath. */
+export function deriveSigningKey(secretKey: string, day: string, path: string): Uint8Array {
+  return hmac(hmac(hmac(`TGV1${secretKey}`, day), path), scopeTerminator);
+}
+
+interface KeptKey {
+  readonly secretKey: string;
+  readonly key: Uint8Array;
+}
+
+export class SigningKeyCache {
+  readonly #keys: LRUCache<string, KeptKey>;
+
+  constructor(keysMax: number = signingKeysMax) {
+    this.#keys = new LRUCache({ max: keysMax });
+  }
+
+  /** 32 bytes, not to be changed. Never the key of a secret that the credential no longer has. */
+  get(credential: Credential, day: string, path: string): Uint8Array {
+    const name = `${credential.accessKeyId}/${day}${path}`;
+    const kept = this.#keys.get(name);
+    if (kept !== undefined && kept.secretKey === credential.secretKey) return kept.key;
+    const key = deriveSigningKey(credential.secretKey, day, path);
+    this.#keys.set(name, { secretKey: credential.secretKey, key });
+    return key;
+  }
+
+  /** Forgets what was derived for one credential: it was revoked, rotated or changed. */
+  purge(accessKeyId: AccessKeyId): void {
+    // An access key id has no slash, so none is the beginning of another's name.
+    const beginning = `${accessKeyId}/`;
+    for (const name of this.#keys.keys()) if (name.startsWith(beginning)) this.#keys.delete(name);
+  }
+
+  /** Forgets everything: the registry was replaced. */
+  purgeAll(): void {
+    this.#keys.clear();
+  }
+
+  get size(): number {
+    return this.#keys.size;
+  }
+}
+
+/*
+ * SHA-256 and HMAC-SHA256 as the scheme uses them. The HMAC is RFC 2104 over one-shot hashes: for a text this short that
+ * takes two thirds of the time of a Hmac object (0.9 against 1.3 µs), and a property test holds it equal to node:crypto's.
+ */
+const blockBytes = 64;
+const digestBytes = 32;
+const innerPad = 0x36;
+const outerPad = 0x5c;
+/** The string to sign has about 120. */
+const textBytesMax = 512;
+/** A UTF-16 unit takes at most this many in UTF-8. */
+const utf8BytesMax = 3;
+
+/** Of no bytes at all: what a request without a body carries. */
+export const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+/** 64 lowercase hex digits. A string is hashed as UTF-8. */
+export function sha256Hex(content: string | Uint8Array): string {
+  return hash('sha256', content);
+}
+
+// A derived key is as long as a digest; the rest of both blocks stays the pad of zero bytes.
+const inner = Buffer.alloc(blockBytes + textBytesMax).fill(innerPad, 0, blockBytes);
+const outer = Buffer.alloc(blockBytes + digestBytes).fill(outerPad, 0, blockBytes);
+
+/** What is hashed of `inner`: nearly every text has the same length, so the view of it is kept. */
+let innerText = inner;
+
+/** 64 lowercase hex digits. `key` is 32 bytes; `text` at most 170 characters, so that it fits in any script. */
+export function hmacSha256Hex(key: Uint8Array, text: string): string {
+  assert(key.length === digestBytes, 'a derived key is 32 bytes');
+  assert(text.length * utf8BytesMax <= textBytesMax, 'the text fits the block behind the key');
+  for (let i = 0; i < digestBytes; i++) {
+    const byte = key[i] ?? 0;
+    inner[i] = byte ^ innerPad;
+    outer[i] = byte ^ outerPad;
+  }
+  const end = blockBytes + inner.write(text, blockBytes);
+  if (innerText.length !== end) innerText = inner.subarray(0, end);
+  outer.write(hash('sha256', innerText, 'binary'), blockBytes, 'binary');
+  return hash('sha256', outer);
+}
+
+/** What is checked. A worker has the canonical request as the UTF-8 bytes that are hashed, not as text. */
+export interface SignatureEvidence {
+  /** Derived key k3, 32 bytes. */
+  readonly signingKey: Uint8Array;
+  readonly canonicalRequest: string | Uint8Array;
+  /** What stands before the canonical hash in the string to sign: scheme, date and scope, each with its LF. */
+  readonly toSignPrefix: string;
+  /** As it came in Authorization: 64 hex digits, of which only lower-case ones can match. */
+  readonly signature: string;
+  /** X-Tg-Content-Sha256 as it came. */
+  readonly bodySha256: string;
+  /** Null: no body. */
+  readonly body: Uint8Array | null;
+}
+
+/** The same where it was collected: on the main loop, as text. */
+export interface SignatureJob extends SignatureEvidence {
+  readonly canonicalRequest: string;
+}
+
+export type SignatureVerdict = 'valid' | 'body-hash-mismatch' | 'signature-mismatch';
+
+/** The body is checked first: its hash is in the table of failures before the signature. */
+export function verifySignature(evidence: SignatureEvidence): SignatureVerdict {
+  if (bodyHash(evidence.body) !== evidence.bodySha256) return 'body-hash-mismatch';
+  const signature = hmacSha256Hex(evidence.signingKey, stringToSign(evidence));
+  return sameSignature(signature, evidence.signature) ? 'valid' : 'signature-mismatch';
+}
+
+export function stringToSign(evidence: SignatureEvidence): string {
+  return evidence.toSignPrefix + sha256Hex(evidence.canonicalRequest);
+}
+
+function bodyHash(body: Uint8Array | null): string {
+  return body === null || body.length === 0 ? emptySha256 : sha256Hex(body);
+}
+
+const expected = Buffer.alloc(64);
+const given = Buffer.alloc(64);
+
+/** In constant time. `signature` is ours, 64 lowercase hex digits. */
+function sameSignature(signature: string, claimed: string): boolean {
+  // A character beyond Latin-1 would be cut to its low byte below and could pass for a digit.
+  if (claimed.length !== 64 || Buffer.byteLength(claimed) !== 64) return false;
+  expected.write(signature, 'latin1');
+  given.write(claimed, 'latin1');
+  return timingSafeEqual(expected, given);
+}

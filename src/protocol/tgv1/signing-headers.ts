@@ -1,0 +1,162 @@
+/**
+ * What the headers of a signed request say of its signature: Authorization, the list of signed headers, and X-Tg-Date
+ * with the scope that follows from it. What they mean together is checked in check-request.ts.
+ * Source: tgv1-signing.md, Headers on every API request; What the server accepts.
+ */
+import { parseAccessKeyId, type AccessKeyId } from '../../model/ids.ts';
+import { authorizationBytesMax, signingDatesMax } from '../../model/limits.ts';
+import { algorithm, scopeTerminator, hasBody } from './signature.ts';
+import { LRUCache } from 'lru-cache';
+
+/** Authorization, taken apart by its fixed words from both ends: one pass, no backtracking, whatever is in between. */
+export interface Authorization {
+  readonly accessKeyId: AccessKeyId;
+  /** Eight digits; whether they are the right day is not checked here. */
+  readonly scopeDay: string;
+  /** As it came; see parseSignedHeaders. */
+  readonly signedHeaders: string;
+  /** 64 hex digits of either case; only lower case can match. */
+  readonly signature: string;
+}
+
+const credentialWord = `${algorithm} Credential=`;
+const afterScopeDay = `/${scopeTerminator}, SignedHeaders=`;
+const signatureWord = ', Signature=';
+
+const eightDigits = /^\d{8}$/;
+const scopeDayDigits = 8;
+const signatureLength = 64;
+
+/** The first word: the scheme, also of a header in another form. */
+export function authorizationScheme(header: string): string {
+  const space = header.indexOf(' ');
+  return space === -1 ? header : header.slice(0, space);
+}
+
+const hexDigits = new Set('0123456789abcdefABCDEF');
+/** By character code: four times as fast over a signature as an expression is. */
+const isHexDigit = Uint8Array.from({ length: 128 }, (_, code) =>
+  Number(hexDigits.has(String.fromCharCode(code))),
+);
+
+function isHex(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (isHexDigit[text.charCodeAt(i)] !== 1) return false;
+  return true;
+}
+
+/** Null when its form is off, or it is longer than 4096 characters. */
+export function parseAuthorization(header: string): Authorization | null {
+  if (header.length > authorizationBytesMax || !header.startsWith(credentialWord)) return null;
+  const idEnd = header.indexOf('/', credentialWord.length);
+  const signatureAt = header.length - signatureLength;
+  const listEnd = signatureAt - signatureWord.length;
+  const listAt = idEnd + 1 + scopeDayDigits + afterScopeDay.length;
+  if (idEnd === -1 || listAt > listEnd) return null;
+  if (!header.startsWith(afterScopeDay, idEnd + 1 + scopeDayDigits)) return null;
+  if (!header.startsWith(signatureWord, listEnd)) return null;
+
+  const accessKeyId = parseAccessKeyId(header.slice(credentialWord.length, idEnd));
+  const scopeDay = header.slice(idEnd + 1, idEnd + 1 + scopeDayDigits);
+  const signature = header.slice(signatureAt);
+  if (accessKeyId === null || !eightDigits.test(scopeDay) || !isHex(signature)) return null;
+  const signedHeaders = header.slice(listAt, listEnd);
+  return { accessKeyId, scopeDay, signedHeaders, signature };
+}
+
+/** Which of the two sets in the field a client signs. */
+export type HeaderSet = 'long' | 'short';
+
+const longSet = ['x-tg-algorithm', 'x-tg-app-id', 'x-tg-content-sha256', 'x-tg-date'];
+const shortSet = ['x-tg-app-id', 'x-tg-date'];
+const contentSet = ['content-length', 'content-type'];
+
+/** Sorted, as every list is. */
+export function signedHeaderSet(set: HeaderSet, method: string): string[] {
+  const names = set === 'long' ? longSet : shortSet;
+  return hasBody(method) ? [...contentSet, ...names] : [...names];
+}
+
+/** The four lists that nearly every request carries, by their text, so that they are not taken apart again. */
+const listsInTheField: ReadonlyMap<string, readonly string[]> = new Map(
+  [longSet, shortSet, [...contentSet, ...longSet], [...contentSet, ...shortSet]].map((names) => [
+    names.join(';'),
+    names,
+  ]),
+);
+
+/** A header name of RFC 9110, in lower case. */
+const headerName = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
+
+/** The names of `text`, or null unless they are lower-case, sorted and none is repeated. */
+export function parseSignedHeaders(text: string): readonly string[] | null {
+  const known = listsInTheField.get(text);
+  if (known !== undefined) return known;
+  const names = text.split(';');
+  let previous = '';
+  for (const name of names) {
+    if (name <= previous || !headerName.test(name)) return null;
+    previous = name;
+  }
+  return names;
+}
+
+/** True: the list has every name that a request of this method must sign. */
+export function signsEnough(names: readonly string[], method: string): boolean {
+  if (!names.includes('x-tg-app-id') || !names.includes('x-tg-date')) return false;
+  return !hasBody(method) || names.includes('content-type');
+}
+
+const scopeDays = 7;
+const dayMs = 86_400_000;
+
+export interface SigningDate {
+  /** As it came: YYYYMMDDTHHMMSSZ. */
+  readonly text: string;
+  /** Wall milliseconds since the Unix epoch. */
+  readonly ms: number;
+  /** The signing day, YYYYMMDD: what the key is derived from. */
+  readonly day: string;
+  /** Signing day + 7, YYYYMMDD: what the credential scope names. */
+  readonly scopeDay: string;
+  /** What stands before the canonical hash in the string to sign, with its last LF. */
+  readonly toSignPrefix: string;
+}
+
+/** YYYYMMDDTHHMMSSZ of a wall time, its fraction of a second cut off. */
+export function formatSigningDate(wallMs: number): string {
+  return new Date(wallMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+}
+
+const dateForm = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
+
+/** Null unless the text is a moment of the calendar: 30 February, hour 24 and second 60 are none. */
+function parseMoment(text: string): number | null {
+  if (!dateForm.test(text)) return null;
+  const ms = Date.parse(text.replace(dateForm, '$1-$2-$3T$4:$5:$6Z'));
+  // A day that a month does not have rolls over into the next one: only a real moment is written as it was read.
+  return !Number.isNaN(ms) && formatSigningDate(ms) === text ? ms : null;
+}
+
+function describe(text: string, ms: number): SigningDate {
+  const scopeDay = formatSigningDate(ms + scopeDays * dayMs).slice(0, 8);
+  const toSignPrefix = `${algorithm}\n${text}\n${scopeDay}/${scopeTerminator}\n`;
+  return { text, ms, day: text.slice(0, 8), scopeDay, toSignPrefix };
+}
+
+/** Callers' clocks are seconds apart, and every request of one second shares its date: the latest ones are kept. */
+const latest = new LRUCache<string, SigningDate>({ max: signingDatesMax });
+
+export function parseSigningDate(text: string): SigningDate | null {
+  const known = latest.get(text);
+  if (known !== undefined) return known;
+  const ms = parseMoment(text);
+  if (ms === null) return null;
+  const date = describe(text, ms);
+  latest.set(text, date);
+  return date;
+}
+
+export function signingDateAt(wallMs: number): SigningDate {
+  const text = formatSigningDate(wallMs);
+  return describe(text, Math.floor(wallMs / 1000) * 1000);
+}
