@@ -6,7 +6,7 @@
 import { Agent, request } from 'node:http';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import { generateEventId, type ProductId } from '../../src/model/ids.ts';
-import { encodeEvent } from '../../src/protocol/rest/event-json.ts';
+import { encodeEvent } from '../../src/protocol/rest/events.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { markedEvent } from '../load/marked-events.ts';
 import { Pace } from '../load/pace.ts';

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { encodeCursor } from '../../src/protocol/rest/cursor.ts';
+import { encodeCursor } from '../../src/protocol/rest/events.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { callBody, callStatus, issuance } from '../support/call-actions.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { after, describe, test } from 'node:test';
 import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
-import { encodeCursor } from '../../src/protocol/rest/cursor.ts';
+import { encodeCursor } from '../../src/protocol/rest/events.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
 import { siteDevice } from '../support/cluster-site.ts';

@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeCursor } from '../../src/protocol/rest/cursor.ts';
-import { decodeEventsQuery, type EventsQuery } from '../../src/protocol/rest/events.ts';
+import { encodeCursor, decodeEventsQuery, type EventsQuery } from '../../src/protocol/rest/events.ts';
 
 type Decode = typeof decodeEventsQuery;
 

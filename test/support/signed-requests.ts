@@ -1,8 +1,16 @@
 /** Signed requests for tests and benchmarks, as they would stand in the server once the front end has read them. */
 import { parseAccessKeyId, parseApplicationId } from '../../src/model/ids.ts';
 import type { Credential } from '../../src/model/registry.ts';
-import { checkRequest, type CheckDependencies, type SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
-import { signRequest, type SigningCredential, type UnsignedRequest } from '../../src/protocol/tgv1/sign-request.ts';
+import {
+  checkRequest,
+  type CheckDependencies,
+  type SignedRequest,
+} from '../../src/protocol/tgv1/check-request.ts';
+import {
+  signRequest,
+  type SigningCredential,
+  type UnsignedRequest,
+} from '../../src/protocol/tgv1/sign-request.ts';
 import { SigningKeyCache, type SignatureJob } from '../../src/protocol/tgv1/signature.ts';
 
 /** The instant of the signing vectors, where the driven clock starts too. */

@@ -1,6 +1,6 @@
 /** `--since`: where in the log to begin, as people and programs name it. */
 import { InvalidArgumentError } from 'commander';
-import { decodeCursor } from '../../protocol/rest/cursor.ts';
+import { decodeCursor } from '../../protocol/rest/events.ts';
 import { parseMoment, parseSpan } from '../shell/option-values.ts';
 
 export type EventsSince =

@@ -1,6 +1,6 @@
 /** A live call session as operators are told of it: nothing by which anybody could get into it. */
 import type { CallMedia, CallSession } from '../../model/call.ts';
-import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 
 /** Who is connected now. */
 export interface CallLegs {

@@ -12,7 +12,7 @@ import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
 import type { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
-import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import { encodeCall } from './call-json.ts';
 import { changeRoute, readRoute } from '../ops/checked-route.ts';
 import { pictureLink } from '../watch/picture-link.ts';

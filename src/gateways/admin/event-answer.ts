@@ -1,7 +1,7 @@
 /** One answer from the log for an operator, the same from a running server and from a store at rest. */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { encodeEvent } from '../../protocol/rest/event-json.ts';
+import { encodeEvent } from '../../protocol/rest/events.ts';
 import { findPlace, readForward, readNewest, type EventPage, type EventSource } from './event-pages.ts';
 import type { EventsRequest, EventStart } from './event-request.ts';
 

@@ -1,7 +1,7 @@
 /** What operators are told of webhooks, as JSON: of a running server and of a store at rest. No secret is in it. */
 import type { DeliveryFailure } from '../../core/ports/delivery-store.ts';
 import type { ParkedStatus, WebhookStatus } from '../../core/ports/webhook-admin.ts';
-import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 
 export interface FailureJson {
   readonly at: string;

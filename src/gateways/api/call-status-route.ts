@@ -1,8 +1,8 @@
 /** GET /v1/device/msgvoip-call-status. Source: API doc, Endpoint 3. */
 import { codeTexts, refusal } from '../../model/codes.ts';
 import { queryCallStatus, type CallStatusDeps } from '../../core/calls/query-call-status.ts';
-import { encodeCallStatus } from '../../protocol/rest/call-status.ts';
-import { decodeDeviceQuery } from '../../protocol/rest/device-id.ts';
+import { encodeCallStatus } from '../../protocol/rest/device-status.ts';
+import { decodeDeviceQuery } from '../../protocol/rest/shared-fields.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
 export function callStatusRoute(deps: CallStatusDeps): Route {

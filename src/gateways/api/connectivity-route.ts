@@ -1,8 +1,8 @@
 /** GET /v1/device/connectivity. Source: API doc, Endpoint 1. */
 import { codeTexts, refusal } from '../../model/codes.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../core/devices/query-connectivity.ts';
-import { encodeConnectivityRecord } from '../../protocol/rest/connectivity.ts';
-import { decodeDeviceQuery } from '../../protocol/rest/device-id.ts';
+import { encodeConnectivityRecord } from '../../protocol/rest/device-status.ts';
+import { decodeDeviceQuery } from '../../protocol/rest/shared-fields.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
 export function connectivityRoute(deps: ConnectivityDeps): Route {

@@ -4,7 +4,7 @@ import type { RequestId } from '../../model/ids.ts';
 import type { Credential, Permission } from '../../model/registry.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { ApplicationLimit } from '../../core/devices/application-limit.ts';
-import type { EnvelopeShape } from '../../protocol/rest/envelope.ts';
+import type { EnvelopeShape } from '../../protocol/rest/shared-fields.ts';
 
 /** A call that is authentic and permitted; its parameters are not yet read. */
 export interface Call extends SignedRequest {

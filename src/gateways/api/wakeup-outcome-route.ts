@@ -2,7 +2,7 @@
 import { codeTexts, refusal } from '../../model/codes.ts';
 import type { RequestId } from '../../model/ids.ts';
 import { queryWakeupOutcome, type WakeupOutcomeDeps } from '../../core/wakeups/query-wakeup-outcome.ts';
-import { decodeWakeupOutcomeQuery, encodeWakeupRecord } from '../../protocol/rest/wakeup-outcome.ts';
+import { decodeWakeupOutcomeQuery, encodeWakeupRecord } from '../../protocol/rest/wakeup.ts';
 import { refuse, type Reply, type Route } from './route.ts';
 
 export function wakeupOutcomeRoute(deps: WakeupOutcomeDeps): Route {

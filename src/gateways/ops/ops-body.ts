@@ -1,7 +1,7 @@
 /** How a request body is taken in on the ops listener: a small one to memory, a large one to a file. */
 import { createWriteStream } from 'node:fs';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { isJsonContentType } from '../../protocol/rest/content-type.ts';
+import { isJsonContentType } from '../../protocol/rest/shared-fields.ts';
 import type { OpsExchange } from './ops-exchange.ts';
 
 const adminBodyBytesMax = 256 * 1024;

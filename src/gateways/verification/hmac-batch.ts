@@ -11,7 +11,12 @@
  * The head is the string to sign's prefix, the signature and the body hash, the last two 64 bytes each.
  */
 import { assert } from '../../lib/assert.ts';
-import { verifySignature, type SignatureEvidence, type SignatureJob, type SignatureVerdict } from '../../protocol/tgv1/signature.ts';
+import {
+  verifySignature,
+  type SignatureEvidence,
+  type SignatureJob,
+  type SignatureVerdict,
+} from '../../protocol/tgv1/signature.ts';
 
 const verdicts = ['valid', 'body-hash-mismatch', 'signature-mismatch'] as const;
 

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { SessionId } from '../../model/ids.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
-import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import { noTicket, unknownSession } from '../admin/call-routes.ts';
 import { changeRoute, readRoute } from '../ops/checked-route.ts';
 import { describeCarriedCall, type WatchDeps } from './watch-deps.ts';

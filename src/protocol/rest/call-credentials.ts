@@ -5,10 +5,10 @@
  */
 import { z } from 'zod';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import type { CallOrder } from '../../model/call.ts';
+import type { CallOrder, CallSession } from '../../model/call.ts';
 import { callCredentialsSchema, type CallCredentialsFields } from './call-credentials-schema.ts';
 import { combineCallMedia } from './call-media.ts';
-import { parseJsonObject } from './json-body.ts';
+import { parseJsonObject } from './shared-fields.ts';
 
 export type CallCredentialsBody = Omit<CallOrder, 'appId'>;
 
@@ -52,4 +52,28 @@ function roomOf(fields: CallCredentialsFields): CallOrder['room'] {
 /** JSON text. */
 export function encodeCallCredentials({ peerId, token }: CallCredentials): string {
   return JSON.stringify({ peer_id: peerId, token });
+}
+
+/**
+ * `peer_id`, by which a device finds its call: where the call is and who is called, and no secret. Devices read the app id
+ * and the model id without decoding. It is never longer than `peerIdBytesMax`: the bounds of its parts leave 1392 bytes,
+ * and a test holds them to that.
+ */
+export function encodePeerId({
+  room,
+  deviceId,
+  sessionId,
+}: Pick<CallSession, 'room' | 'deviceId' | 'sessionId'>): string {
+  return (
+    `whips://msgvoip?x_msg_app_id=${encode(room.msgAppId)}&x_msg_model_id=${encode(room.modelId)}` +
+    `&x_msg_room_id=${encode(room.roomId)}&x_device_id=${encode(deviceId)}&x_session=${encode(sessionId)}`
+  );
+}
+
+/** RFC 3986: what is not unreserved is escaped, also the five that encodeURIComponent leaves. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }

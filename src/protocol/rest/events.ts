@@ -1,11 +1,12 @@
-/** GET /v1/events: query in, `data` out. Source: events.md, Reading. */
+/**
+ * GET /v1/events: query in, `data` out, with the cursor that stands for a place in the log, and the text of one event,
+ * read or pushed. Source: events.md, The log and Reading.
+ */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { EventPage, EventsStart } from '../../model/event-page.ts';
 import { eventsPageCharactersMax, eventsPageDefault, eventsPageMax } from '../../model/limits.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
-import { encodeEvent } from './event-json.ts';
-import { parseQuery } from './query.ts';
-import { decodeWait } from './wait.ts';
+import { parseQuery, decodeWait, formatTimestamp } from './shared-fields.ts';
+import type { LoggedEvent } from '../../model/events.ts';
 
 export interface EventsQuery {
   readonly start: EventsStart;
@@ -60,4 +61,43 @@ export function encodeEventPage({ events, next, truncated }: EventPage): string 
     texts.push(text);
   }
   return `{"events":[${texts.join(',')}],"next":"${encodeCursor(last)}","truncated":${truncated}}`;
+}
+
+/*
+ * A cursor is opaque to callers: a version byte and the sequence in eight bytes, as twelve characters of base64url.
+ */
+const cursorVersion = 1;
+const cursorBytes = 9;
+const cursorForm = /^[A-Za-z0-9_-]{12}$/;
+
+/** `sequence`: of the event it stands behind; 0: before the first. */
+export function encodeCursor(sequence: number): string {
+  const bytes = Buffer.allocUnsafe(cursorBytes);
+  bytes[0] = cursorVersion;
+  bytes.writeBigUInt64BE(BigInt(sequence), 1);
+  return bytes.toString('base64url');
+}
+
+/** Null: the text is no cursor of ours. */
+export function decodeCursor(text: string): number | null {
+  if (!cursorForm.test(text)) return null;
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes[0] !== cursorVersion) return null;
+  const sequence = Number(bytes.readBigUInt64BE(1));
+  return Number.isSafeInteger(sequence) ? sequence : null;
+}
+
+/** As long as the event itself is held; those who read the same event read the same text. */
+const texts = new WeakMap<LoggedEvent, string>();
+
+/** JSON text, made at most once for each event object. */
+export function encodeEvent(event: LoggedEvent): string {
+  const known = texts.get(event);
+  if (known !== undefined) return known;
+  const { id, type, atMs, deviceId, seq, epoch, data } = event;
+  const text =
+    `{"id":"${id}","type":"${type}","at":"${formatTimestamp(atMs)}","device_id":${JSON.stringify(deviceId)},` +
+    `"seq":${seq},"epoch":${epoch},"data":${JSON.stringify(data)}}`;
+  texts.set(event, text);
+  return text;
 }

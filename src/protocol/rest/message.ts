@@ -12,9 +12,7 @@ import {
   messagePayloadDepthMax,
 } from '../../model/limits.ts';
 import type { MessageReceipt } from '../../model/message.ts';
-import { decodeDeviceId } from './device-id.ts';
-import { parseJsonObject } from './json-body.ts';
-import { formatTimestamp } from './timestamp.ts';
+import { decodeDeviceId, parseJsonObject, formatTimestamp } from './shared-fields.ts';
 
 export interface MessageBody {
   readonly deviceId: DeviceId;

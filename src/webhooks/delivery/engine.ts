@@ -9,7 +9,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DeliveryStore } from '../../core/ports/delivery-store.ts';
 import type { WebhookAnswer, WebhookSender } from '../../core/ports/webhook-sender.ts';
 import type { LogPages, WebhookRegistry } from '../../core/ports/webhook-sources.ts';
-import { encodeEvent } from '../../protocol/rest/event-json.ts';
+import { encodeEvent } from '../../protocol/rest/events.ts';
 import { findConcerned } from './concerned-applications.ts';
 import type { Hook } from './hook.ts';
 import type { HookDeps } from './hook-deps.ts';

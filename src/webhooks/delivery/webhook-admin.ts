@@ -12,7 +12,7 @@ import type {
   WebhookStatus,
 } from '../../core/ports/webhook-admin.ts';
 import type { WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
-import { formatTimestamp } from '../../protocol/rest/timestamp.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import type { WebhookEngine } from './engine.ts';
 import type { Hook } from './hook.ts';
 import { parkedShownMax, replayEventsMax, testsMax } from './limits.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidArgumentError } from 'commander';
 import { parseSince, startQuery } from '../../../../src/cli/api/events-since.ts';
-import { encodeCursor } from '../../../../src/protocol/rest/cursor.ts';
+import { encodeCursor } from '../../../../src/protocol/rest/events.ts';
 
 const nowMs = 1_800_000_000_500;
 const id = '01a2b3c4-0000-7000-8000-000000000003';

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { VerifierUnavailable } from '../../../../src/core/ports/signature-verifier.ts';
-import { verifySignature, type SignatureJob, type SignatureVerdict } from '../../../../src/protocol/tgv1/signature.ts';
+import {
+  verifySignature,
+  type SignatureJob,
+  type SignatureVerdict,
+} from '../../../../src/protocol/tgv1/signature.ts';
 import { verdictOf } from '../../../support/verdict.ts';
 import { HmacPool, type HmacPoolOptions } from '../../../../src/gateways/verification/hmac-pool.ts';
 import { Gate, gateFailsVariable } from '../../../support/gate.ts';

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
-import type { RequestId } from '../../../../src/model/ids.ts';
+import type { DeviceId, RequestId, SessionId } from '../../../../src/model/ids.ts';
 import { eventsPageCharactersMax } from '../../../../src/model/limits.ts';
-import { decodeCursor, encodeCursor } from '../../../../src/protocol/rest/cursor.ts';
-import { encodeEvent } from '../../../../src/protocol/rest/event-json.ts';
 import {
+  decodeCursor,
+  encodeCursor,
+  encodeEvent,
   decodeEventsQuery,
   encodeEventPage,
   type EventsQuery,
@@ -128,4 +129,104 @@ test('an event larger than a page is told all the same, alone', () => {
     ['event-2'],
   );
   assert.equal(decodeCursor(page.next), 2);
+});
+
+/** Version and sequence put together by hand. */
+function cursorOf(version: number, sequence: bigint): string {
+  const bytes = Buffer.from([
+    version,
+    ...Array.from({ length: 8 }, (_, i) => Number((sequence >> BigInt(56 - 8 * i)) & 0xffn)),
+  ]);
+  return bytes.toString('base64url');
+}
+
+const sequences = [0, 1, 255, 256, 2 ** 31, 2 ** 32 + 7, 10_000_000, Number.MAX_SAFE_INTEGER];
+for (const sequence of sequences) {
+  test(`a cursor behind event ${sequence} is twelve characters and leads back there`, () => {
+    const cursor = encodeCursor(sequence);
+    assert.equal(cursor, cursorOf(1, BigInt(sequence)));
+    assert.match(cursor, /^[A-Za-z0-9_-]{12}$/);
+    assert.equal(decodeCursor(cursor), sequence);
+  });
+}
+
+const malformed: [string, string][] = [
+  ['empty', ''],
+  ['a plain number', '17'],
+  ['too short', encodeCursor(17).slice(1)],
+  ['too long', `${encodeCursor(17)}A`],
+  ['padded', `${encodeCursor(17)}=`],
+  ['of the other base64', '+/+/+/+/+/+/'],
+  ['with a line feed behind', `${encodeCursor(17)}\n`],
+  ['with a space in it', `AQAAAAAA AAR`],
+  ['of version 0', cursorOf(0, 17n)],
+  ['of version 2', cursorOf(2, 17n)],
+  ['beyond every sequence', cursorOf(1, 2n ** 53n)],
+  ['as large as can be', cursorOf(1, 2n ** 64n - 1n)],
+];
+for (const [name, text] of malformed) {
+  test(`a cursor that is ${name} is none`, () => {
+    assert.equal(decodeCursor(text), null);
+  });
+}
+
+test('an event is written in the order of the contract, with milliseconds and a numeric offset', () => {
+  assert.equal(
+    encodeEvent(anEvent(7)),
+    '{"id":"event-7","type":"device.wakeup.expired","at":"2026-11-20T08:30:00.123+00:00",' +
+      '"device_id":"TESTDEVICE01","seq":7,"epoch":4,"data":{"request_id":"ring-7"}}',
+  );
+});
+
+test('neither the place in the log nor the product is told', () => {
+  assert.deepEqual(Object.keys(JSON.parse(encodeEvent(anEvent(7))) as object), [
+    'id',
+    'type',
+    'at',
+    'device_id',
+    'seq',
+    'epoch',
+    'data',
+  ]);
+});
+
+test('an event of no connection has a null epoch, and names that need it are escaped', () => {
+  const event: LoggedEvent = {
+    ...anEvent(1),
+    type: 'call.state',
+    deviceId: 'a"b\\c\u0001é' as DeviceId,
+    epoch: null,
+    data: { session: 'room "1"' as SessionId, state: 'ringing', reason: null },
+  };
+  const read = JSON.parse(encodeEvent(event)) as Record<string, unknown>;
+  assert.equal(read['device_id'], event.deviceId);
+  assert.equal(read['epoch'], null);
+  assert.deepEqual(read['data'], event.data);
+});
+
+test('capabilities that the device reported stand in the event as they came', () => {
+  const media = { codecs: ['h264', 'mjpeg'], nested: { width: 640.5, on: true, none: null } };
+  const event: LoggedEvent = {
+    ...anEvent(1),
+    type: 'device.signal.online',
+    data: { session: 's' as SessionId, node: 'node-1', replaced: true, media },
+  };
+  const read = JSON.parse(encodeEvent(event)) as { data: unknown };
+  assert.deepEqual(read.data, { session: 's', node: 'node-1', replaced: true, media });
+});
+
+test('an event is written once, however many read it', () => {
+  let written = 0;
+  const event: LoggedEvent = {
+    ...anEvent(1),
+    type: 'device.wakeup.expired',
+    data: {
+      get request_id() {
+        written += 1;
+        return 'ring' as RequestId;
+      },
+    },
+  };
+  assert.equal(encodeEvent(event), encodeEvent(event));
+  assert.equal(written, 1);
 });

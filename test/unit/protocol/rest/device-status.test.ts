@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeCallStatus } from '../../../../src/protocol/rest/call-status.ts';
-import { decodeDeviceQuery } from '../../../../src/protocol/rest/device-id.ts';
+import { encodeCallStatus } from '../../../../src/protocol/rest/device-status.ts';
+import { decodeDeviceQuery } from '../../../../src/protocol/rest/shared-fields.ts';
 
 const good = [
   ['device_id=D', 'D'],

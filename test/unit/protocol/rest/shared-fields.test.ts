@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseQuery } from '../../../../src/protocol/rest/query.ts';
-import { encodeConnectivityRecord } from '../../../../src/protocol/rest/connectivity.ts';
-import { decodeDeviceQuery } from '../../../../src/protocol/rest/device-id.ts';
+import { parseQuery, decodeDeviceQuery } from '../../../../src/protocol/rest/shared-fields.ts';
+import { encodeConnectivityRecord } from '../../../../src/protocol/rest/device-status.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 
 const good: [string, string, [string, string][]][] = [

@@ -1,0 +1,105 @@
+/**
+ * The text that all endpoints share: query strings, JSON bodies, `device_id` and `wait` coming in, times and the envelope
+ * going out. Source: decisions.md, HTTP; API doc, Device and Response envelopes.
+ */
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import { decodeJsonObject } from '../../lib/json-object.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
+import { longPollSecondsMax } from '../../model/limits.ts';
+
+/**
+ * The decoded pairs of a query string, or what is wrong in words for the caller. Strict: a repeated key, a bad percent
+ * escape and bytes that are not UTF-8 are errors, `+` is a space, unknown keys are ignored.
+ */
+export function parseQuery(raw: string): Result<ReadonlyMap<string, string>, string> {
+  const pairs = new Map<string, string>();
+  for (const part of raw.split('&')) {
+    if (part === '') continue;
+    const equals = part.indexOf('=');
+    const key = decodeComponent(equals === -1 ? part : part.slice(0, equals));
+    const value = decodeComponent(equals === -1 ? '' : part.slice(equals + 1));
+    if (key === null || value === null) return fail('query: a percent escape is malformed or not UTF-8');
+    if (pairs.has(key)) return fail(`query: ${JSON.stringify(key)} is given twice`);
+    pairs.set(key, value);
+  }
+  return succeed(pairs);
+}
+
+/** The front end shows bytes that are not UTF-8 as U+FFFD; nobody sends that character unescaped on purpose. */
+const replacementCharacter = '\ufffd';
+
+/** What is not as it stands: escapes, pluses, and the sign of bytes that were not UTF-8. */
+const needsWork = /[%+\ufffd]/;
+
+function decodeComponent(text: string): string | null {
+  if (!needsWork.test(text)) return text;
+  if (text.includes(replacementCharacter)) return null;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
+
+/** The object that a request body must be, or what is wrong in words for the caller. */
+export function parseJsonObject(body: Uint8Array): Result<JsonObject, string> {
+  const decoded = decodeJsonObject(body);
+  return decoded.ok ? decoded : fail(`body: ${decoded.error}`);
+}
+
+/** `device_id`, from a query or a body. */
+export function decodeDeviceId(value: unknown): Result<DeviceId, string> {
+  if (value === undefined) return fail('device_id is missing');
+  if (typeof value !== 'string') return fail('device_id must be a string');
+  const deviceId = parseDeviceId(value);
+  return deviceId === null ? fail('device_id must be 1-255 bytes of valid UTF-8') : succeed(deviceId);
+}
+
+/** Of a query that asks about one device and nothing else. */
+export function decodeDeviceQuery(rawQuery: string): Result<DeviceId, string> {
+  const query = parseQuery(rawQuery);
+  return query.ok ? decodeDeviceId(query.value.get('device_id')) : query;
+}
+
+const secondsForm = /^[0-9]{1,2}(?:\.[0-9]{1,3})?$/;
+
+/** `wait`, the longest that a caller lets an answer take: whole milliseconds, 0 to 30 000; absent is 0. Or what is wrong. */
+export function decodeWait(value: string | undefined): Result<number, string> {
+  if (value === undefined) return succeed(0);
+  if (!secondsForm.test(value) || Number(value) > longPollSecondsMax)
+    return fail(`wait must be 0-${longPollSecondsMax} seconds, with at most three decimals`);
+  return succeed(Math.round(Number(value) * 1000));
+}
+
+const json = /^application\/json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*("utf-8"|utf-8)[ \t]*;?[ \t]*)?$/i;
+
+/** `application/json`, any case, alone or with a charset of utf-8. */
+export function isJsonContentType(value: string | undefined): boolean {
+  return value !== undefined && json.test(value);
+}
+
+/** ISO 8601 with milliseconds and a numeric UTC offset: `2026-11-20T08:30:00.123+00:00`. */
+export function formatTimestamp(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace('Z', '+00:00');
+}
+
+/**
+ * The envelope around every answer, by endpoint: plain `{code, message}`, wakeup's with a `request_id`, issuance's with
+ * `msg` in place of `message`. `data` is left out where there is none.
+ */
+export type EnvelopeShape = 'plain' | 'with-request-id' | 'msg';
+
+/** `data` is JSON text. */
+export function encodeEnvelope(
+  shape: EnvelopeShape,
+  code: number,
+  message: string,
+  requestId: string,
+  data: string | null,
+): string {
+  const text = shape === 'msg' ? 'msg' : 'message';
+  const head = shape === 'with-request-id' ? `{"request_id":${JSON.stringify(requestId)},` : '{';
+  const tail = data === null ? '}' : `,"data":${data}}`;
+  return `${head}"code":${code},"${text}":${JSON.stringify(message)}${tail}`;
+}
