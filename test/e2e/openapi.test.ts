@@ -25,7 +25,7 @@ import { wakeupRoute } from '../../src/gateways/api/wakeup-route.ts';
 import { ApplicationLimit } from '../../src/core/devices/application-limit.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
 import { FairEventQueue } from '../../src/core/events/fair-event-queue.ts';
-import { IssuedCalls } from '../../src/core/calls/issued-calls.ts';
+import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
 import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';

@@ -7,8 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
-import type { IdleBridge } from '../../src/core/calls/idle-bridge.ts';
+import { BridgePool, type IdleBridge } from '../../src/core/calls/bridge-pool.ts';
 import type { CallChange, CallSession } from '../../src/model/call.ts';
 import type { ApplicationId, SessionId, TokenId } from '../../src/model/ids.ts';
 import { progress } from '../support/call-scene.ts';

@@ -6,7 +6,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CallDirectory, type CallFollower } from '../../src/core/calls/call-directory.ts';
+import { CallDirectory } from '../../src/core/calls/call-directory.ts';
+import type { CallFollower } from '../../src/core/calls/call-followers.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import {
   callStates,

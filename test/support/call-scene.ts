@@ -1,5 +1,6 @@
 /** Call sessions in memory: orders and sessions to begin with, a directory on a driven clock, and who follows it. */
-import { CallDirectory, type CallFollower } from '../../src/core/calls/call-directory.ts';
+import { CallDirectory } from '../../src/core/calls/call-directory.ts';
+import type { CallFollower } from '../../src/core/calls/call-followers.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import type {
   CallChange,

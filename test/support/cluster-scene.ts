@@ -15,7 +15,7 @@ import type { WakeupRecord, WakeupRequest } from '../../src/model/wakeup.ts';
 import { answerPeers, type PeersDeps } from '../../src/cluster/ipc/answer-peers.ts';
 import type { MessageDeps } from '../../src/core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../src/core/wakeups/do-wakeup.ts';
-import { IssuedCalls } from '../../src/core/calls/issued-calls.ts';
+import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
 import { SlotReconciler } from '../../src/cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../src/core/devices/locate-device.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';

@@ -1,6 +1,5 @@
 /** A pool of bridges behind a real directory, and bridges that note what they are asked and given. */
-import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
-import { IdleBridge, type BridgeCandidate } from '../../src/core/calls/idle-bridge.ts';
+import { BridgePool, IdleBridge, type BridgeCandidate } from '../../src/core/calls/bridge-pool.ts';
 import type { CallOrder, CallSession } from '../../src/model/call.ts';
 import type { ApplicationId, DeviceId, SessionId } from '../../src/model/ids.ts';
 import { CallScene, orderForRoom } from './call-scene.ts';

@@ -2,8 +2,7 @@
 import type { CallSession } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
 import { mediaFrameResults, type MediaView } from '../../src/model/picture.ts';
-import { ViewerTickets } from '../../src/core/calls/viewer-tickets.ts';
-import { WatchKeys } from '../../src/core/calls/watch-keys.ts';
+import { ViewerTickets, WatchKeys } from '../../src/core/calls/viewer-keys.ts';
 import type { WatchDeps } from '../../src/gateways/watch/watch-deps.ts';
 import { callSession } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';

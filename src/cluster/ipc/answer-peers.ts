@@ -13,7 +13,7 @@ import type { PeerHost } from '../../core/ports/peers.ts';
 import type { MessageDeps } from '../../core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
 import { disconnectDevice } from '../../core/devices/disconnect-device.ts';
-import type { IssuedCalls } from '../../core/calls/issued-calls.ts';
+import type { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
 import { answerMessage } from '../../core/messages/send-message.ts';
 import { answerWakeup } from '../../core/wakeups/submit-wakeup.ts';
 import { wakeableConnection } from '../../core/wakeups/wakeable-connection.ts';

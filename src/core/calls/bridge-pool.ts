@@ -1,8 +1,8 @@
 /**
- * Which bridge gets which call. Idle bridges are asked in the order in which they became idle, each once about a call
+ * Assigns calls to idle bridges. Idle bridges are asked in the order in which they became idle, each once about a call
  * and about one call at a time; a call that found nobody waits while it lives, and a bridge that becomes idle is asked
- * about the oldest one that it may have. Who is behind a bridge, and what it is told of a call that it got, is not
- * known here: that is the desk's (core/calls/local-leg-service.ts).
+ * about the oldest one that it may have. What a bridge is told of a call that it got is not known here
+ * (connected-bridge.ts).
  *
  * An answer does not say which call it means. So a bridge whose question has become moot, because the call is over or
  * has its bridge otherwise, is asked nothing new until it has answered or its time is up: its `accept`, already on its
@@ -11,14 +11,14 @@
  * The calls here are the live sessions, bounded by `callsMax`; the bridges are bounded by the listener's legs.
  * Source: calls-and-media.md, Legs.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock, Cancel } from '../../lib/clock.ts';
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
 import { bridgeAnswerMsMax } from '../../model/limits.ts';
 import type { BridgeAnswerLabel, Telemetry } from '../../telemetry/telemetry.ts';
-import { ApplicationLines } from '../devices/application-lines.ts';
-import type { CallDirectory, CallFollower } from './call-directory.ts';
-import { OfferedCall, type IdleBridge } from './idle-bridge.ts';
+import { ApplicationLines, type LineKey, type Waiter } from '../devices/application-lines.ts';
+import type { CallDirectory } from './call-directory.ts';
+import type { CallFollower } from './call-followers.ts';
 
 interface BridgePoolDeps {
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export class BridgePool implements CallFollower {
     return this.#idleCount;
   }
 
-  /** Whether a bridge is idle that may have calls of the application and is not being asked about another one. */
+  /** True: a bridge is idle that may have calls of the application and is not being asked about another one. */
   hasIdleFor(appId: ApplicationId): boolean {
     return this.#idle.first([appId, null], isFree) !== null;
   }
@@ -124,7 +124,7 @@ export class BridgePool implements CallFollower {
     return call;
   }
 
-  /** Of a session that comes out of the store: whether it is to be offered. */
+  /** True: a session that comes out of the store is to be offered. */
   #lacksBridge({ state, hasSeenBridge }: CallSession): boolean {
     if (state === 'issued') return this.#deps.assign === 'issuance';
     return state === 'establishing' || !hasSeenBridge;
@@ -157,7 +157,7 @@ export class BridgePool implements CallFollower {
     if (call !== null) this.#ask(bridge, call);
   }
 
-  /** Telling it comes last: it may leave by that. */
+  /** The question comes last: by it the bridge may leave. */
   #ask(bridge: IdleBridge, call: OfferedCall): void {
     const cancel = this.#deps.clock.after(bridgeAnswerMsMax, () => this.#decline(bridge, 'unanswered'));
     bridge.question = { call, cancel };
@@ -205,4 +205,53 @@ export class BridgePool implements CallFollower {
 
 function isFree(bridge: IdleBridge): boolean {
   return bridge.question === null;
+}
+
+/** The leg of an idle bridge. Either call may make it leave the pool in the same turn. */
+export interface BridgeCandidate {
+  /** Will you take this call? */
+  ask(sessionId: SessionId): void;
+  /** It is yours. False: it is over by now, and the bridge stays idle. */
+  give(session: CallSession): boolean;
+}
+
+interface Question {
+  /** Null: the call is over, or has its bridge otherwise; the one that was asked still owes its answer. */
+  call: OfferedCall | null;
+  readonly cancel: Cancel;
+}
+
+const everyApplication: readonly LineKey[] = [null];
+
+export class IdleBridge implements Waiter {
+  readonly candidate: BridgeCandidate;
+  readonly lines: readonly LineKey[];
+  /** In the order in which they became idle, or last let a call go by. */
+  place = 0;
+  question: Question | null = null;
+  /** The calls that it was asked to take: it is asked once. */
+  readonly asked = new WeakSet<OfferedCall>();
+
+  /** `appIds` null: every application's. */
+  constructor(candidate: BridgeCandidate, appIds: readonly ApplicationId[] | null) {
+    this.candidate = candidate;
+    this.lines = appIds ?? everyApplication;
+  }
+}
+
+/** A call from its issuance to its end: it may want a bridge again. */
+export class OfferedCall implements Waiter {
+  readonly sessionId: SessionId;
+  readonly lines: readonly LineKey[];
+  /** In the order of their issuance. */
+  readonly place: number;
+  isWaiting = false;
+  /** The bridge that is being asked to take it. */
+  askedOf: IdleBridge | null = null;
+
+  constructor({ sessionId, appId }: CallSession, place: number) {
+    this.sessionId = sessionId;
+    this.lines = [appId, null];
+    this.place = place;
+  }
 }

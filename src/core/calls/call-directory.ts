@@ -1,8 +1,8 @@
 /**
- * The live call sessions of this process and their legs: the door for those who issue sessions and let legs in. What
- * changes is written (call-book.ts), then told to those in the house who follow it, then to the legs. Who may connect
- * is decided by those who let legs in. A leg that is no longer the session's own changes nothing.
- * Source: calls-and-media.md, Call sessions and call status.
+ * The live call sessions of this process and their legs, for those who issue sessions and let legs in. A change is
+ * written (call-sessions.ts), then notified to the followers, then to the legs. Who may connect is decided before
+ * (leg-admission.ts). A leg that is no longer the session's own changes nothing. Source: calls-and-media.md, Call
+ * sessions and call status.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import {
@@ -20,23 +20,8 @@ import {
 import type { DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { callsMax, callsPerDeviceMax } from '../../model/limits.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
-import { CallSessions, leaseTickMs, type CallDeps } from './call-sessions.ts';
-import { CallNews } from './call-news.ts';
-import type { LiveCall } from './live-call.ts';
-
-/** Who follows the calls of this process. Called in the turn of the change, after it is written; must not throw. */
-export interface CallFollower {
-  /** A new session was made. */
-  issued(session: CallSession): void;
-  /** `session`: as it is now; of one that has ended: as it was last. */
-  changed(session: CallSession, change: CallChange): void;
-  /** Its bridge leg was lost, and no other took its place; the session lives. */
-  bridgeGone(session: CallSession): void;
-  /** It was another member's until now. */
-  adopted?(session: CallSession): void;
-  /** Another member keeps it from now on; it had no leg here. */
-  released?(session: CallSession): void;
-}
+import { CallSessions, leaseTickMs, type CallDeps, type LiveCall } from './call-sessions.ts';
+import { CallFollowers, type CallFollower } from './call-followers.ts';
 
 /** `media_in_use`: answer 40903; `full`: answer 42901. Nothing has changed then. */
 export type IssueResult =
@@ -48,8 +33,7 @@ export class CallDirectory {
   readonly #deps: CallDeps;
   readonly #sessionsMax: number;
   readonly #sessions: CallSessions;
-  readonly #followers: CallFollower[] = [];
-  readonly #news = new CallNews();
+  readonly #followers = new CallFollowers();
 
   constructor(deps: CallDeps, sessionsMax = callsMax) {
     this.#deps = deps;
@@ -59,12 +43,12 @@ export class CallDirectory {
 
   /** For the life of the directory. */
   follow(follower: CallFollower): void {
-    this.#followers.push(follower);
+    this.#followers.add(follower);
   }
 
   /**
    * Takes up what the store holds, before any listener accepts, and returns how many sessions that is. Followers are
-   * not told of them. Throws when the store cannot be read.
+   * not notified of them. Throws when the store cannot be read.
    */
   resume(): number {
     this.#sessions.resume();
@@ -73,31 +57,27 @@ export class CallDirectory {
 
   /** Takes a device's calls over from another member; those that are here already stay. */
   adopt(deviceId: DeviceId, sessions: readonly CallSession[]): void {
-    this.#news.after(() => {
+    this.#followers.after(() => {
       const known = new Set(this.sessionsOf(deviceId).map(({ sessionId }) => sessionId));
       for (const { session } of this.#sessions.adopt(deviceId, sessions))
-        if (!known.has(session.sessionId)) this.#notify((follower) => follower.adopted?.(session));
+        if (!known.has(session.sessionId)) this.#followers.notify((follower) => follower.adopted?.(session));
     });
   }
 
   /** Gives the device's calls up to another member; null: one of them has a leg here, and they stay. */
   release(deviceId: DeviceId): readonly CallSession[] | null {
-    return this.#news.after(() => {
-      if (
-        this.#sessions.calls
-          .ofDevice(deviceId)
-          .some(({ device, bridge }) => device !== null || bridge !== null)
-      )
-        return null;
+    return this.#followers.after(() => {
+      const calls = this.#sessions.calls.ofDevice(deviceId);
+      if (calls.some(({ device, bridge }) => device !== null || bridge !== null)) return null;
       const sessions = this.#sessions.release(deviceId);
-      for (const session of sessions) this.#notify((follower) => follower.released?.(session));
+      for (const session of sessions) this.#followers.notify((follower) => follower.released?.(session));
       return sessions;
     });
   }
 
   /** Ends leases from now on. */
   start(): Cancel {
-    return this.#deps.clock.every(leaseTickMs, () => this.#news.after(() => this.#sessions.turn()));
+    return this.#deps.clock.every(leaseTickMs, () => this.#followers.after(() => this.#sessions.turn()));
   }
 
   get size(): number {
@@ -112,9 +92,9 @@ export class CallDirectory {
     return this.#sessions.calls.find(sessionId)?.session ?? null;
   }
 
-  /** Nothing ends it but what is to come: its lease is not over either. */
+  /** It has not ended, and its lease is not over either. */
   isLive(sessionId: SessionId): boolean {
-    return this.#news.after(() => this.#sessions.live(sessionId) !== null);
+    return this.#followers.after(() => this.#sessions.live(sessionId) !== null);
   }
 
   /** In the order of their making. */
@@ -137,25 +117,32 @@ export class CallDirectory {
     return (this.#sessions.calls.find(sessionId)?.bridge ?? null) !== null;
   }
 
+  /** Device legs that are connected now. Looks at every call: for the metrics. */
+  countDevices(): number {
+    let devices = 0;
+    for (const { device } of this.#sessions.calls.all()) if (device !== null) devices += 1;
+    return devices;
+  }
+
   /** The session that the same application asked for, for the same device and room; null: none lives. */
   findIssued(order: CallOrder): CallSession | null {
     return this.sessionsOf(order.deviceId).find((session) => isOfSameCall(session, order)) ?? null;
   }
 
   issue(order: CallOrder): IssueResult {
-    return this.#news.after(() => {
+    return this.#followers.after(() => {
       const known = this.#sessions.liveOf(order.deviceId).find(({ session }) => isOfSameCall(session, order));
       if (known !== undefined) return this.#sessions.issueAgain(known, order);
       if (!this.#makeRoom(order.deviceId)) return { kind: 'full' };
       const session = this.#sessions.issue(order);
-      this.#notify((follower) => follower.issued(session));
+      this.#followers.notify((follower) => follower.issued?.(session));
       return { kind: 'issued', session };
     });
   }
 
   /** Replaces the leg that is there, and ends the device's other sessions. False: there is no such live session. */
   connectDevice(sessionId: SessionId, tokenId: TokenId, leg: CallLeg): boolean {
-    return this.#news.after(() => {
+    return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
       if (call === null) return false;
       for (const other of this.#sessions.liveOf(call.session.deviceId))
@@ -168,7 +155,7 @@ export class CallDirectory {
 
   /** Replaces the leg that is there. False: there is no such live session. */
   connectBridge(sessionId: SessionId, leg: CallLeg): boolean {
-    return this.#news.after(() => {
+    return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
       if (call === null) return false;
       this.#attach(call, 'bridge', leg);
@@ -179,16 +166,16 @@ export class CallDirectory {
 
   /** The leg is gone; the session waits for it while its lease lasts. Nothing, if it is not the current one. */
   disconnected(sessionId: SessionId, side: CallSide, leg: CallLeg): void {
-    this.#news.after(() => {
+    this.#followers.after(() => {
       const call = this.#current(sessionId, side, leg);
       if (call === null) return;
       call[side] = null;
-      if (side === 'bridge') this.#notify((follower) => follower.bridgeGone(call.session));
+      if (side === 'bridge') this.#followers.notify((follower) => follower.bridgeGone?.(call.session));
     });
   }
 
   report(sessionId: SessionId, side: CallSide, leg: CallLeg, report: CallReport): void {
-    this.#news.after(() => {
+    this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
       const { telemetry } = this.#deps;
       if (call === null || call[side] !== leg) return telemetry.callReport('stray');
@@ -203,9 +190,9 @@ export class CallDirectory {
     if (call !== null) this.#sessions.renew(call, by);
   }
 
-  /** By the house: operators, a device that was disabled. False: there is no such live session. */
+  /** By the server: an operator, a device that was disabled. False: there is no such live session. */
   end(sessionId: SessionId, reason: CallEndReason): boolean {
-    return this.#news.after(() => {
+    return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
       return call !== null && this.#sessions.advance(call, { kind: 'ended', reason }, null);
     });
@@ -218,7 +205,7 @@ export class CallDirectory {
 
   /** Closes every leg; the sessions stay as they are, for the next process. */
   drain(): void {
-    this.#news.after(() => {
+    this.#followers.after(() => {
       for (const call of this.#sessions.calls.all())
         for (const side of callSides) this.#detach(call, side, 'drain');
     });
@@ -247,17 +234,13 @@ export class CallDirectory {
   #detach(call: LiveCall, side: CallSide, reason: LegCloseReason): void {
     const leg = call[side];
     call[side] = null;
-    if (leg !== null) this.#news.add(() => leg.close(reason));
+    if (leg !== null) this.#followers.putOff(() => leg.close(reason));
   }
 
   #changed(call: LiveCall, change: CallChange, by: CallLeg | null): void {
     const { session } = call;
-    this.#notify((follower) => follower.changed(session, change));
-    this.#news.add(() => notifyLegs(call, change, by));
-  }
-
-  #notify(notify: (follower: CallFollower) => void): void {
-    this.#news.add(() => this.#followers.forEach(notify));
+    this.#followers.notify((follower) => follower.changed(session, change));
+    this.#followers.putOff(() => notifyLegs(call, change, by));
   }
 }
 

@@ -1,7 +1,8 @@
 /**
- * Which member keeps a device's calls: the one that issued the first of them, while it lives. Whoever issues asks here
- * first, and from then on, before there is a session, others are sent to it. Whoever lets a leg in to a call that is kept elsewhere takes it over, as long as nobody is connected to it
- * there: both legs of a call meet in one media process. Source: cluster.md, Media.
+ * The placement of a device's calls: the member that issued the first of them keeps them while it lives. An issuing
+ * member asks here first, and from then on, before there is a session, others are sent to it. A member that lets a leg
+ * in to a call that is kept elsewhere takes the call over, as long as nobody is connected to it there: both legs of a
+ * call meet in one media process. Source: cluster.md, Media.
  */
 import type { CallDirectory } from './call-directory.ts';
 import type { CallSession } from '../../model/call.ts';
@@ -20,12 +21,12 @@ export interface CallPlacementDeps {
   readonly placements: CallPlacements;
 }
 
-/** `away`: it cannot be told, or was not to be had. */
-export type CallHome = 'here' | 'away' | MemberId;
+/** The member that keeps a device's calls. `unavailable`: not known, or the claim to them was lost to others. */
+export type CallCoordinator = 'here' | 'unavailable' | MemberId;
 
 export class CallPlacement {
   readonly #deps: CallPlacementDeps;
-  /** Devices of which a session is being issued here: how many times. */
+  /** How many issuances are under way here, by device. */
   readonly #issuing = new Map<DeviceId, number>();
 
   constructor(deps: CallPlacementDeps) {
@@ -36,23 +37,23 @@ export class CallPlacement {
    * Where the device's next session is to be issued; `here`: it is claimed for this member, until `settled`. Never
    * rejects.
    */
-  homeOf(deviceId: DeviceId): CallHome | Promise<CallHome> {
+  coordinatorOf(deviceId: DeviceId): CallCoordinator | Promise<CallCoordinator> {
     this.#beginIssuing(deviceId);
-    return this.#hasCalls(deviceId) ? 'here' : this.#homeToIssue(deviceId);
+    return this.#hasCalls(deviceId) ? 'here' : this.#coordinatorToIssue(deviceId);
   }
 
-  /** What `homeOf` has sent here is issued, or refused: then the device is anybody's again. */
+  /** The issuance that `coordinatorOf` has sent here is done, or refused: without a call the device is anybody's again. */
   settled(deviceId: DeviceId): void {
     if (this.#endIssuing(deviceId) && !this.#hasCalls(deviceId)) this.#release(deviceId);
   }
 
-  /** The device's live sessions, by who keeps them. Rejects with SharedStateAway. */
+  /** The device's live sessions, as another member keeps them. Rejects with SharedStateUnavailable. */
   async sessionsOf(deviceId: DeviceId): Promise<readonly CallSession[]> {
     const kept = await this.#deps.placements.find(deviceId, callPlacementMsMax);
     return kept === null || kept.coordinator === this.#deps.peers.self ? [] : kept.sessions;
   }
 
-  /** Brings a session here that somebody wants to connect to, where that can be. `deviceId` null: not known. Never rejects. */
+  /** Brings here, if possible, a session that a leg wants to connect to. `deviceId` null: not known. Never rejects. */
   async fetch(sessionId: SessionId, deviceId: DeviceId | null): Promise<void> {
     const { peers } = this.#deps;
     for (const member of peers.alive()) {
@@ -69,7 +70,7 @@ export class CallPlacement {
     if (deviceId !== null) await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
   }
 
-  /** Another member's question: gives up the calls of the device that the session is of. */
+  /** Answers another member's question: gives up the calls of the session's device. */
   give(sessionId: SessionId): PeerAnswer<'take-calls'> {
     const { directory } = this.#deps;
     const session = directory.find(sessionId);
@@ -79,7 +80,7 @@ export class CallPlacement {
     return sessions === null ? { kind: 'in-use' } : { kind: 'given', deviceId, sessions };
   }
 
-  /** Takes up the calls of a member that is gone: they wait here for their legs. Rejects with SharedStateAway. */
+  /** Takes up the calls of a member that is gone: they wait here for their legs. Rejects with SharedStateUnavailable. */
   async takeOver(member: MemberId): Promise<number> {
     let taken = 0;
     for await (const { deviceId, coordinator, sessions } of this.#deps.placements.all()) {
@@ -90,7 +91,7 @@ export class CallPlacement {
     return taken;
   }
 
-  /** Writes what this member keeps to where all see it; nothing, if another keeps it by now. Rejects with SharedStateAway. */
+  /** Writes the calls that this member keeps to the shared rows; nothing, if another member keeps them by now. Rejects with SharedStateUnavailable. */
   async save(deviceId: DeviceId, sessions: readonly CallSession[]): Promise<void> {
     const { placements, peers } = this.#deps;
     for (let attempt = 0; attempt < callClaimsMax; attempt++) {
@@ -109,13 +110,13 @@ export class CallPlacement {
   /** Another member has given them, and its claim is taken over whatever it says. */
   async #take(deviceId: DeviceId, sessions: readonly CallSession[]): Promise<void> {
     this.#beginIssuing(deviceId);
-    const home = await this.#claim(deviceId, () => false);
-    if (home === 'here') this.#deps.directory.adopt(deviceId, sessions);
+    const coordinator = await this.#claim(deviceId, () => false);
+    if (coordinator === 'here') this.#deps.directory.adopt(deviceId, sessions);
     this.settled(deviceId);
   }
 
-  /** Makes this member the keeper unless `isOthers` says that it may not; what a member before it kept comes along. */
-  async #claim(deviceId: DeviceId, isOthers: (kept: KeptCalls) => boolean): Promise<CallHome> {
+  /** Makes this member the coordinator unless `isOthers` forbids it; the calls of the former coordinator come along. */
+  async #claim(deviceId: DeviceId, isOthers: (kept: KeptCalls) => boolean): Promise<CallCoordinator> {
     const { placements, peers, directory, log } = this.#deps;
     try {
       for (let attempt = 0; attempt < callClaimsMax; attempt++) {
@@ -128,9 +129,9 @@ export class CallPlacement {
         return 'here';
       }
     } catch (error) {
-      log.warn({ err: error }, 'who keeps the calls of a device cannot be told');
+      log.warn({ err: error }, 'cannot tell which member keeps the calls of a device');
     }
-    return 'away';
+    return 'unavailable';
   }
 
   #isTheirs({ coordinator, sessions, isIssuing }: KeptCalls): boolean {
@@ -138,17 +139,17 @@ export class CallPlacement {
     return coordinator !== peers.self && (sessions.length > 0 || isIssuing) && peers.isAlive(coordinator);
   }
 
-  async #homeToIssue(deviceId: DeviceId): Promise<CallHome> {
-    const home = await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
-    if (home !== 'here') this.#endIssuing(deviceId);
-    return home;
+  async #coordinatorToIssue(deviceId: DeviceId): Promise<CallCoordinator> {
+    const coordinator = await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
+    if (coordinator !== 'here') this.#endIssuing(deviceId);
+    return coordinator;
   }
 
   #beginIssuing(deviceId: DeviceId): void {
     this.#issuing.set(deviceId, (this.#issuing.get(deviceId) ?? 0) + 1);
   }
 
-  /** True: it was the last that was at work. */
+  /** True: it was the last one under way. */
   #endIssuing(deviceId: DeviceId): boolean {
     const left = (this.#issuing.get(deviceId) ?? 0) - 1;
     if (left > 0) this.#issuing.set(deviceId, left);
@@ -156,15 +157,15 @@ export class CallPlacement {
     return left <= 0;
   }
 
-  /** A session is, or will be, on its way to where all see it. */
+  /** A session is, or will be, on its way to the shared rows. */
   #isAwaited(deviceId: DeviceId): boolean {
     return this.#issuing.has(deviceId) || this.#hasCalls(deviceId);
   }
 
-  /** What fails leaves the claim as it is: others go on asking here, while this member lives. */
+  /** A failure leaves the claim as it is: others go on asking this member while it lives. */
   #release(deviceId: DeviceId): void {
     this.save(deviceId, []).catch((error: unknown) =>
-      this.#deps.log.warn({ err: error }, 'a claim to the calls of a device is not given up'),
+      this.#deps.log.warn({ err: error }, 'cannot give up a claim to the calls of a device'),
     );
   }
 

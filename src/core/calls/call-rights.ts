@@ -1,9 +1,10 @@
 /**
- * Whether calls may still be: after every change of the registry they end, with their legs, if the device is gone,
- * disabled or expired, has another secret than when the call was issued, or is not the application's any more.
+ * Ends the calls that a change of the registry took the right to exist from, and their legs with them: their device is
+ * gone, disabled or expired, has another secret than when the call was issued, or is not the application's any more.
  * Source: calls-and-media.md, Legs.
  */
-import type { CallDirectory, CallFollower } from './call-directory.ts';
+import type { CallDirectory } from './call-directory.ts';
+import type { CallFollower } from './call-followers.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
@@ -24,10 +25,10 @@ export interface CallRightsDeps {
 export class CallRights implements CallFollower {
   readonly review: RegistryReview<CallSession>;
   readonly #deps: CallRightsDeps;
-  /** The device's secret when the call came here; of one that a restart took up, when it was first looked at. */
+  /** A mark of the device's secret when the call came here; of one that a restart took up, when it was first checked. */
   readonly #marks = new Map<SessionId, number>();
 
-  /** To follow the directory. */
+  /** The caller makes it follow the directory. */
   constructor(deps: CallRightsDeps) {
     this.#deps = deps;
     this.review = new RegistryReview(deps, {
@@ -51,8 +52,6 @@ export class CallRights implements CallFollower {
   released({ sessionId }: CallSession): void {
     this.#marks.delete(sessionId);
   }
-
-  bridgeGone(): void {}
 
   #judge(session: CallSession): boolean {
     const { clock, registry, directory } = this.#deps;
@@ -78,7 +77,7 @@ export class CallRights implements CallFollower {
       const device = this.#deps.registry.peekDevice(deviceId);
       if (device !== null) this.#marks.set(sessionId, secretMark(device.secret));
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'whose call it is cannot be read');
+      this.#deps.log.error({ err: error }, 'cannot read the device of a call');
     }
   }
 }

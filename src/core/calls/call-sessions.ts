@@ -1,14 +1,20 @@
 /**
- * What is so of the live calls: they stand in memory and in the store, each with the end of its lease on one wheel.
- * Every change goes through the machine (model/state/call-session.ts) and is written, record and event together, before
- * it is passed on. Of legs and of those who are told the directory knows.
+ * The state of the live calls, in memory and in the store, each with the end of its lease on one wheel. Every change goes
+ * through the machine (model/state/call-session.ts) and is written, record and event together, before it is passed on.
+ * The legs and the followers are the directory's.
  *
- * A lease is over when its time has come, not when the wheel comes by: what is asked of a call after that finds it
- * ended.
+ * A lease is over when its time has come, not when the wheel turns: a call that is asked for after that has ended.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
-import type { AliveSign, CallChange, CallOrder, CallSession } from '../../model/call.ts';
+import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
+import type {
+  AliveSign,
+  CallChange,
+  CallOrder,
+  CallSession,
+  CallSide,
+  LiveCallState,
+} from '../../model/call.ts';
 import { generateSessionId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callEvent } from '../../model/state/call-event.ts';
 import { issueSession, reissueSession, type Reissue } from '../../model/state/call-issuance.ts';
@@ -17,8 +23,20 @@ import { reduceCall, type CallInput } from '../../model/state/call-session.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
 import type { CallRecords } from '../ports/call-records.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { LiveCall } from './live-call.ts';
-import { LiveCalls } from './live-calls.ts';
+
+/** A session, its legs that are connected, and the end of its lease: monotonic milliseconds. */
+export class LiveCall implements WheelEntry, Record<CallSide, CallLeg | null> {
+  deadlineMs = 0;
+  wheelNext: WheelEntry | null = null;
+  wheelPrevious: WheelEntry | null = null;
+  session: CallSession;
+  device: CallLeg | null = null;
+  bridge: CallLeg | null = null;
+
+  constructor(session: CallSession) {
+    this.session = session;
+  }
+}
 
 export interface CallDeps {
   readonly clock: Clock;
@@ -160,5 +178,58 @@ export class CallSessions {
     const sessions = this.calls.ofDevice(deviceId).map(({ session }) => session);
     records.write(deviceId, sessions, change === null ? null : callEvent(change));
     if (change !== null && change.reason !== null) telemetry.callEnd(change.reason);
+  }
+}
+
+const none: readonly LiveCall[] = [];
+
+/** The live calls of this process, found by their id and by their device, and counted by state. */
+class LiveCalls {
+  readonly #byId = new Map<SessionId, LiveCall>();
+  /** In the order of their making. Lists are replaced, never changed: most devices have one call, and no spare room. */
+  readonly #byDevice = new Map<DeviceId, readonly LiveCall[]>();
+  readonly #counts = { issued: 0, establishing: 0, ringing: 0, attempting: 0, connected: 0 };
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  countByState(): Record<LiveCallState, number> {
+    return { ...this.#counts };
+  }
+
+  find(sessionId: SessionId): LiveCall | null {
+    return this.#byId.get(sessionId) ?? null;
+  }
+
+  /** A list that stays as it is, whatever comes and goes. */
+  ofDevice(deviceId: DeviceId): readonly LiveCall[] {
+    return this.#byDevice.get(deviceId) ?? none;
+  }
+
+  all(): IterableIterator<LiveCall> {
+    return this.#byId.values();
+  }
+
+  add(call: LiveCall): void {
+    const { sessionId, deviceId, state } = call.session;
+    this.#byId.set(sessionId, call);
+    this.#byDevice.set(deviceId, this.ofDevice(deviceId).concat(call));
+    this.#counts[state] += 1;
+  }
+
+  update(call: LiveCall, session: CallSession): void {
+    this.#counts[call.session.state] -= 1;
+    this.#counts[session.state] += 1;
+    call.session = session;
+  }
+
+  remove(call: LiveCall): void {
+    const { sessionId, deviceId, state } = call.session;
+    this.#byId.delete(sessionId);
+    const others = this.ofDevice(deviceId).filter((other) => other !== call);
+    if (others.length === 0) this.#byDevice.delete(deviceId);
+    else this.#byDevice.set(deviceId, others);
+    this.#counts[state] -= 1;
   }
 }

@@ -2,17 +2,15 @@
  * A bridge's open leg, from its connect to its close: it stands idle in the pool or has a call, and once it has had a
  * call it never stands idle again. Source: calls-and-media.md, Legs.
  */
-import type { BridgePool } from './bridge-pool.ts';
+import { type BridgePool, IdleBridge, type BridgeCandidate } from './bridge-pool.ts';
 import type { CallDirectory } from './call-directory.ts';
-import { IdleBridge, type BridgeCandidate } from './idle-bridge.ts';
 import type { AliveSign, CallReport, CallSession, LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
 import type { OpenBridgeLeg } from '../ports/leg-service.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { mayServe, type BridgeRights } from './bridge-keys.ts';
-import { presentState } from '../devices/present-state.ts';
-import { startMessage } from '../messages/start-message.ts';
+import { mayServe, type BridgeRights } from './leg-admission.ts';
+import { presentState, startMessage } from './leg-messages.ts';
 
 export interface ConnectedBridgesDeps {
   readonly directory: CallDirectory;
@@ -36,7 +34,7 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
   readonly #leg: CallLeg;
   #standing: Standing = { kind: 'new' };
 
-  /** Then it is told to stand idle, or given its call. */
+  /** The caller then makes it stand idle, or gives it its call. */
   constructor(deps: ConnectedBridgesDeps, keySha256: string, leg: CallLeg) {
     this.#deps = deps;
     this.keySha256 = keySha256;

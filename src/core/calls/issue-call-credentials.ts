@@ -4,7 +4,7 @@
  * (40003), access, drain and store (50301), a bridge where one has to be there (50301), media in use (40903), room for
  * the session (42901). Up to the session everything happens in one turn; what is answered is committed first.
  * A repeated signature is the same request: it is answered like the first while that one's session lives, and never
- * opens another. Where several members are one server, it is done by the one that keeps the device's calls, and asked of it.
+ * opens another. In a cluster the member that keeps the device's calls does it, and others ask it to.
  * Source: calls-and-media.md, Credential issuance; cluster.md, Media.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
@@ -16,17 +16,18 @@ import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { CallOrder, CallSession, SignedCallOrder } from '../../model/call.ts';
 import { refusal, type CallCredentialsCode, type Refusal } from '../../model/codes.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { generateTokenId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
-import { callCommitMsMax } from '../../model/limits.ts';
-import type { PeerAnswer, PeerFailure } from '../../model/peer.ts';
+import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } from '../../model/ids.ts';
+import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
+import type { PeerAnswer, PeerFailure, PeerNotice } from '../../model/peer.ts';
 import type { CallRecords } from '../ports/call-records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { type CallCredentials, encodePeerId } from '../../protocol/rest/call-credentials.ts';
-import type { CallHome } from './call-placement.ts';
+import type { CallCoordinator } from './call-placement.ts';
 import { checkDeviceAccess } from '../devices/check-device-access.ts';
-import type { IssuedAnswer, IssuedCalls } from './issued-calls.ts';
+import type { SignedRequest } from '../../model/signed-request.ts';
+import { AnswerMemory } from '../messages/answer-memory.ts';
 
 export interface CallCredentialsDeps {
   readonly clock: Clock;
@@ -40,7 +41,7 @@ export interface CallCredentialsDeps {
   readonly issued: IssuedCalls;
   readonly telemetry: Telemetry;
   readonly log: Log;
-  /** Of several members; left out: every call is issued here. */
+  /** In a cluster; left out: every call is issued here. */
   readonly placement?: IssuingPlacement | undefined;
   /** True while the server is being stopped: no session is begun or renewed. */
   isDraining(): boolean;
@@ -48,7 +49,7 @@ export interface CallCredentialsDeps {
 
 export interface IssuingPlacement {
   /** `here` is to be followed by `settled`. Never rejects. */
-  homeOf(deviceId: DeviceId): CallHome | Promise<CallHome>;
+  coordinatorOf(deviceId: DeviceId): CallCoordinator | Promise<CallCoordinator>;
   settled(deviceId: DeviceId): void;
   /** Never rejects; within `waitMs`. */
   issueAt(
@@ -69,9 +70,10 @@ export async function issueCallCredentials(
   try {
     const denied = findDenial(deps, order);
     if (denied !== null) return refuse(deps, denied);
-    const home = deps.placement === undefined ? 'here' : await deps.placement.homeOf(order.deviceId);
-    if (deps.placement !== undefined && home !== 'here')
-      return await issueElsewhere(deps, deps.placement, home, order);
+    const coordinator =
+      deps.placement === undefined ? 'here' : await deps.placement.coordinatorOf(order.deviceId);
+    if (deps.placement !== undefined && coordinator !== 'here')
+      return await issueElsewhere(deps, deps.placement, coordinator, order);
     return await issueHere(deps, order);
   } catch (error) {
     deps.log.error({ err: error }, 'call credentials cannot be issued');
@@ -82,12 +84,12 @@ export async function issueCallCredentials(
 async function issueElsewhere(
   deps: CallCredentialsDeps,
   placement: IssuingPlacement,
-  home: Exclude<CallHome, 'here'>,
+  coordinator: Exclude<CallCoordinator, 'here'>,
   order: SignedCallOrder,
 ): Promise<Answer> {
-  if (home === 'away')
+  if (coordinator === 'unavailable')
     return refuse(deps, unavailable('who keeps the calls of the device cannot be reached'));
-  const answer = await placement.issueAt(home, order, callCommitMsMax);
+  const answer = await placement.issueAt(coordinator, order, callCommitMsMax);
   if (!answer.ok) return refuse(deps, unavailable('who keeps the calls of the device does not answer'));
   return answer.value.ok ? succeed(answer.value.value) : refuse(deps, answer.value.error);
 }
@@ -97,7 +99,7 @@ async function issueHere(deps: CallCredentialsDeps, order: SignedCallOrder): Pro
   try {
     const known = issued.repeated(order);
     if (known !== null) return repeat(deps, await known);
-    // Asked once more: the registry may have changed while the home was sought.
+    // Asked once more: the registry may have changed while the coordinator was sought.
     const obstacle = findDenial(deps, order) ?? findObstacle(deps, order);
     if (obstacle !== null) return refuse(deps, obstacle);
     const answer = issue(deps, order);
@@ -124,7 +126,7 @@ const ended: Why = refusal(
   'this request was answered before, and its call has ended: sign a new request',
 );
 
-/** Why this caller may not ask this. */
+/** Why this caller may not ask for it; null: it may. */
 function findDenial({ clock, registry }: CallCredentialsDeps, order: CallOrder): Why | null {
   if (!hasTokenRoom(order.deviceId)) return refusal(40003, noTokenRoom);
   const denied = checkDeviceAccess(registry, order.appId, order.deviceId, wallSeconds(clock));
@@ -185,4 +187,54 @@ function unavailable(message: string): Why {
 function refuse(deps: CallCredentialsDeps, why: Why): Result<never, Why> {
   deps.telemetry.callCredentials('refused');
   return fail(why);
+}
+
+export interface IssuedCall extends CallCredentials {
+  readonly sessionId: SessionId;
+}
+
+export type IssuedAnswer = Result<IssuedCall, Refusal<CallCredentialsCode>>;
+
+export type CallIssued = Extract<PeerNotice, { kind: 'call-issued' }>;
+
+/**
+ * Issuances known by their signatures, so that an intercepted one opens no call: with their answers, and the session that
+ * each is for. The member that keeps the device's calls keeps them; nodes notify each other, since another may keep the
+ * device's next one. Source: tgv1-signing.md, Replay.
+ */
+export class IssuedCalls {
+  readonly #answers: AnswerMemory<IssuedAnswer>;
+  readonly #notifyOthers: (issued: CallIssued) => void;
+
+  /** `notifyOthers`: brings it to the members that may be asked for a repeat of it; must not throw. */
+  constructor(clock: Clock, notifyOthers: (issued: CallIssued) => void, knownMax = issuancesKnownMax) {
+    this.#answers = new AnswerMemory(clock, knownMax);
+    this.#notifyOthers = notifyOthers;
+  }
+
+  /** When true the answer is 42901, and nothing known is forgotten. */
+  get isFull(): boolean {
+    return this.#answers.isFull;
+  }
+
+  /** The answer of the issuance this one repeats, or null when it is to be done. */
+  repeated(request: SignedRequest): IssuedAnswer | Promise<IssuedAnswer> | null {
+    return this.#answers.repeated(request);
+  }
+
+  /** From now on a repeat joins it; other members are notified before the caller is answered. */
+  begin(request: SignedRequest, answer: Promise<IssuedAnswer>): void {
+    this.#answers.begin(request, answer);
+    const { signature, signatureExpiresMs } = request;
+    const notify = (settled: IssuedAnswer): void => {
+      if (settled.ok)
+        this.#notifyOthers({ kind: 'call-issued', signature, signatureExpiresMs, ...settled.value });
+    };
+    answer.then(notify, () => undefined);
+  }
+
+  /** Another member has issued it. Kept beyond the bound as well: that member has kept to it. */
+  noteIssued({ sessionId, peerId, token, ...request }: CallIssued): void {
+    this.#answers.keep(request, succeed({ sessionId, peerId, token }));
+  }
 }

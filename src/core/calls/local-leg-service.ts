@@ -1,7 +1,10 @@
 /**
- * Where media legs ask: who is let in, what an open leg says, and what becomes of the open ones when the registry
- * changes or the house stops. The rules of letting in are in files of their own; calls are the directory's; logins are
- * counted where they come in, by those who know how they end (media-legs/). Source: calls-and-media.md, Legs.
+ * The leg service of the process that keeps the calls: who is let in, what an open leg reports, and what becomes of open
+ * legs when the registry changes or the server drains. The rules are in leg-admission.ts, the calls in the directory.
+ *
+ * A message to a leg goes from the directory through what knows more than its caller: a bridge's state in the pool
+ * (connected-bridge.ts), the link between the processes (media/link), the leg's place in the relay (media/legs), and
+ * the socket. The directory and a device's leg have nothing between them. Source: calls-and-media.md, Legs.
  */
 import type { BridgePool } from './bridge-pool.ts';
 import type { CallDirectory } from './call-directory.ts';
@@ -23,14 +26,18 @@ import type { CallLeg } from '../ports/call-leg.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { admitBridgeLeg } from './admit-bridge-leg.ts';
-import { admitDeviceLeg, type FetchCall } from './admit-device-leg.ts';
-import { BridgeKeys, mayServe, type BridgeRights } from './bridge-keys.ts';
+import {
+  admitBridgeLeg,
+  admitDeviceLeg,
+  type FetchCall,
+  BridgeKeys,
+  mayServe,
+  type BridgeRights,
+} from './leg-admission.ts';
 import { CallRights } from './call-rights.ts';
 import { ConnectedBridge, type ConnectedBridgesDeps } from './connected-bridge.ts';
-import { ConnectedDevice, type ConnectedDevicesDeps } from '../devices/connected-device.ts';
-import { presentState } from '../devices/present-state.ts';
-import type { ViewerTickets } from './viewer-tickets.ts';
+import { presentState } from './leg-messages.ts';
+import type { ViewerTickets } from './viewer-keys.ts';
 import { Viewers } from './viewers.ts';
 
 export interface LegServiceDeps {
@@ -47,14 +54,13 @@ export interface LegServiceDeps {
   readonly developmentKeys: readonly string[];
   /** Frames per second that a bridge is to ask the phone for. */
   readonly maxFps: number;
-  /** Of several members; left out: all calls there are are here. */
+  /** In a cluster; left out: every call is kept here. */
   readonly fetchCall?: FetchCall | undefined;
 }
 
 export class LocalLegService implements LegService {
   readonly #deps: LegServiceDeps;
   readonly #bridgeKeys: BridgeKeys;
-  readonly #devices: ConnectedDevicesDeps;
   readonly #bridges: ConnectedBridgesDeps;
   readonly #viewers = new Viewers();
   readonly #rights: CallRights;
@@ -64,7 +70,6 @@ export class LocalLegService implements LegService {
     const { directory, pool, telemetry, maxFps } = deps;
     this.#deps = deps;
     this.#bridgeKeys = new BridgeKeys(deps.registry, deps.developmentKeys);
-    this.#devices = { directory, devices: new Set() };
     this.#bridges = { directory, pool, telemetry, maxFps, bridges: new Set() };
     this.#rights = new CallRights(deps);
     directory.follow(this.#rights);
@@ -92,15 +97,15 @@ export class LocalLegService implements LegService {
   openDeviceLeg({ sessionId, tokenId }: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {
     if (this.#isDraining) return null;
     const { directory } = this.#deps;
-    const device = new ConnectedDevice(this.#devices, sessionId, leg);
-    if (!directory.connectDevice(sessionId, tokenId, device)) {
-      device.gone();
-      return null;
-    }
+    if (!directory.connectDevice(sessionId, tokenId, leg)) return null;
     const session = directory.find(sessionId);
     const state = session === null ? null : presentState(session);
-    if (state !== null) device.notify(state);
-    return device;
+    if (state !== null) leg.notify(state);
+    return {
+      report: (report) => directory.report(sessionId, 'device', leg, report),
+      alive: (by) => directory.alive(sessionId, 'device', leg, by),
+      gone: () => directory.disconnected(sessionId, 'device', leg),
+    };
   }
 
   openBridgeLeg({ keySha256, sessionId }: BridgeAdmission, leg: CallLeg): OpenBridgeLeg | null {
@@ -120,12 +125,12 @@ export class LocalLegService implements LegService {
     return this.#viewers.open(sessionId, leg);
   }
 
-  /** After every change of the registry: who may not be here any more is closed, and calls that may not go on end. */
+  /** After every change of the registry: closes the legs that lost their right, and ends the calls that may not go on. */
   registryChanged(): void {
     try {
       for (const bridge of this.#bridges.bridges) bridge.recheck(this.#bridgeKeys.rightsOf(bridge.keySha256));
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'which bridges are revoked cannot be read');
+      this.#deps.log.error({ err: error }, 'cannot read which bridges are revoked');
     }
     this.#rights.review.begin();
   }
@@ -134,7 +139,7 @@ export class LocalLegService implements LegService {
   counts(): Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number> {
     const idle = this.#deps.pool.idleCount;
     return {
-      device: this.#devices.devices.size,
+      device: this.#deps.directory.countDevices(),
       bridge: this.#bridges.bridges.size - idle,
       idle_bridge: idle,
       viewer: this.#viewers.count,
@@ -149,7 +154,7 @@ export class LocalLegService implements LegService {
     this.#deps.directory.drain();
   }
 
-  /** The registry is about to be closed. */
+  /** Called before the registry is closed. */
   close(): void {
     this.#rights.review.stop();
   }
@@ -161,7 +166,7 @@ export class LocalLegService implements LegService {
     try {
       return await judge();
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'media legs cannot be judged');
+      this.#deps.log.error({ err: error }, 'cannot admit media legs: the registry is unreadable');
       return fail('unavailable');
     }
   }
@@ -177,12 +182,12 @@ export class LocalLegService implements LegService {
     return session !== null && mayServe(rights, session.appId) && bridge.give(session);
   }
 
-  /** Null: none any more, or the registry cannot say. */
+  /** Null: none any more, or the registry cannot be read. */
   #rightsNow(keySha256: string): BridgeRights | null {
     try {
       return this.#bridgeKeys.rightsOf(keySha256);
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'media legs cannot be judged');
+      this.#deps.log.error({ err: error }, 'cannot admit media legs: the registry is unreadable');
       return null;
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Whether a device is in a call, by the records of its live sessions. Answers in the same turn when it can; waits while
+ * Answers whether a device is in a call, by the records of its live sessions. Answers in the same turn when it can; waits while
  * what it says is on its way to the store, because what was answered must survive a crash. An observation, no
  * reservation. Source: API doc, Endpoint 3; calls-and-media.md, Call sessions and call status.
  */
@@ -20,7 +20,7 @@ export interface CallStatusDeps {
   readonly registry: RegistryReader;
   readonly records: CallRecords;
   readonly log: Log;
-  /** Of several members without a store in common: what others keep; rejects when that cannot be told. */
+  /** In a cluster without a common store: the sessions that other members keep; rejects when they are not known. */
   readonly keptElsewhere?: ((deviceId: DeviceId) => Promise<readonly CallSession[]>) | undefined;
 }
 
@@ -44,7 +44,7 @@ export function queryCallStatus(
     const answer = succeed(hasCall(sessions));
     return committed === null ? answer : answerOnceCommitted(clock, committed, answer);
   } catch (error) {
-    log.error({ err: error }, 'the call status of a device cannot be read');
+    log.error({ err: error }, 'cannot read the call status of a device');
     return fail(refusal(50000));
   }
 }
@@ -56,7 +56,7 @@ async function answerElsewhere(
   try {
     return succeed(hasCall(await kept));
   } catch (error) {
-    log.warn({ err: error }, 'the calls that other members keep cannot be told');
+    log.warn({ err: error }, 'cannot tell which calls other members keep');
     return fail(refusal(50000));
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The people who watch calls, a few a call: they are told how it goes, and closed at its end. They change nothing of
- * it. Source: calls-and-media.md, Legs.
+ * The viewers of calls, a few a call: they are notified of its states, and closed at its end. They change nothing of it.
+ * Source: calls-and-media.md, Legs.
  */
-import type { CallFollower } from './call-directory.ts';
+import type { CallFollower } from './call-followers.ts';
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { viewersPerSessionMax } from '../../model/limits.ts';
@@ -37,7 +37,7 @@ export class Viewers implements CallFollower {
     return (this.#bySession.get(sessionId)?.size ?? 0) < viewersPerSessionMax;
   }
 
-  /** Null: as many watch as may. */
+  /** Null: as many watch the session as may. */
   open(sessionId: SessionId, leg: CallLeg): OpenViewer | null {
     if (!this.hasRoom(sessionId)) return null;
     const viewer = new Viewer(this, sessionId, leg);
@@ -55,16 +55,12 @@ export class Viewers implements CallFollower {
     if (watching.size === 0) this.#bySession.delete(viewer.sessionId);
   }
 
-  issued(): void {}
-
   changed(_session: CallSession, { sessionId, state, reason }: CallChange): void {
     for (const viewer of this.#bySession.get(sessionId) ?? []) {
       viewer.leg.notify({ kind: 'state', sessionId, state, reason });
       if (state === 'ended') this.#close(viewer, 'ended');
     }
   }
-
-  bridgeGone(): void {}
 
   released({ sessionId }: CallSession): void {
     for (const viewer of this.#bySession.get(sessionId) ?? []) this.#close(viewer, 'drain');

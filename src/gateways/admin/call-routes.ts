@@ -10,7 +10,7 @@ import { settlesWithin } from '../../lib/settles-within.ts';
 import { callEndReasons, type CallEndReason, type CallSession } from '../../model/call.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
-import type { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
+import type { ViewerTickets } from '../../core/calls/viewer-keys.ts';
 import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import { encodeCall } from './call-json.ts';

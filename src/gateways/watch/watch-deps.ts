@@ -1,8 +1,7 @@
 /** What those who show a call to people need of the house, and what they tell of it. */
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { SessionId } from '../../model/ids.ts';
-import type { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
-import type { WatchKeys } from '../../core/calls/watch-keys.ts';
+import type { ViewerTickets, WatchKeys } from '../../core/calls/viewer-keys.ts';
 import { encodeCall, type CallJson } from '../admin/call-json.ts';
 import type { MediaView } from '../../model/picture.ts';
 import type { MediaAddress } from '../../protocol/media-link/media-facts.ts';

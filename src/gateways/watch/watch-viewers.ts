@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ViewerRequest, ViewerRoute } from './viewer-route.ts';
 import type { OpsAnswer } from '../ops/ops-exchange.ts';
-import type { WatchedCall } from '../../core/calls/watch-keys.ts';
+import type { WatchedCall } from '../../core/calls/viewer-keys.ts';
 import { noTicket } from '../admin/call-routes.ts';
 import type { Html } from './html-text.ts';
 import { pictureLink } from './picture-link.ts';

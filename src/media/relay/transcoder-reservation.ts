@@ -5,7 +5,7 @@
 import type { CallMedia } from '../../model/call.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
 import type { TranscodingNeed, Transcoders } from '../../core/ports/transcoders.ts';
-import { requestedSize } from '../../core/calls/auto-resolution.ts';
+import { requestedSize } from '../../core/calls/leg-messages.ts';
 import type { Downlink } from './downlink.ts';
 import { PicturePipeline } from './picture-pipeline.ts';
 

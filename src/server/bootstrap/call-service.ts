@@ -5,10 +5,9 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { BridgePool } from '../../core/calls/bridge-pool.ts';
 import { CallDirectory } from '../../core/calls/call-directory.ts';
-import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
+import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import { LocalLegService } from '../../core/calls/local-leg-service.ts';
-import { ViewerTickets } from '../../core/calls/viewer-tickets.ts';
-import { WatchKeys } from '../../core/calls/watch-keys.ts';
+import { ViewerTickets, WatchKeys } from '../../core/calls/viewer-keys.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ViewerRoute } from '../../gateways/watch/viewer-route.ts';
 import type { CallRecords } from '../../core/ports/call-records.ts';

@@ -3,7 +3,7 @@
  * How it opens, drains and closes.
  */
 import { join } from 'node:path';
-import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
+import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';

@@ -12,7 +12,7 @@ import type { EventType } from '../../model/events.ts';
 import { messagesKnownMax } from '../../model/limits.ts';
 import { AnswerMemory } from '../../core/messages/answer-memory.ts';
 import { deviceReview } from '../../core/devices/device-rights.ts';
-import { IssuedCalls } from '../../core/calls/issued-calls.ts';
+import { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { MeasuredPeers } from '../../cluster/ipc/measured-peers.ts';
 import type { MessageAnswer } from '../../core/messages/message-refusals.ts';

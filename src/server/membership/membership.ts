@@ -4,7 +4,7 @@
  * process-membership.ts, what nodes have in node-membership.ts. Source: cluster.md.
  */
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
-import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
+import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';

@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { NatsLink } from '../../cluster/nats/nats-link.ts';
 import type { ConnectionKind, MemberId, MemberStatus } from '../../model/cluster.ts';
 import { outboxDrainMsMax } from '../../model/limits.ts';
-import type { FetchCall } from '../../core/calls/admit-device-leg.ts';
+import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import { CallPlacement } from '../../core/calls/call-placement.ts';
 import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
@@ -128,7 +128,7 @@ export class NodeMembership implements Membership, NodeServices {
       bridges,
       keys,
       placement: {
-        homeOf: (deviceId) => placement.homeOf(deviceId),
+        coordinatorOf: (deviceId) => placement.coordinatorOf(deviceId),
         settled: (deviceId) => placement.settled(deviceId),
         issueAt: (member, order, waitMs) =>
           cluster.peers.ask<'issue-call'>(member, { kind: 'issue-call', order }, waitMs),

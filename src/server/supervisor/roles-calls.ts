@@ -19,7 +19,7 @@ type Asked = Result<PeerAnswer<'issue-call'>, PeerFailure>;
 
 export function callsAtCoordinator(context: ServerContext, workerSet: WorkerSet): ApiCalls {
   const placement: IssuingPlacement = {
-    homeOf: () => workerSet.lastCoordinator ?? 'away',
+    coordinatorOf: () => workerSet.lastCoordinator ?? 'unavailable',
     // It is never here.
     settled: () => undefined,
     issueAt: (_, order, waitMs) => issueAtCoordinator(context, workerSet, order, waitMs),

@@ -1,7 +1,7 @@
 /** Legs and followers that answer, in the turn in which they are told, by changing something themselves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallFollower } from '../../../../src/core/calls/call-directory.ts';
+import type { CallFollower } from '../../../../src/core/calls/call-followers.ts';
 import type { LegCloseReason, LegMessage } from '../../../../src/model/call.ts';
 import type { SessionId, TokenId } from '../../../../src/model/ids.ts';
 import { CallScene, legWords, orderForRoom, progress } from '../../../support/call-scene.ts';

@@ -71,7 +71,7 @@ class Member {
 
   /** As an issuance does, and what the outbox does behind it. */
   async issue(order = callOrder()): Promise<SessionId> {
-    assert.equal(await this.placement.homeOf(order.deviceId), 'here');
+    assert.equal(await this.placement.coordinatorOf(order.deviceId), 'here');
     const sessionId = this.scene.issue(order);
     this.placement.settled(order.deviceId);
     await this.save(order.deviceId);
@@ -106,66 +106,66 @@ function twoMembers(): { cluster: Cluster; a: Member; b: Member } {
 test('the first session of a device makes its member the keeper, and others are sent there', async () => {
   const { a, b } = twoMembers();
   await a.issue();
-  assert.equal(await b.placement.homeOf(testDevice), a.id);
-  assert.equal(a.placement.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.coordinatorOf(testDevice), a.id);
+  assert.equal(a.placement.coordinatorOf(testDevice), 'here');
 });
 
 test('of two members that issue at once one is the keeper', async () => {
   const { cluster, a, b } = twoMembers();
   const kept = { coordinator: b.id, sessions: [], isIssuing: true, revision: 7 };
   cluster.placements.meanwhile = () => cluster.placements.rows.set(testDevice, kept);
-  assert.equal(await a.placement.homeOf(testDevice), b.id);
+  assert.equal(await a.placement.coordinatorOf(testDevice), b.id);
   assert.equal(cluster.placements.rows.get(testDevice)?.coordinator, b.id);
 });
 
 test('a session that is answered for, and that nobody else sees yet, is asked for where it was issued', async () => {
   const { a, b } = twoMembers();
-  assert.equal(await a.placement.homeOf(testDevice), 'here');
-  assert.equal(await b.placement.homeOf(testDevice), a.id, 'while it is being issued');
+  assert.equal(await a.placement.coordinatorOf(testDevice), 'here');
+  assert.equal(await b.placement.coordinatorOf(testDevice), a.id, 'while it is being issued');
   a.scene.issue(callOrder());
   a.placement.settled(testDevice);
   await turn();
-  assert.equal(await b.placement.homeOf(testDevice), a.id, 'before it is written');
+  assert.equal(await b.placement.coordinatorOf(testDevice), a.id, 'before it is written');
 });
 
 test('what an earlier call still had to write does not give the next one away', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
   a.scene.directory.end(sessionId, 'cancelled');
-  const issuing = a.placement.homeOf(testDevice);
+  const issuing = a.placement.coordinatorOf(testDevice);
   await a.save();
   await issuing;
   await a.placement.save(testDevice, []);
-  assert.equal(await b.placement.homeOf(testDevice), a.id);
+  assert.equal(await b.placement.coordinatorOf(testDevice), a.id);
   a.scene.issue(callOrder());
   a.placement.settled(testDevice);
   await a.placement.save(testDevice, []);
-  assert.equal(await b.placement.homeOf(testDevice), a.id);
+  assert.equal(await b.placement.coordinatorOf(testDevice), a.id);
 });
 
 test('a session that was refused leaves the next one to anybody', async () => {
   const { a, b } = twoMembers();
-  assert.equal(await a.placement.homeOf(testDevice), 'here');
-  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  assert.equal(await a.placement.coordinatorOf(testDevice), 'here');
+  assert.equal(await a.placement.coordinatorOf(testDevice), 'here');
   a.placement.settled(testDevice);
   await turn();
-  assert.equal(await b.placement.homeOf(testDevice), a.id, 'another is at work');
+  assert.equal(await b.placement.coordinatorOf(testDevice), a.id, 'another is at work');
   a.placement.settled(testDevice);
   await turn();
-  assert.equal(await b.placement.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.coordinatorOf(testDevice), 'here');
 });
 
 test('a claim of a member that is gone holds nobody up, nor one that cannot be given up', async () => {
   const { cluster, a, b } = twoMembers();
-  assert.equal(await a.placement.homeOf(testDevice), 'here');
+  assert.equal(await a.placement.coordinatorOf(testDevice), 'here');
   cluster.placements.isUnavailable = true;
   a.placement.settled(testDevice);
   await turn();
   assert.equal(a.log.lines.at(-1)?.level, 'warn');
   cluster.placements.isUnavailable = false;
-  assert.equal(await b.placement.homeOf(testDevice), a.id);
+  assert.equal(await b.placement.coordinatorOf(testDevice), a.id);
   a.die();
-  assert.equal(await b.placement.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.coordinatorOf(testDevice), 'here');
 });
 
 test('when its calls are over anybody may keep the next ones', async () => {
@@ -173,14 +173,14 @@ test('when its calls are over anybody may keep the next ones', async () => {
   const sessionId = await a.issue();
   a.scene.directory.end(sessionId, 'cancelled');
   await a.save();
-  assert.equal(await b.placement.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.coordinatorOf(testDevice), 'here');
 });
 
 test('a call of a keeper that is gone goes on at the member that is asked next', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
   a.die();
-  assert.equal(await b.placement.homeOf(testDevice), 'here');
+  assert.equal(await b.placement.coordinatorOf(testDevice), 'here');
   assert.equal(b.scene.state(sessionId), 'issued');
   assert.deepEqual(b.scene.told(sessionId), []);
 });
@@ -204,7 +204,7 @@ test('a device that comes elsewhere takes all its calls along, while nobody is c
   assert.deepEqual([b.scene.state(first), b.scene.state(second)], ['issued', 'issued']);
   assert.equal(a.scene.directory.size, 0);
   assert.deepEqual(a.scene.told(first), [], 'it did not end');
-  assert.equal(await a.placement.homeOf(testDevice), b.id);
+  assert.equal(await a.placement.coordinatorOf(testDevice), b.id);
 });
 
 test('what the old keeper still had to write does not take the calls back', async () => {
@@ -245,8 +245,8 @@ test('while what is shared is away, the calls that are here have their home, and
   const { cluster, a } = twoMembers();
   await a.issue();
   cluster.placements.isUnavailable = true;
-  assert.equal(a.placement.homeOf(testDevice), 'here');
-  assert.equal(await a.placement.homeOf('TESTDEVICE02' as DeviceId), 'away');
+  assert.equal(a.placement.coordinatorOf(testDevice), 'here');
+  assert.equal(await a.placement.coordinatorOf('TESTDEVICE02' as DeviceId), 'unavailable');
   await assert.rejects(a.placement.sessionsOf('TESTDEVICE02' as DeviceId), SharedStateUnavailable);
 });
 

@@ -13,8 +13,9 @@ import {
   issueCallCredentials,
   type CallCredentialsDeps,
   type IssuingPlacement,
+  IssuedCalls,
+  type CallIssued,
 } from '../../../../src/core/calls/issue-call-credentials.ts';
-import { IssuedCalls, type CallIssued } from '../../../../src/core/calls/issued-calls.ts';
 import { callMedia } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import {
@@ -415,7 +416,7 @@ function keptElsewhere(
 ): SignedCallOrder[] {
   const asked: SignedCallOrder[] = [];
   const placement: IssuingPlacement = {
-    homeOf: async () => coordinator,
+    coordinatorOf: async () => coordinator,
     settled: () => assert.fail('it was never here'),
     issueAt: async (_member, order) => {
       asked.push(order);
@@ -454,7 +455,7 @@ for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
 test('a keeper that cannot be told is 50301, and nothing is issued', async () => {
   const scene = new Scene();
   const placement: IssuingPlacement = {
-    homeOf: () => 'away',
+    coordinatorOf: () => 'unavailable',
     settled: () => assert.fail('it was never here'),
     issueAt: () => assert.fail('nobody is asked'),
   };
@@ -480,7 +481,7 @@ for (const [what, isDraining, size] of [
     const scene = new Scene();
     const settled: [DeviceId, number][] = [];
     const placement: IssuingPlacement = {
-      homeOf: () => 'here',
+      coordinatorOf: () => 'here',
       settled: (deviceId) => settled.push([deviceId, scene.directory.size]),
       issueAt: () => assert.fail('nobody is asked'),
     };
@@ -591,7 +592,7 @@ test('a member that keeps a call which another has issued answers a repeat alike
 test('who lost the device while its home was sought is issued nothing', async () => {
   const scene = new Scene();
   const placement: IssuingPlacement = {
-    homeOf: async (): Promise<'here'> => {
+    coordinatorOf: async (): Promise<'here'> => {
       scene.registry.addDevice({ disabled: true });
       return 'here';
     },

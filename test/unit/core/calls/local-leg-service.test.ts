@@ -334,7 +334,7 @@ test('a registry that cannot be read after a change closes nobody, and says so',
   assert.deepEqual(
     scene.log.lines.map(({ message }) => message),
     [
-      'which bridges are revoked cannot be read',
+      'cannot read which bridges are revoked',
       'who may still be here after a change of the registry cannot be read',
     ],
   );

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LegRefusal } from '../../../../src/model/call.ts';
-import type { DeviceId, SessionId, TokenId } from '../../../../src/model/ids.ts';
-import { callMedia } from '../../../support/call-scene.ts';
+import type { DeviceId, SessionId, TokenId, BridgeId } from '../../../../src/model/ids.ts';
+import { callMedia, callOrder } from '../../../support/call-scene.ts';
 import { base64url, craftToken, goodHeader, goodPayload, strangeKey } from '../../../support/call-tokens.ts';
-import { admitted, LegServiceScene, refusal } from '../../../support/leg-service-scene.ts';
-import { testDevice } from '../../../support/fakes.ts';
+import {
+  admitted,
+  LegServiceScene,
+  refusal,
+  bridgeKey,
+  developmentKeys,
+} from '../../../support/leg-service-scene.ts';
+import { testDevice, otherApp, testApp } from '../../../support/fakes.ts';
+import { createHash } from 'node:crypto';
+import { BridgeKeys } from '../../../../src/core/calls/leg-admission.ts';
 
 const other = 'OTHER' as DeviceId;
 
@@ -104,8 +112,104 @@ test('a registry that cannot be read lets nobody in, and says so in the log with
   scene.registry.failure = new Error('the store cannot be read');
   assert.equal(await refusal(scene.service.admitDevice(token)), 'unavailable');
   assert.deepEqual(scene.log.lines, [
-    { level: 'error', fields: { err: scene.registry.failure }, message: 'media legs cannot be judged' },
+    {
+      level: 'error',
+      fields: { err: scene.registry.failure },
+      message: 'cannot admit media legs: the registry is unreadable',
+    },
   ]);
   scene.registry.failure = null;
   assert.equal(await refusal(scene.service.admitDevice(token)), null);
+});
+
+function sha256(text: string): string {
+  return createHash('sha256').update(Buffer.from(text, 'utf8')).digest('hex');
+}
+
+test('a bridge of the registry is let in by its key', async () => {
+  const scene = new LegServiceScene();
+  scene.addBridge({ appIds: [testApp, otherApp] });
+  assert.deepEqual(admitted(await scene.service.admitBridge(bridgeKey, null)), {
+    bridgeId: 'bridge-1',
+    keySha256: sha256(bridgeKey),
+    sessionId: null,
+  });
+});
+
+test('a key is hashed as UTF-8', async () => {
+  const scene = new LegServiceScene();
+  scene.addBridge({ bridgeId: 'b-2' as BridgeId, keySha256: sha256('clé-✓') });
+  assert.equal(admitted(await scene.service.admitBridge('clé-✓', null)).bridgeId, 'b-2');
+});
+
+for (const [index, key] of developmentKeys.entries())
+  test(`development key ${index + 1} makes a bridge`, async () => {
+    const scene = new LegServiceScene();
+    assert.deepEqual(admitted(await scene.service.admitBridge(key, null)), {
+      bridgeId: `dev-${index + 1}`,
+      keySha256: sha256(key),
+      sessionId: null,
+    });
+  });
+
+const badKeys: { name: string; key: string }[] = [
+  { name: 'a guessed key', key: 'guessed' },
+  { name: 'a key with something behind it', key: `${bridgeKey} ` },
+  { name: 'the hash in place of the key', key: sha256(bridgeKey) },
+  { name: 'the beginning of a development key', key: 'a development' },
+];
+for (const { name, key } of badKeys)
+  test(`${name} is refused`, async () => {
+    const scene = new LegServiceScene();
+    assert.equal(await refusal(scene.service.admitBridge(key, null)), 'bridge_key');
+  });
+
+test('no key is no key, even where the registry has the hash of nothing', async () => {
+  const scene = new LegServiceScene();
+  scene.addBridge({ bridgeId: 'careless' as BridgeId, key: '' });
+  assert.equal(await refusal(scene.service.admitBridge('', null)), 'bridge_key');
+});
+
+test('a revoked bridge is refused, whatever session it names', async () => {
+  const scene = new LegServiceScene();
+  const { call } = await scene.newCall();
+  scene.addBridge({ revoked: true });
+  assert.equal(await refusal(scene.service.admitBridge(bridgeKey, null)), 'bridge_key');
+  assert.equal(await refusal(scene.service.admitBridge(bridgeKey, call)), 'bridge_key');
+});
+
+test('bridges that share a key have the applications of those that are not revoked', () => {
+  const scene = new LegServiceScene();
+  scene.addBridge({ bridgeId: 'b-0' as BridgeId, revoked: true, appIds: [otherApp] });
+  const rightsOf = (): readonly string[] | null | undefined =>
+    new BridgeKeys(scene.registry, []).rightsOf(sha256(bridgeKey))?.appIds;
+  assert.deepEqual(rightsOf(), [testApp]);
+  scene.addBridge({ bridgeId: 'b-0' as BridgeId, appIds: [otherApp] });
+  assert.deepEqual(rightsOf()?.toSorted(), [testApp, otherApp].toSorted());
+});
+
+test('a bridge may come for a live session of its application', async () => {
+  const scene = new LegServiceScene();
+  const { call } = await scene.newCall();
+  assert.equal(admitted(await scene.service.admitBridge(bridgeKey, call)).sessionId, call);
+  assert.equal(scene.state(call), 'issued', 'nothing is changed by that');
+});
+
+test('a session that is not there, has ended, or is another application’s is unknown', async () => {
+  const scene = new LegServiceScene();
+  const { call: foreign } = await scene.newCall(callOrder({ appId: otherApp }));
+  const { call: ended } = await scene.newCall();
+  scene.directory.end(ended, 'cancelled');
+  for (const session of ['', 'no-such-session', '__proto__', ended, foreign])
+    assert.equal(await refusal(scene.service.admitBridge(bridgeKey, session)), 'unknown_session');
+  assert.equal(await refusal(scene.service.admitBridge(developmentKeys[0] ?? '', foreign)), null);
+});
+
+test('a registry that cannot be read lets no bridge of it in, and says so without the key', async () => {
+  const scene = new LegServiceScene();
+  scene.registry.failure = new Error('the store cannot be read');
+  assert.equal(await refusal(scene.service.admitBridge(bridgeKey, null)), 'unavailable');
+  assert.equal(scene.log.lines.length, 1);
+  assert.ok(!JSON.stringify(scene.log.lines).includes(bridgeKey));
+  assert.equal(await refusal(scene.service.admitBridge(developmentKeys[0] ?? '', null)), null);
 });

@@ -1,0 +1,128 @@
+/**
+ * The rules by which legs are let in. A device shows its call's token, whose time counts for the first connect and which
+ * the end of its session revokes; a bridge shows its key, and the session it comes for if it names one. Source:
+ * calls-and-media.md, Legs and Credential issuance.
+ */
+import type { CallDirectory } from './call-directory.ts';
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import { checkCallToken } from '../../protocol/call-token/call-token.ts';
+import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
+import type { TokenRefusal, LegRefusal } from '../../model/call.ts';
+import {
+  type DeviceId,
+  type SessionId,
+  parseBridgeId,
+  type ApplicationId,
+  type BridgeId,
+} from '../../model/ids.ts';
+import { isInService, hashBridgeKey } from '../../model/registry.ts';
+import type { DeviceAdmission, BridgeAdmission } from '../ports/leg-service.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { timingSafeEqual } from 'node:crypto';
+import { assert } from '../../lib/assert.ts';
+
+interface DeviceLegDeps {
+  readonly clock: Clock;
+  readonly keys: TokenKeys;
+  readonly directory: CallDirectory;
+  readonly registry: RegistryReader;
+  readonly fetchCall?: FetchCall | undefined;
+}
+
+/** Brings a call here that another member keeps. Never rejects. */
+export type FetchCall = (sessionId: SessionId, deviceId: DeviceId | null) => Promise<void>;
+
+/** Checks the token, then what a token cannot show. Rejects when the registry cannot be read. */
+export async function admitDeviceLeg(
+  deps: DeviceLegDeps,
+  token: string,
+): Promise<Result<DeviceAdmission, TokenRefusal>> {
+  const checked = await checkCallToken(deps.keys, token);
+  if (!checked.ok) return checked;
+  const { deviceId, sessionId, tokenId, expiresAtS } = checked.value;
+  if (deps.directory.find(sessionId) === null) await deps.fetchCall?.(sessionId, deviceId);
+  const session = deps.directory.find(sessionId);
+  const nowS = wallSeconds(deps.clock);
+  const hasConnected = session !== null && session.connectedTokens.includes(tokenId);
+  if (nowS >= expiresAtS && !hasConnected) return fail('expired');
+  if (session === null) return fail('session_ended');
+  const isTheirs = session.deviceId === deviceId && isInService(deps.registry.peekDevice(deviceId), nowS);
+  if (!isTheirs) return fail('device');
+  return succeed({ sessionId, deviceId, tokenId, media: session.media });
+}
+
+interface BridgeLegDeps {
+  readonly bridgeKeys: BridgeKeys;
+  readonly directory: CallDirectory;
+  readonly fetchCall?: FetchCall | undefined;
+}
+
+/**
+ * `sessionText`: as it was written; null: none, the bridge waits for a call. Another application's session is as unknown
+ * as one that does not exist. Rejects when the registry cannot be read.
+ */
+export async function admitBridgeLeg(
+  { bridgeKeys, directory, fetchCall }: BridgeLegDeps,
+  key: string,
+  sessionText: string | null,
+): Promise<Result<BridgeAdmission, LegRefusal>> {
+  const keySha256 = hashBridgeKey(key);
+  const rights = key === '' ? null : bridgeKeys.rightsOf(keySha256);
+  if (rights === null) return fail('bridge_key');
+  const admission = { bridgeId: rights.bridgeId, keySha256 };
+  if (sessionText === null) return succeed({ ...admission, sessionId: null });
+  if (directory.find(sessionText as SessionId) === null) await fetchCall?.(sessionText as SessionId, null);
+  const session = directory.find(sessionText as SessionId);
+  if (session === null || !mayServe(rights, session.appId)) return fail('unknown_session');
+  return succeed({ ...admission, sessionId: session.sessionId });
+}
+
+/** The applications that a bearer key is good for, and whose key it is. */
+export interface BridgeRights {
+  readonly bridgeId: BridgeId;
+  /** Null: those of every application. */
+  readonly appIds: readonly ApplicationId[] | null;
+}
+
+/**
+ * The keys of bridges: those of the registry, and the development keys of the settings, which are good for every
+ * application. Looked up by their SHA-256 alone, so that the time it takes reveals nothing.
+ */
+export class BridgeKeys {
+  readonly #registry: RegistryReader;
+  readonly #developmentHashes: readonly Buffer[];
+
+  constructor(registry: RegistryReader, developmentKeys: readonly string[]) {
+    this.#registry = registry;
+    this.#developmentHashes = developmentKeys.map((key) => Buffer.from(hashBridgeKey(key), 'hex'));
+  }
+
+  /** `keySha256`: of `hashBridgeKey`. Null: no key, or a revoked one. Throws when the registry cannot be read. */
+  rightsOf(keySha256: string): BridgeRights | null {
+    const developer = this.#findDeveloper(keySha256);
+    if (developer !== null) return { bridgeId: developer, appIds: null };
+    const bridges = this.#registry.findBridges(keySha256).filter(({ revoked }) => !revoked);
+    const [bridge] = bridges;
+    if (bridge === undefined) return null;
+    // Bridges that share a key are one: it cannot tell which of them it is.
+    return { bridgeId: bridge.bridgeId, appIds: bridges.flatMap(({ appIds }) => appIds) };
+  }
+
+  #findDeveloper(keySha256: string): BridgeId | null {
+    const hash = Buffer.from(keySha256, 'hex');
+    const matches = this.#developmentHashes.map((known) => timingSafeEqual(known, hash));
+    const index = matches.indexOf(true);
+    return index === -1 ? null : developmentId(index + 1);
+  }
+}
+
+export function mayServe({ appIds }: Pick<BridgeRights, 'appIds'>, appId: ApplicationId): boolean {
+  return appIds === null || appIds.includes(appId);
+}
+
+function developmentId(number: number): BridgeId {
+  const id = parseBridgeId(`dev-${number}`);
+  assert(id !== null, 'a number makes an id');
+  return id;
+}
