@@ -8,7 +8,7 @@ import { CallRepository } from '../../src/cluster/records/call-repository.ts';
 import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
 import { RegistryMirror } from '../../src/cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../src/cluster/registry/registry-publisher.ts';
-import { NatsKvStore } from '../../src/cluster/nats/kv-store.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import { WakeupRepository } from '../../src/cluster/records/wakeup-repository.ts';
 import type { DeviceCallsKept, MemberId } from '../../src/model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
@@ -76,7 +76,7 @@ async function startNode(t: Ending, url: string): Promise<MemoryRegistry> {
   const log = new WatchedLog();
   const link = await linkTo(t, url);
   const registry = new MemoryRegistry();
-  const kv = new NatsKvStore(link, 'registry');
+  const kv = new NatsKvStore(link, 'registry', clock);
   const put = (key: string, value: Uint8Array): Promise<number> => kv.put(key, value);
   const publisher = new RegistryPublisher({ registry, clock, log, put });
   const source = new JetStreamSource(link, link.names.bucketStream('registry'));
@@ -113,7 +113,11 @@ test('a wakeup that one node has kept is found by another, by its application an
     [0, 1].map(async () => {
       const link = await linkTo(t, url);
       await link.ready();
-      return new WakeupRepository({ kv: new NatsKvStore(link, 'wakeups'), clock, log: new WatchedLog() });
+      return new WakeupRepository({
+        kv: new NatsKvStore(link, 'wakeups', clock),
+        clock,
+        log: new WatchedLog(),
+      });
     }),
   );
   const [one, other] = repositories;
@@ -146,7 +150,7 @@ test("of two nodes that claim a device's calls one does", async (t) => {
     [0, 1].map(async () => {
       const link = await linkTo(t, url);
       await link.ready();
-      return new CallRepository({ kv: new NatsKvStore(link, 'calls'), clock, log: new WatchedLog() });
+      return new CallRepository({ kv: new NatsKvStore(link, 'calls', clock), clock, log: new WatchedLog() });
     }),
   );
   const device = 'device' as DeviceId;
@@ -168,7 +172,10 @@ test('a bucket is read to its end, each key of it, while others replace what is 
   const { url } = await startNats(t);
   const [readers, writers] = await Promise.all([linkTo(t, url), linkTo(t, url)]);
   await Promise.all([readers.ready(), writers.ready()]);
-  const [read, written] = [new NatsKvStore(readers, 'hooks'), new NatsKvStore(writers, 'hooks')];
+  const [read, written] = [
+    new NatsKvStore(readers, 'hooks', clock),
+    new NatsKvStore(writers, 'hooks', clock),
+  ];
   const keys = ['still', 'moved-1', 'moved-2'];
   await Promise.all(keys.map((key) => written.put(key, Buffer.from('0'))));
   const over = new AbortController();
@@ -192,7 +199,11 @@ test('a question to a NATS that hangs is given up in the time it has, and one to
   const relay = await NatsRelay.open(t, port);
   const link = await linkTo(t, relay.url);
   await link.ready();
-  const repository = new CallRepository({ kv: new NatsKvStore(link, 'calls'), clock, log: new WatchedLog() });
+  const repository = new CallRepository({
+    kv: new NatsKvStore(link, 'calls', clock),
+    clock,
+    log: new WatchedLog(),
+  });
   relay.silence();
   await assert.rejects(repository.find('device' as DeviceId, 50), { name: 'SharedStateAway' });
   relay.break();

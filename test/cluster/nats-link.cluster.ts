@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
+import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import { bucketNames } from '../../src/cluster/nats/nats-names.ts';
 import { startNats, startNatsCluster } from '../support/nats-server.ts';
 import { NatsRelay } from '../support/nats-relay.ts';
@@ -25,8 +28,8 @@ test('nodes that start at the same moment find the same streams and buckets', as
   const streams: string[] = [];
   for await (const name of manager.streams.names()) streams.push(name);
   assert.deepEqual(streams.sort(), ['test_events', ...bucketNames.map((name) => `KV_test_${name}`)].sort());
-  await (await first.bucket('rows')).put('key', 'value');
-  assert.equal((await (await second.bucket('rows')).get('key'))?.string(), 'value');
+  await rowsAt(first).put('key', Buffer.from('value'));
+  assert.equal(await textOf(rowsAt(second), 'key'), 'value');
 });
 
 test('a node starts without NATS, says so, and finds it when it comes', async (t) => {
@@ -46,15 +49,16 @@ test('a node starts without NATS, says so, and finds it when it comes', async (t
 test('a NATS that was killed is away at once, and found again with what it had', async (t) => {
   const server = await startNats(t);
   const link = await linkTo(t, server.url);
-  const bucket = await link.bucket('rows');
-  await bucket.put('key', 'value');
+  await link.ready();
+  const rows = rowsAt(link);
+  await rows.put('key', Buffer.from('value'));
   const isUnavailable = linkIs(link, 'away');
   await server.kill();
   await isUnavailable;
   const isThere = linkIs(link, 'there');
   await server.start();
   await isThere;
-  assert.equal((await bucket.get('key'))?.string(), 'value');
+  assert.equal(await textOf(rows, 'key'), 'value');
 });
 
 test('a NATS that went silent is away, and found again when it speaks', async (t) => {
@@ -141,8 +145,9 @@ test('of several servers the one that is there is found', async (t) => {
 test('without one of three servers what three keep is read at once, and written when there is a leader', async (t) => {
   const servers = await startNatsCluster(t);
   const link = await linkTo(t, servers.map(({ url }) => url).join(','), { replicas: 3 });
-  const bucket = await link.bucket('rows');
-  await bucket.put('key', 'before');
+  await link.ready();
+  const rows = rowsAt(link);
+  await rows.put('key', Buffer.from('before'));
   const used = servers.find(({ port }) => link.connection.getServer().endsWith(`:${port}`));
   assert.ok(used !== undefined);
   const isUnavailable = linkIs(link, 'away');
@@ -152,8 +157,8 @@ test('without one of three servers what three keep is read at once, and written 
   const { direct } = await link.jetstream().jetstreamManager(false);
   const found = await direct.getMessage('KV_test_rows', { last_by_subj: '$KV.test_rows.key' });
   assert.equal(found?.string(), 'before');
-  while (!(await works(bucket.put('key', 'after'))));
-  assert.equal((await bucket.get('key'))?.string(), 'after');
+  while (!(await works(rows.put('key', Buffer.from('after')))));
+  assert.equal(await textOf(rows, 'key'), 'after');
 });
 
 test('what cannot work is refused with a sentence that holds no secret', async (t) => {
@@ -172,6 +177,14 @@ test('what cannot work is refused with a sentence that holds no secret', async (
   await assert.rejects(linkTo(t, url, { credentialsPath: path }), /is not a credentials file of NATS/);
   await assert.rejects(linkTo(t, url, { caPath: join(directory, 'none') }), /nats_ca: .* cannot be read/);
 });
+
+function rowsAt(link: NatsLink): NatsKvStore {
+  return new NatsKvStore(link, 'rows', new SystemClock());
+}
+
+async function textOf(kv: NatsKvStore, key: string): Promise<string> {
+  return Buffer.from((await kv.find(key))?.value ?? '').toString();
+}
 
 function works(work: Promise<unknown>): Promise<boolean> {
   return work.then(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
 import type { MemberId, MemberState } from '../../src/model/cluster.ts';
 import { leaseLostMs, leaseRenewMs } from '../../src/model/limits.ts';
@@ -35,7 +36,8 @@ class Life {
     this.link = link;
     this.leases = new ObservedLeases(link);
     this.members = new NatsMembers({
-      link: this.leases.link,
+      link,
+      kv: this.leases.kv,
       clock: this.clock,
       log: this.log,
       self: member,
@@ -223,7 +225,7 @@ test('the second of two that live under one node name says so, until the older o
 test('a lease that is not one is passed over', async (t) => {
   const { url } = await startNats(t);
   const one = await Life.begin(t, url, memberId('one'));
-  await (await one.link.bucket('members')).put('nonsense', 'nonsense');
+  await new NatsKvStore(one.link, 'members', one.clock).put('nonsense', Buffer.from('nonsense'));
   await one.log.said(/a lease of the cluster is malformed/);
   assert.deepEqual(one.members.alive(), [one.member]);
 });

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { fail, succeed } from '../../src/lib/result.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../src/cluster/nats/nats-peers.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
@@ -36,7 +37,9 @@ async function joinMember(
   await link.ready();
   const status = () => statusOf(self, clock);
   const failOver = () => Promise.resolve();
-  const members = new NatsMembers({ link, clock, log, self, status, failOver, reregister: () => undefined });
+  const kv = new NatsKvStore(link, 'members', clock);
+  const reregister = () => undefined;
+  const members = new NatsMembers({ link, kv, clock, log, self, status, failOver, reregister });
   const peers = new NatsPeers({ link, members, clock, log, self, host });
   await members.start();
   await link.connection.flush();

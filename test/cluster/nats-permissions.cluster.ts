@@ -4,6 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { nkeys } from '@nats-io/nats-core';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
+import type { KvChange } from '../../src/cluster/nats/kv-store.ts';
 import { bucketNames, deviceHash } from '../../src/cluster/nats/nats-names.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
@@ -54,6 +56,7 @@ test('with the permissions of the example a node can do all it needs', async (t)
       const failOver = () => Promise.resolve();
       const members = new NatsMembers({
         link,
+        kv: new NatsKvStore(link, 'members', clock),
         clock,
         log,
         self,
@@ -72,17 +75,26 @@ test('with the permissions of the example a node can do all it needs', async (t)
   while (!one.isAlive(two.self)) await turn();
   assert.deepEqual(await one.ask(two.self, questions.disconnect, 1000), succeed(true));
   const link = await exampleLink(t, url, log);
+  const [value, more] = [Uint8Array.of(1), Uint8Array.of(2)];
+  const { streams, direct } = await link.jetstream().jetstreamManager(false);
   for (const name of bucketNames.filter((name) => name !== 'members')) {
-    const bucket = await link.bucket(name);
-    await bucket.update('key', 'more', await bucket.create('key', 'value'));
-    for await (const entry of await bucket.watch()) if (entry.key === 'key') break;
-    assert.equal((await bucket.get('key'))?.string(), 'more');
-    await bucket.delete('key');
+    const kv = new NatsKvStore(link, name, clock);
+    const revision = await kv.compareAndSet('key.part', value, null);
+    await kv.compareAndSet('key.part', more, revision);
+    const seen = await new Promise<KvChange>((resolve) => void kv.watch(resolve));
+    assert.deepEqual(await kv.find('key.part'), { key: seen.key, value: more, revision: seen.revision });
+    const atAnyReplica = { last_by_subj: `$KV.${link.names.bucket(name)}.key.part` };
+    const found = await direct.getMessage(link.names.bucketStream(name), atAnyReplica);
+    assert.equal(found?.seq, seen.revision);
+    for await (const entry of kv.all()) assert.equal(entry.key, 'key.part');
+    await kv.remove('key.part', seen.revision);
+    await kv.put('key.other', value);
+    await kv.erase(await kv.position());
+    await kv.eraseAll('key');
   }
   const { names } = link;
   const device = 'device' as DeviceId;
   await link.jetstream().publish(names.event(device), 'event', { expect: { lastSubjectSequence: 0 } });
-  const { streams, direct } = await link.jetstream().jetstreamManager(false);
   const query = { last_by_subj: `reveille.event.${deviceHash(device)}` };
   assert.equal((await streams.getMessage(names.eventStream, query))?.string(), 'event');
   assert.equal((await direct.getMessage(names.eventStream, query))?.string(), 'event');

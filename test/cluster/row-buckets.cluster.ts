@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { NatsBucket } from '../../src/cluster/nats/nats-bucket.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import { linkTo } from '../support/nats-scene.ts';
 import { startNats } from '../support/nats-server.ts';
@@ -19,15 +19,15 @@ async function deleteConsumers(link: NatsLink): Promise<void> {
 test('a reading of all rows that breaks off goes on where it was: each row once, in the order of their revisions', async (t) => {
   const link = await linkTo(t, (await startNats(t)).url);
   await link.ready();
-  const rows = new NatsBucket(link, 'rows', new SystemClock());
+  const rows = new NatsKvStore(link, 'rows', new SystemClock());
   const names = Array.from({ length: count }, (_, index) => `row${index}`);
-  await Promise.all(names.map((name) => rows.set(name, Buffer.from(name))));
+  await Promise.all(names.map((name) => rows.put(name, Buffer.from(name))));
   const revisions: number[] = [];
   const seen = new Set<string>();
-  for await (const { bytes, revision } of rows.since(0)) {
+  for await (const { value, revision } of rows.since(0)) {
     if (revisions.length === 10) await deleteConsumers(link);
     revisions.push(revision);
-    seen.add(Buffer.from(bytes).toString());
+    seen.add(Buffer.from(value).toString());
   }
   assert.deepEqual(seen, new Set(names));
   assert.deepEqual(

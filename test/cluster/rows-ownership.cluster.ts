@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { NatsBucket } from '../../src/cluster/nats/nats-bucket.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
@@ -37,8 +37,8 @@ class Site {
     const node = new OwningNode(name, 1, new FakeOutbox(), {
       clock,
       link,
-      rows: new NatsBucket(link, 'rows', clock),
-      heartbeats: new NatsBucket(link, 'beats', clock),
+      rows: new NatsKvStore(link, 'rows', clock),
+      heartbeats: new NatsKvStore(link, 'beats', clock),
       publish: (event) => Promise.resolve(this.log.append(event)),
       displace: (member, deviceId, session) => {
         this.#nodes.find((other) => other.member === member)?.superseded(deviceId, session);

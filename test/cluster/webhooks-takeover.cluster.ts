@@ -8,7 +8,7 @@ import { EventMirror } from '../../src/cluster/events/event-mirror.ts';
 import { EventStream } from '../../src/cluster/events/event-stream.ts';
 import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
-import { NatsKvStore } from '../../src/cluster/nats/kv-store.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import { NatsDeliveryStore } from '../../src/cluster/records/nats-delivery-store.ts';
 import { WebhookLease } from '../../src/cluster/membership/webhook-lease.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
@@ -58,7 +58,7 @@ class Cluster {
     this.#t = t;
     this.#url = url;
     this.receiver = receiver;
-    this.#kv = new NatsKvStore(link, 'hooks');
+    this.#kv = new NatsKvStore(link, 'hooks', new SystemClock());
     const events = new StreamedDeviceEvents(link);
     this.#stream = new EventStream({
       clock: new SystemClock(),
@@ -144,7 +144,7 @@ class Node {
     t.after(() => mirror.stop());
     mirror.start();
     this.#writer = new RegistryWriter(store.registry, new RegistryStore(store.registry));
-    const kv = new NatsKvStore(link, 'hooks');
+    const kv = new NatsKvStore(link, 'hooks', clock);
     this.webhooks = new WebhookLeaderElection({
       clock,
       log,

@@ -2,10 +2,9 @@
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { StreamedDeviceEvents } from '../../src/cluster/events/device-events.ts';
 import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
-import { NatsBucket } from '../../src/cluster/nats/nats-bucket.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import type { BucketName } from '../../src/cluster/nats/nats-names.ts';
-import { NatsKvStore } from '../../src/cluster/nats/kv-store.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import { linkTo } from './nats-scene.ts';
 import type { JoinGround } from './node-ground.ts';
 import type { Ending } from './temporary-store.ts';
@@ -24,7 +23,7 @@ export function joinNats(url: string): (ending: Ending) => Promise<NatsLink> {
 }
 
 export async function natsKvStore(t: Ending, url: string, bucket: BucketName): Promise<NatsKvStore> {
-  return new NatsKvStore(await joinNats(url)(t), bucket);
+  return new NatsKvStore(await joinNats(url)(t), bucket, clock);
 }
 
 export function natsGround(url: string): JoinGround {
@@ -33,12 +32,12 @@ export function natsGround(url: string): JoinGround {
     const link = await join(ending);
     return {
       link,
-      rows: new NatsBucket(link, 'rows', clock),
-      heartbeats: new NatsBucket(link, 'beats', clock),
+      rows: new NatsKvStore(link, 'rows', clock),
+      heartbeats: new NatsKvStore(link, 'beats', clock),
       events: new StreamedDeviceEvents(link),
       eventSource: new JetStreamSource(link, link.names.eventStream),
-      wakeups: new NatsKvStore(link, 'wakeups'),
-      calls: new NatsKvStore(link, 'calls'),
+      wakeups: new NatsKvStore(link, 'wakeups', clock),
+      calls: new NatsKvStore(link, 'calls', clock),
       cut: () => link.close(),
     };
   };

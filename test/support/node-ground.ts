@@ -2,19 +2,17 @@
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
 import type { SharedLink } from '../../src/cluster/ownership/ownership.ts';
-import type { HeartbeatBucket, RowBucket } from '../../src/cluster/records/row-bucket.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import type { TailSource } from '../../src/cluster/events/stream-tail.ts';
-import { FakeBucket } from './fake-buckets.ts';
-import { MemoryKvStore } from './memory-kv-store.ts';
+import { MemoryBucket, MemoryKvStore } from './memory-kv-store.ts';
 import { MemoryStream } from './memory-stream.ts';
 import { FakeLink } from './ownership-scene.ts';
 import type { Ending } from './temporary-store.ts';
 
 export interface NodeGround {
   readonly link: SharedLink;
-  readonly rows: RowBucket;
-  readonly heartbeats: HeartbeatBucket;
+  readonly rows: KvStore;
+  readonly heartbeats: KvStore;
   readonly events: DeviceEvents;
   readonly eventSource: TailSource;
   readonly wakeups: KvStore;
@@ -27,7 +25,7 @@ export interface NodeGround {
 export type JoinGround = (ending: Ending) => Promise<NodeGround>;
 
 export function memoryGround(): JoinGround {
-  const [rows, heartbeats] = [new FakeBucket(), new FakeBucket()];
+  const [rows, heartbeats] = [new MemoryBucket(), new MemoryBucket()];
   const [wakeups, calls] = [new MemoryKvStore(), new MemoryKvStore()];
   const stream = new MemoryStream(new SystemClock());
   return async () => {

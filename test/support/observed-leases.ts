@@ -3,30 +3,39 @@
  * before has been seen: JetStream answers when it does, whatever a driven clock says.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { KV, KvWatchEntry } from '@nats-io/kv';
-import type { QueuedIterator } from '@nats-io/nats-core';
+import type { MembersStore } from '../../src/cluster/membership/nats-members.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 
 export class ObservedLeases {
   /** To give to who is observed. */
-  readonly link: NatsLink;
+  readonly kv: MembersStore;
   readonly #link: NatsLink;
+  readonly #real: NatsKvStore;
   #pending = 0;
   /** Null: it does not watch. */
   #seen: number | null = null;
 
   constructor(link: NatsLink) {
+    const real = new NatsKvStore(link, 'members', new SystemClock());
     this.#link = link;
-    this.link = instead(link, { bucket: async () => this.#bucket(await link.bucket('members')) });
+    this.#real = real;
+    this.kv = {
+      find: (...args) => this.#count(real.find(...args)),
+      compareAndSet: (...args) => this.#count(real.compareAndSet(...args)),
+      remove: (...args) => this.#count(real.remove(...args)),
+      erase: (revision) => real.erase(revision),
+      watch: (onChange) => this.#count(this.#watch(onChange)),
+    };
   }
 
   /** Resolves when nothing is under way, and all that was written by anyone has been seen. */
   async settled(): Promise<void> {
     await this.#idle();
     if (this.#link.isUnavailable || this.#seen === null) return;
-    const { streams } = await this.#link.jetstream().jetstreamManager(false);
-    const { state } = await streams.info(this.#link.names.bucketStream('members'));
-    while (this.#seen !== null && this.#seen < state.last_seq && !this.#link.isUnavailable) await turn();
+    const newest = await this.#real.position();
+    while (this.#seen !== null && this.#seen < newest && !this.#link.isUnavailable) await turn();
     await this.#idle();
   }
 
@@ -35,29 +44,16 @@ export class ObservedLeases {
     while (this.#pending > 0);
   }
 
-  #bucket(bucket: KV): KV {
-    return instead(bucket, {
-      put: (...args) => this.#count(bucket.put(...args)),
-      get: (...args) => this.#count(bucket.get(...args)),
-      delete: (...args) => this.#count(bucket.delete(...args)),
-      watch: async (...args) => this.#watch(await this.#count(bucket.watch(...args))),
-    });
-  }
-
-  #watch(entries: QueuedIterator<KvWatchEntry>): QueuedIterator<KvWatchEntry> {
+  async #watch(onChange: Parameters<MembersStore['watch']>[0]): Promise<() => void> {
     this.#seen = 0;
-    const saw = (revision: number): void => void (this.#seen = revision);
-    const read = async function* (): AsyncGenerator<KvWatchEntry> {
-      for await (const entry of entries) {
-        saw(entry.revision);
-        yield entry;
-      }
-    };
-    const stop = (): void => {
+    const stop = await this.#real.watch((change) => {
+      this.#seen = change.revision;
+      onChange(change);
+    });
+    return () => {
       this.#seen = null;
-      entries.stop();
+      stop();
     };
-    return instead(entries, { stop, [Symbol.asyncIterator]: read });
   }
 
   async #count<Value>(work: Promise<Value>): Promise<Value> {
@@ -68,15 +64,4 @@ export class ObservedLeases {
       this.#pending--;
     }
   }
-}
-
-/** The same object but for these members of it. */
-function instead<Kind extends object>(real: Kind, others: Partial<Kind>): Kind {
-  return new Proxy(real, {
-    get(target, key) {
-      if (Object.hasOwn(others, key)) return Reflect.get(others, key);
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }

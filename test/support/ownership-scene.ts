@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
 import type { LiveSession, LiveSessions } from '../../src/cluster/ownership/live-sessions.ts';
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
-import type { HeartbeatBucket, RowBucket } from '../../src/cluster/records/row-bucket.ts';
+import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
 import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
@@ -20,7 +20,7 @@ import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import { deviceHash } from '../../src/cluster/nats/nats-names.ts';
 import { endOf, loginOf } from './connection-changes.ts';
 import { DrivenClock } from './driven-clock.ts';
-import { FakeBucket } from './fake-buckets.ts';
+import { MemoryBucket, type MemoryKvStore } from './memory-kv-store.ts';
 import { FakeLog } from './fakes.ts';
 
 export const device = 'TESTDEVICE01' as DeviceId;
@@ -157,8 +157,8 @@ type Held = LiveSession & { readonly loginAtMs: number; heartbeatAt: number };
 export interface NodeDeps {
   readonly clock: Clock;
   readonly link: Pick<FakeLink, 'isUnavailable' | 'onChange' | 'ready'>;
-  readonly rows: RowBucket;
-  readonly heartbeats: HeartbeatBucket;
+  readonly rows: KvStore;
+  readonly heartbeats: KvStore;
   readonly publish: (event: OutboxEvent) => Promise<void>;
   /** A notice to another member; it may be lost. */
   readonly displace: (member: MemberId, deviceId: DeviceId, session: SessionId) => void;
@@ -289,8 +289,8 @@ export async function settled(): Promise<void> {
 
 interface Way {
   readonly link: FakeLink;
-  readonly rows: ReturnType<FakeBucket['open']>;
-  readonly heartbeats: ReturnType<FakeBucket['open']>;
+  readonly rows: MemoryKvStore;
+  readonly heartbeats: MemoryKvStore;
   /** So many events hold, and their answers are lost. */
   lostEvents: number;
   publishes: boolean;
@@ -299,8 +299,8 @@ interface Way {
 /** Nodes A, B and so on, and what they share. */
 export class OwnershipScene {
   readonly clock = new DrivenClock();
-  readonly rows = new FakeBucket();
-  readonly heartbeats = new FakeBucket();
+  readonly rows = new MemoryBucket();
+  readonly heartbeats = new MemoryBucket();
   readonly log = new SharedLog();
   readonly #nodes = new Map<string, OwningNode>();
   readonly #ways = new Map<string, Way>();
@@ -374,9 +374,9 @@ export class OwnershipScene {
   }
 
   row(deviceId: DeviceId): DeviceRow {
-    const kept = this.rows.values.get(deviceHash(deviceId));
+    const kept = this.rows.entries.get(deviceHash(deviceId));
     if (kept === undefined) return { sleep: neverShared, signal: neverShared };
-    const decoded = decodeDeviceRow(kept.bytes);
+    const decoded = decodeDeviceRow(kept.value);
     if (!decoded.ok) throw new Error(decoded.error);
     return decoded.value.row;
   }

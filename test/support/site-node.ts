@@ -6,6 +6,7 @@ import { SystemClock } from '../../src/lib/system-clock.ts';
 import { CallRepository } from '../../src/cluster/records/call-repository.ts';
 import { EventMirror } from '../../src/cluster/events/event-mirror.ts';
 import { EventStream } from '../../src/cluster/events/event-stream.ts';
+import type { HeartbeatStore } from '../../src/cluster/ownership/heartbeat-reader.ts';
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
 import { WakeupRepository } from '../../src/cluster/records/wakeup-repository.ts';
 import type { CallsItem } from '../../src/cluster/events/outbox-changes.ts';
@@ -191,14 +192,15 @@ export class SiteNode {
     };
   }
 
-  #watchedHeartbeats(): NodeGround['heartbeats'] {
+  #watchedHeartbeats(): HeartbeatStore {
     const { heartbeats } = this.#ground;
     return {
-      get: (key) => heartbeats.get(key),
-      removeAll: (prefix) => heartbeats.removeAll(prefix),
-      set: async (key, bytes) => {
-        await heartbeats.set(key, bytes);
+      find: (key) => heartbeats.find(key),
+      eraseAll: (prefix) => heartbeats.eraseAll(prefix),
+      put: async (key, value) => {
+        const revision = await heartbeats.put(key, value);
         this.#news.emit('heartbeats');
+        return revision;
       },
     };
   }

@@ -8,7 +8,7 @@ import {
 } from '../../protocol/cluster/stored-values.ts';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import { bucketAnswerMsMax } from './log-limits.ts';
-import { isConflict } from '../nats/nats-conflict.ts';
+import { isConflict } from '../nats/nats-kv-store.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
 
 export interface StoredEvent {

@@ -14,7 +14,7 @@ import { inTwo, type KeyedQueue } from '../nats/keyed-queue.ts';
 import { RowUnreadable, type DeviceRows } from '../records/device-rows.ts';
 import { eachBounded } from '../nats/each-bounded.ts';
 import { lostEvents, type MadeEvents } from '../events/made-events.ts';
-import type { RowBucket } from '../records/row-bucket.ts';
+import type { KvStore } from '../nats/kv-store.ts';
 import { lookedAtOnceMax } from '../records/row-limits.ts';
 import { failedOverIn, failOverSlot, type LostSlot } from '../ownership/slot-failover.ts';
 
@@ -22,7 +22,7 @@ export interface FailoverDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly rows: DeviceRows;
-  readonly bucket: Pick<RowBucket, 'since'>;
+  readonly kv: Pick<KvStore, 'since'>;
   readonly heartbeats: HeartbeatReader;
   readonly queue: KeyedQueue;
   readonly events: MadeEvents;
@@ -52,7 +52,7 @@ export class Failover {
 
   /** Without anything written down all rows are looked at. */
   async #slotsOf(member: MemberId): Promise<LostSlots> {
-    const { heartbeats, bucket } = this.#deps;
+    const { heartbeats, kv } = this.#deps;
     const slots: LostSlots = new Map();
     const written: DeviceHeartbeat[] = [];
     let position = Infinity;
@@ -61,8 +61,8 @@ export class Failover {
       position = Math.min(position, part.position);
     }
     await eachBounded(written, lookedAtOnceMax, (heartbeat) => this.#find(heartbeat, slots));
-    for await (const { bytes } of bucket.since(position === Infinity ? 0 : position)) {
-      const decoded = decodeDeviceRow(bytes);
+    for await (const { value } of kv.since(position === Infinity ? 0 : position)) {
+      const decoded = decodeDeviceRow(value);
       if (!decoded.ok) continue;
       const { deviceId, row } = decoded.value;
       for (const connection of connections)

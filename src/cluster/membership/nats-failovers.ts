@@ -8,13 +8,13 @@ import { encodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { NatsHeldKey } from '../nats/nats-held-key.ts';
-import type { Lease, NatsLeases } from './nats-leases.ts';
-import type { NatsLink } from '../nats/nats-link.ts';
+import { Lease } from '../nats/lease.ts';
 import { memberToken } from '../nats/nats-names.ts';
+import type { NatsLeases, SeenLease } from './nats-leases.ts';
+import type { MembersStore } from './nats-members.ts';
 
 interface FailoversDeps {
-  readonly link: NatsLink;
+  readonly kv: MembersStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly self: MemberId;
@@ -23,7 +23,7 @@ interface FailoversDeps {
 }
 
 interface Failover {
-  readonly held: NatsHeldKey;
+  readonly lease: Lease;
   readonly value: Uint8Array;
   renewedAtMs: number;
   isAtWork: boolean;
@@ -49,15 +49,15 @@ export class NatsFailovers {
     }
   }
 
-  async #take({ status, revision }: Lease): Promise<void> {
+  async #take({ status, revision }: SeenLease): Promise<void> {
     const { member } = status;
-    const { clock, link, log } = this.#deps;
+    const { clock, kv, log } = this.#deps;
     this.#failovers.set(member, null);
     const value = encodeMemberStatus({ ...status, state: 'lost' });
     const isTaken = await this.#attempt(async () => {
-      const held = new NatsHeldKey(await link.bucket('members'), memberToken(member), revision);
-      if (!(await held.write(value))) return false;
-      const failover = { held, value, renewedAtMs: clock.monotonicMs(), isAtWork: false };
+      const lease = new Lease(kv, memberToken(member), revision);
+      if (!(await lease.renew(value))) return false;
+      const failover = { lease, value, renewedAtMs: clock.monotonicMs(), isAtWork: false };
       this.#failovers.set(member, failover);
       log.warn({ member }, 'a member of the cluster is lost, and its sessions are closed by this one');
       void this.#failOver(member, failover);
@@ -71,7 +71,7 @@ export class NatsFailovers {
     const isDone = await this.#attempt(async () => {
       await this.#deps.failOver(member);
       // False as well: somebody else has it by now, and will find nothing left.
-      await failover.held.remove();
+      await failover.lease.release();
       return true;
     });
     failover.isAtWork = false;
@@ -80,7 +80,7 @@ export class NatsFailovers {
 
   async #renew(member: MemberId, failover: Failover, nowMs: number): Promise<void> {
     failover.renewedAtMs = nowMs;
-    const isLeft = await this.#attempt(async () => !(await failover.held.write(failover.value)));
+    const isLeft = await this.#attempt(async () => !(await failover.lease.renew(failover.value)));
     if (isLeft) this.#end(member, failover);
   }
 

@@ -6,7 +6,7 @@
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseLostMs } from '../../model/limits.ts';
 
-export interface Lease {
+export interface SeenLease {
   readonly status: MemberStatus;
   /** Of the key it is kept in. */
   readonly revision: number;
@@ -17,7 +17,7 @@ export interface Lease {
 const membersMax = 1024;
 
 export class NatsLeases {
-  readonly #leases = new Map<MemberId, Lease>();
+  readonly #leases = new Map<MemberId, SeenLease>();
 
   /** What is kept of a member; an older revision than the one known changes nothing. False: there is no room. */
   saw(status: MemberStatus, revision: number, nowMs: number): boolean {
@@ -37,11 +37,11 @@ export class NatsLeases {
     for (const [member, lease] of this.#leases) this.#leases.set(member, { ...lease, seenAtMs: nowMs });
   }
 
-  get(member: MemberId): Lease | undefined {
+  get(member: MemberId): SeenLease | undefined {
     return this.#leases.get(member);
   }
 
-  all(): Lease[] {
+  all(): SeenLease[] {
     return [...this.#leases.values()];
   }
 
@@ -51,11 +51,11 @@ export class NatsLeases {
   }
 
   /** Nobody has renewed them: neither the member, nor, where it is lost, who buries it. */
-  overdue(nowMs: number): Lease[] {
+  overdue(nowMs: number): SeenLease[] {
     return this.all().filter((lease) => isOverdue(lease, nowMs));
   }
 }
 
-export function isOverdue({ seenAtMs }: Lease, nowMs: number): boolean {
+export function isOverdue({ seenAtMs }: SeenLease, nowMs: number): boolean {
   return nowMs - seenAtMs >= leaseLostMs;
 }

@@ -1,61 +1,85 @@
 /**
- * What becomes of the keys of members, as it happens. JetStream's own watch notices after a minute that what sends to it
- * is gone; whoever finds that nothing comes any more begins it anew, and sees everything there is once more.
+ * The keys of members as they change, read into the leases that this member knows. JetStream's own watch notices after a
+ * minute that what sends to it is gone; whoever finds that nothing comes any more begins it anew, and sees everything
+ * there is once more.
  */
-import type { KvEntry, KvWatchEntry } from '@nats-io/kv';
-import type { QueuedIterator } from '@nats-io/nats-core';
-import type { Clock } from '../../lib/clock.ts';
-import type { NatsLink } from '../nats/nats-link.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { decodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { KvChange } from '../nats/kv-store.ts';
+import { memberToken } from '../nats/nats-names.ts';
+import type { NatsLeases } from './nats-leases.ts';
+import type { MembersLink, MembersStore } from './nats-members.ts';
 
 /** How long it is remembered that a member was there: until those who were cut off have seen it. */
 const markerKeptMs = 3600 * 1000;
 
-export class NatsMembersWatch {
-  readonly #link: NatsLink;
-  readonly #clock: Clock;
-  readonly #saw: (entry: KvEntry) => void;
-  #round = 0;
-  #entries: QueuedIterator<KvWatchEntry> | null = null;
+export interface MembersWatchDeps {
+  readonly link: MembersLink;
+  readonly kv: MembersStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly leases: NatsLeases;
+  /** A lease was written, by its member or by the one that closes its sessions. */
+  readonly onSeen: (member: MemberId) => void;
+  /** A member is called lost, or its lease is removed. */
+  readonly onGone: (member: MemberId) => void;
+}
 
-  constructor(deps: { link: NatsLink; clock: Clock; saw: (entry: KvEntry) => void }) {
-    this.#link = deps.link;
-    this.#clock = deps.clock;
-    this.#saw = deps.saw;
+export class NatsMembersWatch {
+  readonly #deps: MembersWatchDeps;
+  #round = 0;
+  #stop: Cancel = () => undefined;
+
+  constructor(deps: MembersWatchDeps) {
+    this.#deps = deps;
   }
 
-  /** Resolves when what changes from now on will be seen. Rejects while NATS is away. */
+  /** Resolves when what changes from now on will be seen. Rejects while NATS is unavailable. */
   async begin(): Promise<void> {
+    const { link, kv } = this.#deps;
     this.stop();
     const round = this.#round;
-    const bucket = await this.#link.bucket('members');
-    const entries = await bucket.watch();
-    if (round === this.#round) {
-      this.#entries = entries;
-      void this.#follow(entries);
-    } else entries.stop();
+    await link.ready();
+    const stop = await kv.watch((change) => {
+      if (round === this.#round) this.#saw(change);
+    });
+    if (round === this.#round) this.#stop = stop;
+    else stop();
   }
 
   stop(): void {
     this.#round++;
-    this.#entries?.stop();
-    this.#entries = null;
+    this.#stop();
+    this.#stop = () => undefined;
   }
 
-  async #follow(entries: QueuedIterator<KvWatchEntry>): Promise<void> {
-    for await (const entry of entries) {
-      if (entries !== this.#entries) return;
-      this.#saw(entry);
-      if (entry.operation !== 'PUT') this.#forget(entry);
+  #saw(change: KvChange): void {
+    const { leases, clock, log, onSeen, onGone } = this.#deps;
+    const { key, value, revision } = change;
+    if (change.isRemoved) {
+      const member = Buffer.from(key, 'base64url').toString('utf8') as MemberId;
+      leases.gone(member);
+      onGone(member);
+      this.#forget(change);
+      return;
     }
+    const decoded = decodeMemberStatus(value);
+    if (!decoded.ok || memberToken(decoded.value.member) !== key) {
+      const reason = decoded.ok ? 'it is of another member' : decoded.error;
+      log.warn({ key, reason }, 'a lease of the cluster is malformed');
+      return;
+    }
+    const { member, state } = decoded.value;
+    leases.saw(decoded.value, revision, clock.monotonicMs());
+    if (state === 'lost') onGone(member);
+    onSeen(member);
   }
 
   /** Every life of every member leaves a mark; old ones are taken away, by whoever comes by. */
-  #forget({ created, revision }: KvEntry): void {
-    if (this.#clock.wallMs() - created.getTime() < markerKeptMs) return;
-    this.#link
-      .jetstream()
-      .jetstreamManager(false)
-      .then(({ streams }) => streams.deleteMessage(this.#link.names.bucketStream('members'), revision))
-      .catch(() => undefined);
+  #forget({ writtenAtMs, revision }: KvChange): void {
+    const { clock, kv } = this.#deps;
+    if (clock.wallMs() - writtenAtMs >= markerKeptMs) kv.erase(revision).catch(() => undefined);
   }
 }

@@ -4,23 +4,26 @@
  * key while that lasts, and removes it; a survivor that stops on the way is followed by the next. Who can't see its own
  * renewals come by can't see others' either, and calls nobody lost. Source: cluster.md, Node loss.
  */
-import type { KvEntry } from '@nats-io/kv';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
-import { decodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { NatsFailovers } from './nats-failovers.ts';
 import { NatsLeases } from './nats-leases.ts';
+import type { KvStore } from '../nats/kv-store.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
 import { NatsMembersWatch } from './nats-members-watch.ts';
 import { NatsOwnLease } from './nats-own-lease.ts';
-import { memberToken } from '../nats/nats-names.ts';
+
+export type MembersLink = Pick<NatsLink, 'isUnavailable' | 'onChange' | 'ready'>;
+/** The bucket of leases. */
+export type MembersStore = Pick<KvStore, 'find' | 'compareAndSet' | 'remove' | 'erase' | 'watch'>;
 
 export interface NatsMembersDeps {
-  readonly link: NatsLink;
+  readonly link: MembersLink;
+  readonly kv: MembersStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly self: MemberId;
@@ -55,10 +58,14 @@ export class NatsMembers {
   #cancels: Cancel[] = [];
 
   constructor(deps: NatsMembersDeps) {
-    const { link, clock } = deps;
     this.#deps = deps;
-    this.#lookedAtMs = this.#echoAtMs = clock.monotonicMs();
-    this.#watch = new NatsMembersWatch({ link, clock, saw: (entry) => this.#saw(entry) });
+    this.#lookedAtMs = this.#echoAtMs = deps.clock.monotonicMs();
+    this.#watch = new NatsMembersWatch({
+      ...deps,
+      leases: this.#leases,
+      onSeen: (member) => this.#isOther(member) || this.#sawOwn(),
+      onGone: (member) => this.#notifyGone(member),
+    });
     this.#own = new NatsOwnLease(deps);
     this.#failovers = new NatsFailovers({ ...deps, leases: this.#leases });
   }
@@ -151,27 +158,6 @@ export class NatsMembers {
     if (this.#own.isDue(nowMs)) void this.#own.renew();
     for (const { status } of this.#leases.overdue(nowMs)) this.#notifyGone(status.member);
     this.#failovers.look(nowMs);
-  }
-
-  #saw({ key, value, operation, revision }: KvEntry): void {
-    if (operation !== 'PUT') {
-      const member = Buffer.from(key, 'base64url').toString('utf8') as MemberId;
-      this.#leases.gone(member);
-      this.#notifyGone(member);
-      return;
-    }
-    const { clock, log } = this.#deps;
-    const decoded = decodeMemberStatus(value);
-    if (!decoded.ok || memberToken(decoded.value.member) !== key) {
-      log.warn(
-        { key, reason: decoded.ok ? 'it is of another member' : decoded.error },
-        'a lease of the cluster is malformed',
-      );
-      return;
-    }
-    this.#leases.saw(decoded.value, revision, clock.monotonicMs());
-    if (decoded.value.state === 'lost') this.#notifyGone(decoded.value.member);
-    if (!this.#isOther(decoded.value.member)) this.#sawOwn();
   }
 
   #sawOwn(): void {

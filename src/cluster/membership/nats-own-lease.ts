@@ -2,19 +2,19 @@
  * This member's lease. Where its key is not as this member left it, somebody has called it lost: while it is being buried
  * it waits; then it has its sessions claimed again, and comes back under the same id. Source: cluster.md, Node loss.
  */
-import type { KV } from '@nats-io/kv';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
 import { decodeMemberStatus, encodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId, MemberState, MemberStatus } from '../../model/cluster.ts';
 import { leaseLostMs, leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { NatsHeldKey } from '../nats/nats-held-key.ts';
-import type { NatsLink } from '../nats/nats-link.ts';
+import { Lease } from '../nats/lease.ts';
 import { memberToken } from '../nats/nats-names.ts';
+import type { MembersLink, MembersStore } from './nats-members.ts';
 
 interface OwnLeaseDeps {
-  readonly link: NatsLink;
+  readonly link: MembersLink;
+  readonly kv: MembersStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly self: MemberId;
@@ -23,7 +23,7 @@ interface OwnLeaseDeps {
 }
 
 interface LostLease {
-  readonly revision: number;
+  readonly revision: number | null;
   /** Since when it has been seen unchanged, and when it was last looked at. */
   readonly sinceMs: number;
   readonly lookedAtMs: number;
@@ -32,7 +32,7 @@ interface LostLease {
 export class NatsOwnLease {
   readonly #deps: OwnLeaseDeps;
   readonly #key: string;
-  #held: NatsHeldKey | null = null;
+  #lease: Lease;
   #state: MemberState = 'up';
   /** What this member was found lost with; null: it is not lost. */
   #lost: LostLease | null = null;
@@ -43,6 +43,7 @@ export class NatsOwnLease {
   constructor(deps: OwnLeaseDeps) {
     this.#deps = deps;
     this.#key = memberToken(deps.self);
+    this.#lease = new Lease(deps.kv, this.#key, null);
   }
 
   status(): MemberStatus {
@@ -64,9 +65,8 @@ export class NatsOwnLease {
     this.#isRenewing = true;
     this.#renewedAtMs = clock.monotonicMs();
     try {
-      const bucket = await link.bucket('members');
-      this.#held ??= new NatsHeldKey(bucket, this.#key, 0);
-      if (this.#lost !== null || !(await this.#held.write(this.#value()))) await this.#comeBack(bucket);
+      await link.ready();
+      if (this.#lost !== null || !(await this.#lease.renew(this.#value()))) await this.#comeBack();
     } catch (error) {
       log.debug({ reason: messageOf(error) }, 'the lease of this member was not renewed');
     }
@@ -76,29 +76,30 @@ export class NatsOwnLease {
   /** Rejects while NATS is away: the lease runs out then. */
   async remove(): Promise<void> {
     this.#isRemoved = true;
-    await this.#held?.remove();
+    await this.#lease.release();
   }
 
-  async #comeBack(bucket: KV): Promise<void> {
-    const { log, reregister, self } = this.#deps;
-    const entry = await bucket.get(this.#key);
-    const kept = entry?.operation === 'PUT' ? decodeMemberStatus(entry.value) : null;
+  async #comeBack(): Promise<void> {
+    const { kv, log, reregister, self } = this.#deps;
+    const entry = await kv.find(this.#key);
+    const kept = entry && decodeMemberStatus(entry.value);
     const state = kept !== null && kept.ok ? kept.value.state : null;
-    const held = new NatsHeldKey(bucket, this.#key, entry?.revision ?? 0);
+    const revision = entry?.revision ?? null;
+    const lease = new Lease(kv, this.#key, revision);
     // Neither: what it wrote itself last, without having heard that it was written.
     if (state === null || state === 'lost') {
       if (this.#lost === null) log.warn({ member: self }, 'this member was called lost, and comes back');
-      const isGivenUp = this.#isGivenUp(held.revision);
+      const isGivenUp = this.#isGivenUp(revision);
       if (state === 'lost' && !isGivenUp) return;
       reregister();
-      if (!(await held.write(this.#value()))) return;
+      if (!(await lease.renew(this.#value()))) return;
     }
-    this.#held = held;
+    this.#lease = lease;
     this.#lost = null;
   }
 
   /** Who buries it renews the key meanwhile. Only what was looked at all the time counts. */
-  #isGivenUp(revision: number): boolean {
+  #isGivenUp(revision: number | null): boolean {
     const nowMs = this.#deps.clock.monotonicMs();
     const before = this.#lost;
     const isSame = before?.revision === revision && nowMs - before.lookedAtMs <= leaseRenewMs;

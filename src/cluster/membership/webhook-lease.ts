@@ -11,6 +11,7 @@ import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { webhookLeaseMs } from '../events/log-limits.ts';
 import type { KvStore } from '../nats/kv-store.ts';
+import { Lease } from '../nats/lease.ts';
 
 export interface WebhookLeaseDeps {
   readonly kv: KvStore;
@@ -29,8 +30,8 @@ const leaseValue = z.strictObject({ holder: z.string().nullable() });
 export class WebhookLease {
   readonly #deps: WebhookLeaseDeps;
   #holder: MemberId | null = null;
-  /** Of the value that this member wrote; null: it does not hold it. */
-  #revision: number | null = null;
+  /** Null: this member does not hold it. */
+  #lease: Lease | null = null;
   #renewedMs = 0;
   #asking: Promise<void> | null = null;
   #cancelTicks: Cancel = () => undefined;
@@ -47,7 +48,7 @@ export class WebhookLease {
 
   /** Nobody else may deliver now. */
   get isHeld(): boolean {
-    return this.#revision !== null && this.#deps.clock.monotonicMs() - this.#renewedMs < webhookLeaseMs;
+    return this.#lease !== null && this.#deps.clock.monotonicMs() - this.#renewedMs < webhookLeaseMs;
   }
 
   /** Once the members that live are known. */
@@ -60,11 +61,10 @@ export class WebhookLease {
   async release(): Promise<void> {
     this.#cancelTicks();
     await this.#asking;
-    const revision = this.#revision;
+    const lease = this.#lease;
     this.#forget();
-    if (revision === null) return;
     try {
-      await this.#deps.kv.compareAndSet(leaseKey, encodeVersioned({ holder: null }), revision);
+      await lease?.renew(encodeVersioned({ holder: null }));
     } catch (error) {
       this.#deps.log.warn(
         { err: error },
@@ -81,34 +81,34 @@ export class WebhookLease {
 
   /** Never rejects: what fails is asked again at the next tick, and held no longer than it may be. */
   async #ask(): Promise<void> {
-    const { kv, clock, self, log } = this.#deps;
+    const { clock, self, log } = this.#deps;
     const startedMs = clock.monotonicMs();
-    const held = this.#revision;
+    const held = this.#lease;
     try {
-      const before = held ?? (await this.#vacancy());
-      if (before === 'taken') return;
-      const revision = await kv.compareAndSet(leaseKey, encodeVersioned({ holder: self }), before);
-      if (revision !== null) this.#hold(revision, startedMs, held);
+      const lease = held ?? (await this.#vacant());
+      if (lease === null) return;
+      if (await lease.renew(encodeVersioned({ holder: self }))) this.#hold(lease, startedMs, held);
       else if (held !== null) this.#lose('another node delivers the webhooks now');
     } catch (error) {
       log.debug({ err: error }, 'the lease of the webhooks cannot be reached');
     }
   }
 
-  /** The revision of a lease that nobody holds, null: there never was one; `taken`: somebody holds it. */
-  async #vacancy(): Promise<number | null | 'taken'> {
-    const found = await this.#deps.kv.find(leaseKey);
+  /** The lease as it can be taken now; null: somebody holds it. */
+  async #vacant(): Promise<Lease | null> {
+    const { kv } = this.#deps;
+    const found = await kv.find(leaseKey);
     this.#holder = found === null ? null : holderOf(found.value);
     const isTaken =
       this.#holder !== null && this.#holder !== this.#deps.self && this.#deps.isAlive(this.#holder);
-    return isTaken ? 'taken' : (found?.revision ?? null);
+    return isTaken ? null : new Lease(kv, leaseKey, found?.revision ?? null);
   }
 
-  #hold(revision: number, startedMs: number, held: number | null): void {
+  #hold(lease: Lease, startedMs: number, held: Lease | null): void {
     const { clock, self, onGained } = this.#deps;
     // The time ran out while it was renewed.
-    if (held !== this.#revision) return;
-    this.#revision = revision;
+    if (held !== this.#lease) return;
+    this.#lease = lease;
     this.#renewedMs = startedMs;
     this.#holder = self;
     this.#cancelEnd();
@@ -125,7 +125,7 @@ export class WebhookLease {
 
   #forget(): void {
     this.#cancelEnd();
-    this.#revision = null;
+    this.#lease = null;
     this.#holder = null;
   }
 }

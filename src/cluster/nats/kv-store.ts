@@ -1,103 +1,43 @@
-/** One bucket of NATS, as what is kept in it sees it: values by key, and a revision by which one of two writers wins. */
-import { messageOf } from '../../lib/error-message.ts';
-import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
-import { JetStreamSource } from '../events/jetstream-source.ts';
-import { bucketAnswerMsMax } from '../events/log-limits.ts';
-import { isConflict } from './nats-conflict.ts';
-import type { BucketName } from './nats-names.ts';
-import type { NatsLink } from './nats-link.ts';
+/**
+ * The port to one bucket that all nodes share: values by key, and revisions by which one of two writers wins. Each method
+ * rejects with SharedStateUnavailable while NATS is unavailable or does not answer in time; a write that rejects may have
+ * been made. Source: cluster.md, Ownership.
+ */
+import type { Cancel } from '../../lib/clock.ts';
 
 export interface KvEntry {
   readonly key: string;
+  /** Empty where the key was removed. */
   readonly value: Uint8Array;
+  /** Counts the writes to all keys of the bucket. */
   readonly revision: number;
 }
 
-/** Each rejects with SharedStateAway while NATS is away, or does not answer in time. */
-export interface KvStore {
-  find(key: string): Promise<KvEntry | null>;
-  /** The new revision. Those called one after the other arrive so. */
-  put(key: string, value: Uint8Array): Promise<number>;
-  /** `revision` null: there is none yet. Null: somebody else has changed it. */
-  compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null>;
-  /** Every key that there was when it began, some of them more than once: the last value is its newest. */
-  all(): AsyncIterable<KvEntry>;
+export interface KvChange extends KvEntry {
+  readonly isRemoved: boolean;
+  /** By the clock of NATS. */
+  readonly writtenAtMs: number;
 }
 
-/** Entries that wait to be looked at. */
-const entriesWaitingMax = 4000;
-
-export class NatsKvStore implements KvStore {
-  readonly #link: NatsLink;
-  readonly #bucket: BucketName;
-  readonly #subjects: string;
-
-  constructor(link: NatsLink, bucket: BucketName) {
-    this.#link = link;
-    this.#bucket = bucket;
-    this.#subjects = `$KV.${link.names.bucket(bucket)}.`;
-  }
-
-  async find(key: string): Promise<KvEntry | null> {
-    const link = this.#link;
-    return this.#reach(async () => {
-      const manager = await link.jetstream().jetstreamManager(false);
-      const query = { last_by_subj: this.#subjects + key };
-      const found = await manager.streams.getMessage(link.names.bucketStream(this.#bucket), query);
-      return found && { key, value: found.data, revision: found.seq };
-    });
-  }
-
-  async put(key: string, value: Uint8Array): Promise<number> {
-    return this.#reach(() => this.#publish(key, value));
-  }
-
-  async compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null> {
-    return this.#reach(async () => {
-      try {
-        return await this.#publish(key, value, revision ?? 0);
-      } catch (error) {
-        if (isConflict(error)) return null;
-        throw error;
-      }
-    });
-  }
-
-  /** What is replaced meanwhile moves to the end, so that the end is where nothing newer is. */
-  async *all(): AsyncGenerator<KvEntry, void, undefined> {
-    const source = new JetStreamSource(this.#link, this.#link.names.bucketStream(this.#bucket));
-    let newest = await this.#reach(() => source.newest());
-    if (newest === 0) return;
-    const open = await this.#reach(() => source.open(0, entriesWaitingMax));
-    try {
-      for await (const { sequence: revision, subject, data: value } of open.messages) {
-        yield { key: subject.slice(this.#subjects.length), value, revision };
-        if (revision >= newest) newest = await this.#reach(() => source.newest());
-        if (revision >= newest) return;
-      }
-      throw new SharedStateUnavailable('NATS went away while a bucket was read');
-    } finally {
-      open.close();
-    }
-  }
-
-  async #publish(key: string, value: Uint8Array, last?: number): Promise<number> {
-    const options = last === undefined ? {} : { expect: { lastSubjectSequence: last } };
-    const jetstream = this.#link.jetstream();
-    const ack = await jetstream.publish(this.#subjects + key, value, {
-      timeout: bucketAnswerMsMax,
-      ...options,
-    });
-    return ack.seq;
-  }
-
-  async #reach<Value>(ask: () => Promise<Value>): Promise<Value> {
-    if (this.#link.isUnavailable) throw new SharedStateUnavailable('NATS is away');
-    try {
-      return await ask();
-    } catch (error) {
-      if (error instanceof SharedStateUnavailable) throw error;
-      throw new SharedStateUnavailable(`NATS: ${messageOf(error)}`);
-    }
-  }
+export interface KvStore {
+  /** As it was last written by anyone; null: it never was. */
+  find(key: string): Promise<KvEntry | null>;
+  /** Returns the new revision. Puts take effect in the order of their calls. */
+  put(key: string, value: Uint8Array): Promise<number>;
+  /** Returns the new revision; null: the key is not at `revision` any more (null: it was never written). */
+  compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null>;
+  /** Leaves an empty value. False: the key is not at `revision` any more (null: whichever it has). */
+  remove(key: string, revision: number | null): Promise<boolean>;
+  /** Erases all keys that begin with `prefix` and a dot, without a trace. */
+  eraseAll(prefix: string): Promise<void>;
+  /** Erases what was written as `revision`, without a trace, also where nothing is there. */
+  erase(revision: number): Promise<void>;
+  /** The newest revision of all keys. */
+  position(): Promise<number>;
+  /** Entries written behind `position`, the latest of each key, in their order; ends with what was there at the call. */
+  since(position: number): AsyncIterable<KvEntry>;
+  /** Every key that there was at the call, some of them more than once: the last value is the newest. */
+  all(): AsyncIterable<KvEntry>;
+  /** Calls `onChange` for the latest of each key, then for each change. Resolves when none will be missed. */
+  watch(onChange: (change: KvChange) => void): Promise<Cancel>;
 }

@@ -9,10 +9,13 @@ import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { heartbeatsParts } from '../../model/limits.ts';
 import { decodePiece, type HeartbeatPiece } from './heartbeat-pieces.ts';
 import { pieceKey } from './heartbeat-writer.ts';
+import type { KvStore } from '../nats/kv-store.ts';
 import { memberToken } from '../nats/nats-names.ts';
 import { heartbeatsPartOf } from './own-slots.ts';
-import type { HeartbeatBucket } from '../records/row-bucket.ts';
 import { heartbeatPartKeptMs, heartbeatPartsKeptMax } from '../records/row-limits.ts';
+
+/** The bucket that members write their heartbeats into. */
+export type HeartbeatStore = Pick<KvStore, 'find' | 'put' | 'eraseAll'>;
 
 export interface HeartbeatPart {
   readonly position: number;
@@ -25,13 +28,13 @@ interface KeptPart {
 }
 
 export class HeartbeatReader {
-  readonly #bucket: HeartbeatBucket;
+  readonly #kv: HeartbeatStore;
   readonly #clock: Clock;
   /** Oldest first. */
   readonly #kept = new Map<string, KeptPart>();
 
-  constructor(bucket: HeartbeatBucket, clock: Clock) {
-    this.#bucket = bucket;
+  constructor(kv: HeartbeatStore, clock: Clock) {
+    this.#kv = kv;
     this.#clock = clock;
   }
 
@@ -52,7 +55,7 @@ export class HeartbeatReader {
 
   /** After its member is buried. Rejects while NATS is away. */
   remove(member: MemberId): Promise<void> {
-    return this.#bucket.removeAll(memberToken(member));
+    return this.#kv.eraseAll(memberToken(member));
   }
 
   #heartbeats(token: string, part: number): Promise<ReadonlyMap<SessionId, number>> {
@@ -88,9 +91,9 @@ export class HeartbeatReader {
 
   /** One that cannot be read says nothing of the rows before: its position is 0. */
   async #piece(token: string, part: number, index: number): Promise<HeartbeatPiece | null> {
-    const kept = await this.#bucket.get(pieceKey(token, part, index));
+    const kept = await this.#kv.find(pieceKey(token, part, index));
     if (kept === null) return null;
-    const piece = decodePiece(kept.bytes);
+    const piece = decodePiece(kept.value);
     return piece.ok ? piece.value : { position: 0, pieces: 1, heartbeats: [] };
   }
 }

@@ -11,16 +11,16 @@ import { heartbeatsParts, heartbeatsWriteMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { encodePieces } from './heartbeat-pieces.ts';
 import type { LiveSessions } from './live-sessions.ts';
+import type { KvStore } from '../nats/kv-store.ts';
 import { memberToken } from '../nats/nats-names.ts';
 import type { OwnSlot, OwnSlots } from './own-slots.ts';
-import type { HeartbeatBucket, RowBucket } from '../records/row-bucket.ts';
 
 export interface HeartbeatWriterDeps {
   readonly self: MemberId;
   readonly clock: Clock;
   readonly log: Log;
-  readonly rows: Pick<RowBucket, 'position'>;
-  readonly heartbeats: HeartbeatBucket;
+  readonly rows: Pick<KvStore, 'position'>;
+  readonly heartbeats: Pick<KvStore, 'put' | 'eraseAll'>;
   readonly ownSlots: OwnSlots;
   readonly sessions: LiveSessions;
   readonly isUnavailable: () => boolean;
@@ -61,7 +61,7 @@ export class HeartbeatWriter {
   /** After the last session: there is nobody to bury. Rejects while NATS is away. */
   async remove(): Promise<void> {
     await this.stop();
-    await this.#deps.heartbeats.removeAll(this.#token);
+    await this.#deps.heartbeats.eraseAll(this.#token);
   }
 
   /** A part that could not be written is the next one: none is passed over. */
@@ -91,7 +91,7 @@ export class HeartbeatWriter {
     const pieces = encodePieces(position, this.#heartbeatsOf(part));
     // The first piece last: it says how many there are.
     for (const [index, bytes] of Array.from(pieces.entries()).toReversed())
-      await heartbeats.set(pieceKey(this.#token, part, index), bytes);
+      await heartbeats.put(pieceKey(this.#token, part, index), bytes);
     this.#written += 1;
   }
 

@@ -12,7 +12,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
 import type { SlotFollower } from '../../core/ports/slot-follower.ts';
 import type { SessionLocator } from '../../core/ports/session-locator.ts';
-import { HeartbeatReader } from './heartbeat-reader.ts';
+import { HeartbeatReader, type HeartbeatStore } from './heartbeat-reader.ts';
 import { HeartbeatWriter } from './heartbeat-writer.ts';
 import { Failover } from '../membership/failover.ts';
 import { KeyedQueue } from '../nats/keyed-queue.ts';
@@ -31,7 +31,7 @@ import { OutboxPump } from '../events/outbox-pump.ts';
 import { OwnSlots } from './own-slots.ts';
 import { PendingClaims } from './pending-claims.ts';
 import { Reregistration } from './reregistration.ts';
-import type { HeartbeatBucket, RowBucket } from '../records/row-bucket.ts';
+import type { KvStore } from '../nats/kv-store.ts';
 import { changeRetryMsMin } from '../records/row-limits.ts';
 
 /** The connection to NATS, as `NatsLink` has it. */
@@ -43,8 +43,8 @@ export interface SharedLink {
 
 export interface OwnershipDeps {
   readonly link: SharedLink;
-  readonly rows: RowBucket;
-  readonly heartbeats: HeartbeatBucket;
+  readonly rows: Pick<KvStore, 'find' | 'compareAndSet' | 'position' | 'since'>;
+  readonly heartbeats: HeartbeatStore;
   readonly self: MemberId;
   /** The name of this node, in events. */
   readonly node: string;
@@ -100,7 +100,7 @@ export class Ownership {
     this.#queue = queue;
     this.#pump = new OutboxPump({ ...shared, changes: new OutboxChanges(shared) });
     this.#reregistration = new Reregistration(shared);
-    this.#failover = new Failover({ ...shared, bucket: deps.rows, heartbeats });
+    this.#failover = new Failover({ ...shared, kv: deps.rows, heartbeats });
     const lookAfter: Reregistration['lookAfter'] = (slots) => this.#reregistration.lookAfter(slots);
     this.#heartbeatWriter = new HeartbeatWriter({
       ...shared,

@@ -8,8 +8,8 @@ import { decodeDeviceRow, encodeDeviceRow } from '../../protocol/cluster/stored-
 import { neverShared, type SharedOutcome, type SharedStep } from '../../model/state/shared-connection.ts';
 import type { ConnectionKind, DeviceRow, SharedConnection } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
+import type { KvEntry, KvStore } from '../nats/kv-store.ts';
 import { deviceHash } from '../nats/nats-names.ts';
-import type { KeptValue, RowBucket } from './row-bucket.ts';
 import { rowJitterMsMax, rowTriesMax } from './row-limits.ts';
 
 /** Not what members write, or of another device: trying again would find the same. */
@@ -31,20 +31,20 @@ export interface ChangedRow {
 const neverThere: DeviceRow = { sleep: neverShared, signal: neverShared };
 
 export class DeviceRows {
-  readonly #bucket: RowBucket;
+  readonly #kv: Pick<KvStore, 'find' | 'compareAndSet'>;
   readonly #clock: Clock;
   readonly #random: () => number;
 
   /** `random` draws from 0 to 1. */
-  constructor(bucket: RowBucket, clock: Clock, random: () => number) {
-    this.#bucket = bucket;
+  constructor(kv: Pick<KvStore, 'find' | 'compareAndSet'>, clock: Clock, random: () => number) {
+    this.#kv = kv;
     this.#clock = clock;
     this.#random = random;
   }
 
   /** Rejects while NATS is away, and with RowUnreadable. */
   async find(deviceId: DeviceId): Promise<DeviceRow> {
-    return read(deviceId, await this.#bucket.get(deviceHash(deviceId)));
+    return read(deviceId, await this.#kv.find(deviceHash(deviceId)));
   }
 
   /** Rejects while NATS is away (the change may hold then), with RowUnreadable, and when others are faster every time. */
@@ -52,21 +52,22 @@ export class DeviceRows {
     const key = deviceHash(deviceId);
     for (let tries = 0; tries < rowTriesMax; tries++) {
       if (tries > 1) await pause(this.#clock, this.#random() * rowJitterMsMax);
-      const kept = await this.#bucket.get(key);
+      const kept = await this.#kv.find(key);
       const before = read(deviceId, kept);
       const { row, outcome } = step(before[connection]);
       if (row === before[connection]) return { row, outcome };
-      const bytes = encodeDeviceRow(deviceId, { ...before, [connection]: row });
-      if ((await this.#bucket.put(key, bytes, kept?.revision ?? 0)) !== null) return { row, outcome };
+      const value = encodeDeviceRow(deviceId, { ...before, [connection]: row });
+      if ((await this.#kv.compareAndSet(key, value, kept?.revision ?? null)) !== null)
+        return { row, outcome };
     }
     throw new Error(`the shared row of ${deviceId} was written by others ${rowTriesMax} times in a row`);
   }
 }
 
-function read(deviceId: DeviceId, kept: KeptValue | null): DeviceRow {
+function read(deviceId: DeviceId, kept: KvEntry | null): DeviceRow {
   // No bytes: somebody has deleted it by hand.
-  if (kept === null || kept.bytes.length === 0) return neverThere;
-  const decoded = decodeDeviceRow(kept.bytes);
+  if (kept === null || kept.value.length === 0) return neverThere;
+  const decoded = decodeDeviceRow(kept.value);
   if (!decoded.ok) throw new RowUnreadable(deviceId, decoded.error);
   if (decoded.value.deviceId !== deviceId) throw new RowUnreadable(deviceId, 'it is of another device');
   return decoded.value.row;

@@ -4,7 +4,7 @@ import { JetStreamSource } from '../../cluster/events/jetstream-source.ts';
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
 import { RegistryMirror } from '../../cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../cluster/registry/registry-publisher.ts';
-import { NatsKvStore } from '../../cluster/nats/kv-store.ts';
+import { NatsKvStore } from '../../cluster/nats/nats-kv-store.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { AppliedChanges } from '../../storage/registry/mirrored-applied.ts';
 import { MirroredRegistryStore } from '../../storage/registry/mirrored-registry.ts';
@@ -31,7 +31,7 @@ export class NodeRegistry {
 
   constructor(deps: NodeRegistryDeps) {
     const { link, clock, log } = deps;
-    const shelf = new NatsKvStore(link, 'registry');
+    const kv = new NatsKvStore(link, 'registry', clock);
     this.#deps = deps;
     this.#store = new MirroredRegistryStore(deps);
     this.#mirror = new RegistryMirror({
@@ -44,7 +44,7 @@ export class NodeRegistry {
       registry: this.#store,
       clock,
       log,
-      put: (key, value) => shelf.put(key, value),
+      put: (key, value) => kv.put(key, value),
     });
   }
 

@@ -3,12 +3,13 @@
  * registry, calls and webhooks of all. Nothing is sought before `node-membership` says so. Source: cluster.md.
  */
 import { CallRepository } from '../../cluster/records/call-repository.ts';
-import { NatsBucket } from '../../cluster/nats/nats-bucket.ts';
+import type { KvStore } from '../../cluster/nats/kv-store.ts';
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
+import type { BucketName } from '../../cluster/nats/nats-names.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
 import { Ownership } from '../../cluster/ownership/ownership.ts';
-import { NatsKvStore } from '../../cluster/nats/kv-store.ts';
+import { NatsKvStore } from '../../cluster/nats/nats-kv-store.ts';
 import { WakeupRepository } from '../../cluster/records/wakeup-repository.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -61,8 +62,10 @@ export class NodeShares {
     const { link, clock, log, self, late, records } = deps;
     const { outbox, mirror, events } = records;
     assert(outbox !== null && mirror !== null, 'a node has an outbox and a mirror');
+    const store = (bucket: BucketName): KvStore => new NatsKvStore(link, bucket, clock);
     this.members = new NatsMembers({
       link,
+      kv: store('members'),
       clock,
       log,
       self,
@@ -75,8 +78,8 @@ export class NodeShares {
       heard: (notice, from) => late.host().heard(notice, from),
     };
     this.peers = new NatsPeers({ link, clock, log, self, host, members: this.members });
-    this.calls = new CallRepository({ kv: new NatsKvStore(link, 'calls'), clock, log });
-    this.#wakeups = new WakeupRepository({ kv: new NatsKvStore(link, 'wakeups'), clock, log });
+    this.calls = new CallRepository({ kv: store('calls'), clock, log });
+    this.#wakeups = new WakeupRepository({ kv: store('wakeups'), clock, log });
     this.log = new NodeLog({
       link,
       clock,
@@ -93,8 +96,8 @@ export class NodeShares {
       outbox,
       node: deps.node,
       random: Math.random,
-      rows: new NatsBucket(link, 'rows', clock),
-      heartbeats: new NatsBucket(link, 'beats', clock),
+      rows: store('rows'),
+      heartbeats: store('beats'),
       sessions: liveSessions(() => late.directory()),
       sharedEpochOf: sharedEpochs(() => late.directory()),
       follower: { taken: (slot) => late.slots().taken(slot), lost: (slot) => late.slots().lost(slot) },

@@ -1,6 +1,6 @@
 /** The webhooks of a node: delivered in turn with the others, from a book that all share. Source: cluster.md, Events. */
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
-import { NatsKvStore } from '../../cluster/nats/kv-store.ts';
+import { NatsKvStore } from '../../cluster/nats/nats-kv-store.ts';
 import { NatsDeliveryStore } from '../../cluster/records/nats-delivery-store.ts';
 import { WebhookLease } from '../../cluster/membership/webhook-lease.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -15,7 +15,7 @@ export function nodeWebhooks(
   deps: WebhooksDeps,
 ): WebhookService {
   const { clock, log } = deps;
-  const kv = new NatsKvStore(link, 'hooks');
+  const kv = new NatsKvStore(link, 'hooks', clock);
   let lease: WebhookLease | null = null;
   return new WebhookLeaderElection({
     ...deps,

@@ -315,7 +315,7 @@ test('a stop waits until others have seen everything, and leaves no heartbeats b
   await scene.pass(100);
   await stopped;
   assert.deepEqual(scene.log.words.at(-1), 'device.signal.offline 1 A reset');
-  assert.deepEqual(Array.from(scene.heartbeats.values.keys()).filter(isOf(a)), []);
+  assert.deepEqual(Array.from(scene.heartbeats.entries.keys()).filter(isOf(a)), []);
 });
 
 test('after a stop the outbox is left alone: its store may be closed', async () => {
@@ -340,11 +340,11 @@ test('who is stopped before it has begun takes nothing, and writes no heartbeats
   await scene.pass(1);
   await stopped;
   a.login(device, 'signal', 's1');
-  const { values } = scene.heartbeats;
-  const written = values.size;
+  const { entries } = scene.heartbeats;
+  const written = entries.size;
   await scene.pass(minuteMs);
   assert.deepEqual([scene.log.words, a.outbox.reads], [[], 0]);
-  assert.ok(values.size <= written + 1);
+  assert.ok(entries.size <= written + 1);
 });
 
 function isOf({ member }: OwningNode): (key: string) => boolean {

@@ -12,7 +12,7 @@ import {
 import type { MemberId, SharedConnection } from '../../../../src/model/cluster.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeBucket } from '../../../support/fake-buckets.ts';
+import { MemoryBucket } from '../../../support/memory-kv-store.ts';
 import { device, settled } from '../../../support/ownership-scene.ts';
 
 const otherDevice = 'TESTDEVICE02' as DeviceId;
@@ -27,7 +27,7 @@ const login: SharedEvent = {
 const step = (row: SharedConnection) => reduceShared('signal', row, login);
 
 function deps() {
-  const bucket = new FakeBucket();
+  const bucket = new MemoryBucket();
   const way = bucket.open();
   const clock = new DrivenClock();
   return { bucket, way, clock, rows: new DeviceRows(way, clock, () => 0.5) };

@@ -90,11 +90,11 @@ test('what is settled goes, and its place in the bucket is used again', async ()
     await scene.repository.keep([changes(sequence, { failed: new Map([[sequence, failed(sequence)]]) })]);
     await scene.repository.keep([changes(sequence, { failed: new Map([[sequence, null]]) })]);
   }
-  assert.equal(scene.kv.entries.size, 2);
+  assert.equal(scene.kv.bucket.entries.size, 2);
   const next = scene.another();
   await next.load(async () => undefined);
   await next.keep([changes(101, { failed: new Map([[101, failed(101)]]) })]);
-  assert.equal(scene.kv.entries.size, 2, 'also by the next holder');
+  assert.equal(scene.kv.bucket.entries.size, 2, 'also by the next holder');
   assert.deepEqual((await scene.loaded()).failed(1), [failed(101)]);
 });
 
