@@ -3,7 +3,7 @@
  * before has been seen: JetStream answers when it does, whatever a driven clock says.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { MembersStore } from '../../src/cluster/membership/nats-members.ts';
+import type { MembersStore } from '../../src/cluster/membership/nats-leases.ts';
 import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';

@@ -10,8 +10,7 @@ import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { Lease } from '../nats/lease.ts';
 import { memberToken } from '../nats/nats-names.ts';
-import type { NatsLeases, SeenLease } from './nats-leases.ts';
-import type { MembersStore } from './nats-members.ts';
+import type { MembersStore, NatsLeases, SeenLease } from './nats-leases.ts';
 
 interface FailoversDeps {
   readonly kv: MembersStore;

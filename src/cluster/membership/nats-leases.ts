@@ -5,6 +5,12 @@
  */
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseLostMs } from '../../model/limits.ts';
+import type { KvStore } from '../nats/kv-store.ts';
+import type { NatsLink } from '../nats/nats-link.ts';
+
+export type MembersLink = Pick<NatsLink, 'isUnavailable' | 'onChange' | 'ready'>;
+/** The bucket of leases. */
+export type MembersStore = Pick<KvStore, 'find' | 'compareAndSet' | 'remove' | 'erase' | 'watch'>;
 
 export interface SeenLease {
   readonly status: MemberStatus;

@@ -9,8 +9,7 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { KvChange } from '../nats/kv-store.ts';
 import { memberToken } from '../nats/nats-names.ts';
-import type { NatsLeases } from './nats-leases.ts';
-import type { MembersLink, MembersStore } from './nats-members.ts';
+import type { MembersLink, MembersStore, NatsLeases } from './nats-leases.ts';
 
 /** How long it is remembered that a member was there: until those who were cut off have seen it. */
 const markerKeptMs = 3600 * 1000;

@@ -11,15 +11,9 @@ import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { NatsFailovers } from './nats-failovers.ts';
-import { NatsLeases } from './nats-leases.ts';
-import type { KvStore } from '../nats/kv-store.ts';
-import type { NatsLink } from '../nats/nats-link.ts';
+import { NatsLeases, type MembersLink, type MembersStore } from './nats-leases.ts';
 import { NatsMembersWatch } from './nats-members-watch.ts';
 import { NatsOwnLease } from './nats-own-lease.ts';
-
-export type MembersLink = Pick<NatsLink, 'isUnavailable' | 'onChange' | 'ready'>;
-/** The bucket of leases. */
-export type MembersStore = Pick<KvStore, 'find' | 'compareAndSet' | 'remove' | 'erase' | 'watch'>;
 
 export interface NatsMembersDeps {
   readonly link: MembersLink;

@@ -10,7 +10,7 @@ import { leaseLostMs, leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { Lease } from '../nats/lease.ts';
 import { memberToken } from '../nats/nats-names.ts';
-import type { MembersLink, MembersStore } from './nats-members.ts';
+import type { MembersLink, MembersStore } from './nats-leases.ts';
 
 interface OwnLeaseDeps {
   readonly link: MembersLink;
