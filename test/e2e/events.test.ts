@@ -7,7 +7,6 @@ import { Authenticator } from '../../src/gateways/api/authenticator.ts';
 import { eventsRoute } from '../../src/gateways/api/events-route.ts';
 import { ApiListener } from '../../src/gateways/api/listener.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
-import { RouteTable } from '../../src/gateways/api/route-table.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
 import { FairEventQueue } from '../../src/core/events/fair-event-queue.ts';
 import { WaitingReaders, type ReaderSlot } from '../../src/core/events/waiting-readers.ts';
@@ -239,7 +238,7 @@ test('a caller that hangs up frees its seat, though nothing happens and no time 
     log,
     authenticator,
     telemetry: new FakeTelemetry(),
-    routes: new RouteTable([route]),
+    routes: [route],
     connections,
     isDraining: () => false,
   });

@@ -12,16 +12,12 @@ import { neverConnected } from '../../src/model/connectivity.ts';
 import { generateSessionId, type RequestId } from '../../src/model/ids.ts';
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { Authenticator } from '../../src/gateways/api/authenticator.ts';
-import { callCredentialsRoute } from '../../src/gateways/api/call-credentials-route.ts';
-import { callStatusRoute } from '../../src/gateways/api/call-status-route.ts';
-import { connectivityRoute } from '../../src/gateways/api/connectivity-route.ts';
+import { callCredentialsRoute, callStatusRoute } from '../../src/gateways/api/call-routes.ts';
+import { connectivityRoute, messageRoute } from '../../src/gateways/api/device-routes.ts';
 import { ApiListener } from '../../src/gateways/api/listener.ts';
 import { eventsRoute } from '../../src/gateways/api/events-route.ts';
-import { messageRoute } from '../../src/gateways/api/message-route.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
-import { RouteTable } from '../../src/gateways/api/route-table.ts';
-import { wakeupOutcomeRoute } from '../../src/gateways/api/wakeup-outcome-route.ts';
-import { wakeupRoute } from '../../src/gateways/api/wakeup-route.ts';
+import { wakeupOutcomeRoute, wakeupRoute } from '../../src/gateways/api/wakeup-routes.ts';
 import { ApplicationLimit } from '../../src/core/devices/application-limit.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
 import { FairEventQueue } from '../../src/core/events/fair-event-queue.ts';
@@ -302,7 +298,7 @@ async function openBreakableDeps() {
   const waiters = new EventWaiters({ registry, events: eventLog, log });
   const readers = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
   const queries = new ApplicationLimit(clock, rate);
-  const routes = new RouteTable([
+  const routes = [
     { ...connectivityRoute(deps), limit: queries },
     wakeupRoute(deps),
     wakeupOutcomeRoute({ ...deps, readers }),
@@ -310,7 +306,7 @@ async function openBreakableDeps() {
     eventsRoute({ ...deps, events: eventLog, readers, turns: new FairEventQueue(), waiters }),
     { ...callStatusRoute(calls), limit: queries },
     callCredentialsRoute(calls),
-  ]);
+  ];
   const authenticator = new Authenticator(deps, { windowMs: 300_000, explainMismatch: true });
   const connections = anyConnections();
   const pipeline = new Pipeline({ ...deps, routes, authenticator, connections });

@@ -3,8 +3,7 @@
  * wherever the verifier does it. Source: tgv1-signing.md.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { isCredentialValid, type Credential } from '../../model/registry.ts';
-import type { SignedRequest } from '../../model/signed-request.ts';
+import { isCredentialValid } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
@@ -20,25 +19,20 @@ import {
   type CheckedRequest,
 } from '../../protocol/tgv1/check-request.ts';
 import type { SignatureVerdict, SigningKeyCache } from '../../protocol/tgv1/signature.ts';
-import type { IncomingRequest } from './incoming-request.ts';
+import type { ApiRequest } from './api-request.ts';
 
-export interface Authentic extends SignedRequest {
-  readonly kind: 'authentic';
-  readonly credential: Credential;
-  readonly bodySha256: string;
-}
+/** `authentic`: the request now has its credential and what was signed. */
+export type Authentication = 'authentic' | AuthenticationFailure;
 
-export type Authentication =
-  | Authentic
+export type AuthenticationFailure =
   /** `data` is JSON text: what the server computed, where that may be told. */
   | {
-      readonly kind: 'refused';
       readonly reason: AuthFailureReason;
       readonly message: string;
       readonly data: string | null;
     }
   /** The registry cannot be read, or no worker can take the check. */
-  | { readonly kind: 'unavailable' };
+  | 'unavailable';
 
 export interface AuthenticatorDeps {
   readonly clock: Clock;
@@ -53,8 +47,6 @@ export interface AuthenticatorSettings {
   /** Tell a known credential what the server computed. */
   readonly explainMismatch: boolean;
 }
-
-const unavailable: Authentication = { kind: 'unavailable' };
 
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
@@ -77,81 +69,58 @@ export class Authenticator {
   }
 
   /** The answer when it is there in this turn; null when `settle` is called with it later. Never throws. */
-  authenticate(
-    incoming: IncomingRequest,
-    body: Uint8Array,
-    settle: (authentication: Authentication) => void,
-  ): Authentication | null {
-    const checked = this.#check(incoming, body);
-    if ('kind' in checked) return checked;
+  authenticate(request: ApiRequest, settle: (authentication: Authentication) => void): Authentication | null {
     try {
-      const verdict = this.#deps.verifier.verify(checked.job, (later) =>
-        settle(this.#conclude(checked, later)),
+      const checked = checkRequest(request, this.#dependencies);
+      if (!checked.ok) return this.#refuse(checked.error);
+      const verdict = this.#deps.verifier.verify(checked.value.job, (later) =>
+        settle(this.#conclude(request, checked.value, later)),
       );
-      return verdict === 'later' ? null : this.#conclude(checked, verdict);
+      return verdict === 'later' ? null : this.#conclude(request, checked.value, verdict);
     } catch (error) {
       return this.#unavailable(error);
     }
   }
 
-  /** The same of a request that was authentic when it came, by the credential as it is now. Never throws. */
-  again(authentic: Authentic): Authentication {
+  /** The same for a request that was authentic when it came, by the credential as it is now. Never throws. */
+  again(request: ApiRequest): Authentication {
     const { registry, clock } = this.#deps;
-    const { accessKeyId, secretKey, appId } = authentic.credential;
+    const { accessKeyId, secretKey, appId } = request.credential;
     try {
       const credential = registry.findCredential(accessKeyId);
       const isTheSame = credential?.secretKey === secretKey && credential.appId === appId;
-      return isTheSame && isCredentialValid(credential, wallSeconds(clock))
-        ? { ...authentic, credential }
-        : this.#refuse(authFailures.unknownCredential);
+      if (!isTheSame || !isCredentialValid(credential, wallSeconds(clock)))
+        return this.#refuse(authFailures.unknownCredential);
+      request.prove(credential);
+      return 'authentic';
     } catch (error) {
       return this.#unavailable(error);
     }
   }
 
-  #check(incoming: IncomingRequest, body: Uint8Array): CheckedRequest | Authentication {
-    const { method, path, query, headers, repeatsSingleHeader } = incoming;
-    const request = {
-      method,
-      path,
-      query,
-      headers,
-      repeated: repeatsSingleHeader,
-      body: body.length === 0 ? null : body,
-    };
-    try {
-      const checked = checkRequest(request, this.#dependencies);
-      return checked.ok ? checked.value : this.#refuse(checked.error);
-    } catch (error) {
-      return this.#unavailable(error);
-    }
+  #conclude(request: ApiRequest, checked: CheckedRequest, verdict: SignatureVerdict): Authentication {
+    const { job, credential, dateMs } = checked;
+    if (verdict !== 'valid') return this.#refuse(verdictFailure(verdict, job));
+    request.prove(credential);
+    request.signature = job.signature;
+    request.signatureExpiresMs = dateMs + this.#settings.windowMs;
+    request.bodySha256 = job.bodySha256;
+    return 'authentic';
   }
 
-  #conclude(checked: CheckedRequest, verdict: SignatureVerdict): Authentication {
-    const failure = verdictFailure(verdict, checked.job);
-    if (failure !== null) return this.#refuse(failure);
-    return {
-      kind: 'authentic',
-      credential: checked.credential,
-      signature: checked.job.signature,
-      signatureExpiresMs: checked.dateMs + this.#settings.windowMs,
-      bodySha256: checked.job.bodySha256,
-    };
-  }
-
-  #refuse({ reason, message, explained }: AuthFailure): Authentication {
-    const notifies = explained !== undefined && this.#settings.explainMismatch;
-    const data = notifies
+  #refuse({ reason, message, explained }: AuthFailure): AuthenticationFailure {
+    const explains = explained !== undefined && this.#settings.explainMismatch;
+    const data = explains
       ? JSON.stringify({
           canonical_request: explained.canonicalRequest,
           string_to_sign: explained.stringToSign,
         })
       : null;
-    return { kind: 'refused', reason, message, data };
+    return { reason, message, data };
   }
 
-  #unavailable(error: unknown): Authentication {
+  #unavailable(error: unknown): AuthenticationFailure {
     this.#deps.log.error({ err: error }, 'a signature cannot be verified');
-    return unavailable;
+    return 'unavailable';
   }
 }

@@ -9,7 +9,7 @@ export class ApiListener {
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: ListeningSettings, pipeline: Pipeline, connections: HttpConnections) {
     this.#apps = new ListeningApps(settings, (app) => {
-      connections.watch(app).any('/*', (response, request) => pipeline.handle(response, request));
+      connections.watch(app).any('/*', pipeline.handle);
     });
   }
 

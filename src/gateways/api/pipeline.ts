@@ -3,27 +3,23 @@
  * permission, how often the application may ask, then the endpoint's own. Stays in one turn when nothing has to be waited for.
  * Source: decisions.md, HTTP and Order of checks.
  */
+import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { HttpConnections } from '../../lib/http-connections.ts';
 import { TurnBudget } from '../../lib/turn-budget.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { overload, refusal, type Code, type TransportCode } from '../../model/codes.ts';
-import { generateRequestId, parseRequestId } from '../../model/ids.ts';
-import { answersPerTurnMax } from '../../model/limits.ts';
+import { answersPerTurnMax, bodyBytesMax } from '../../model/limits.ts';
 import { holdsPermission } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { isJsonContentType, encodeEnvelope, type EnvelopeShape } from '../../protocol/rest/shared-fields.ts';
-import { AdmittedCall } from './admitted-call.ts';
-import type { Authentic, Authentication, Authenticator } from './authenticator.ts';
-import { announcesTooMuch, readBody } from './body-reader.ts';
-import { Exchange } from './exchange.ts';
-import { copyRequest, hasBody, type FramingFault, type IncomingRequest } from './incoming-request.ts';
-import type { RouteTable } from './route-table.ts';
-import { refuse, type Reply, type RequestIdentity, type Route } from './route.ts';
+import { encodeEnvelope, isJsonContentType, type EnvelopeShape } from '../../protocol/rest/shared-fields.ts';
+import { ApiRequest, type FramingFault, type RequestContext } from './api-request.ts';
+import type { Authentication, AuthenticationFailure, Authenticator } from './authenticator.ts';
+import { refuse, type Reply, type Route } from './route.ts';
 
 export interface PipelineDeps {
-  readonly routes: RouteTable;
+  readonly routes: readonly Route[];
   readonly authenticator: Authenticator;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -33,34 +29,30 @@ export interface PipelineDeps {
   isDraining(): boolean;
 }
 
-/** One request on its way. */
-interface RequestContext {
-  readonly exchange: Exchange;
-  readonly incoming: IncomingRequest;
-  readonly requestId: RequestIdentity;
-  readonly startedMs: number;
-}
-
 /** Two that read such a request differently could be made to see two requests. Source: decisions.md, HTTP. */
 const framingCodes: Readonly<Record<FramingFault, TransportCode>> = {
   'transfer-encoding': 41100,
   'content-length': 40000,
 };
 
-const emptyBody = new Uint8Array(0);
-
 export class Pipeline {
   readonly #deps: PipelineDeps;
-  readonly #budget = new TurnBudget(answersPerTurnMax);
+  readonly #routes: ReadonlyMap<string, readonly Route[]>;
+  readonly #context: RequestContext;
   #underWay = 0;
   #idle: (() => void) | null = null;
-  readonly #requestEnded = (): void => {
-    this.#underWay -= 1;
-    if (this.#underWay === 0) this.#idle?.();
-  };
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps;
+    this.#routes = routesByPath(deps.routes);
+    this.#context = {
+      clock: deps.clock,
+      budget: new TurnBudget(answersPerTurnMax),
+      ended: () => {
+        this.#underWay -= 1;
+        if (this.#underWay === 0) this.#idle?.();
+      },
+    };
   }
 
   /** Resolves when no request is waiting for its answer. */
@@ -71,138 +63,152 @@ export class Pipeline {
       });
   }
 
-  handle(response: HttpResponse, request: HttpRequest): void {
+  /** The front end's handler of every request. */
+  readonly handle = (response: HttpResponse, incoming: HttpRequest): void => {
     this.#underWay += 1;
-    const exchange = new Exchange(response, this.#budget, this.#requestEnded);
-    const startedMs = this.#deps.clock.monotonicMs();
-    const incoming = copyRequest(request);
-    const routes = this.#deps.routes.find(trimSpaces(incoming.path));
-    const first = routes?.[0];
-    const route = routes?.find(({ method }) => method === incoming.method);
-    const requestId = identify(incoming, (route ?? first)?.takesRequestId === true);
-    const passage: RequestContext = { exchange, incoming, requestId, startedMs };
-    if (incoming.framingFault !== null)
-      return this.#refuseTransport(passage, first ?? null, framingCodes[incoming.framingFault]);
-    if (routes === null || first === undefined) return this.#refuseTransport(passage, null, 40400);
+    const request = new ApiRequest(response, incoming, this.#context);
+    const routes = this.#findRoutes(trimSpaces(request.path));
+    const first = routes?.[0] ?? null;
+    const route = routes?.find(({ method }) => method === request.method);
+    request.identify((route ?? first)?.takesRequestId === true);
+    if (request.framingFault !== null)
+      return this.#refuseTransport(request, first, framingCodes[request.framingFault]);
+    if (routes === null || first === null) return this.#refuseTransport(request, null, 40400);
     if (route === undefined)
-      return this.#refuseTransport(passage, first, 40500, routes.map(({ method }) => method).join(', '));
-    if (!hasBody(incoming)) return this.#authenticate(passage, route, emptyBody);
-    if (announcesTooMuch(incoming.headers.get('content-length')))
-      return this.#refuseTransport(passage, route, 41300);
-    exchange.detach();
-    readBody(exchange, this.#deps.clock, (body) => {
-      if (body === 'too-large') this.#refuseTransport(passage, route, 41300);
-      else this.#authenticate(passage, route, body);
+      return this.#refuseTransport(request, first, 40500, routes.map(({ method }) => method).join(', '));
+    if (request.bodyBytes === 0) return this.#authenticate(request, route);
+    if (request.bodyBytes > bodyBytesMax) return this.#refuseTransport(request, route, 41300);
+    request.detach();
+    request.readBody((result) => {
+      if (result === 'too-large') this.#refuseTransport(request, route, 41300);
+      else this.#authenticate(request, route);
     });
+  };
+
+  /** Every route of the path, whatever its method; null when there is none. One trailing slash is the same path. */
+  #findRoutes(path: string): readonly Route[] | null {
+    const exact = this.#routes.get(path);
+    if (exact !== undefined) return exact;
+    if (path.length < 2 || !path.endsWith('/')) return null;
+    return this.#routes.get(path.slice(0, -1)) ?? null;
   }
 
-  #authenticate(passage: RequestContext, route: Route, body: Uint8Array): void {
-    const authentication = this.#deps.authenticator.authenticate(passage.incoming, body, (settled) =>
-      this.#admit(passage, route, body, settled),
+  #authenticate(request: ApiRequest, route: Route): void {
+    const authentication = this.#deps.authenticator.authenticate(request, (settled) =>
+      this.#admit(request, route, settled),
     );
-    if (authentication === null) passage.exchange.detach();
-    else this.#admit(passage, route, body, authentication);
+    if (authentication === null) request.detach();
+    else this.#admit(request, route, authentication);
   }
 
-  #admit(passage: RequestContext, route: Route, body: Uint8Array, authentication: Authentication): void {
-    if (!passage.exchange.isOpen) return;
-    if (authentication.kind !== 'authentic') return this.#turnAway(passage, route, authentication);
-    this.#deps.connections.proven(passage.exchange);
-    if (route.method === 'POST' && !isJsonContentType(passage.incoming.headers.get('content-type')))
-      return this.#refuseTransport(passage, route, 41500);
-    if (!holdsPermission(authentication.credential, route.permission))
-      return this.#reply(passage, route, refuse(refusal(40301)));
-    const waitMs = route.limit?.take(authentication.credential.appId) ?? 0;
-    if (waitMs > 0) return this.#refuseOverload(passage, route, waitMs);
-    this.#call(passage, route, authentication, body);
+  #admit(request: ApiRequest, route: Route, authentication: Authentication): void {
+    if (!request.isOpen) return;
+    if (authentication !== 'authentic') return this.#turnAway(request, route, authentication);
+    this.#deps.connections.proven(request);
+    if (route.method === 'POST' && !isJsonContentType(request.headers.get('content-type')))
+      return this.#refuseTransport(request, route, 41500);
+    if (!holdsPermission(request.credential, route.permission))
+      return this.#reply(request, route, refuse(refusal(40301)));
+    const waitMs = route.limit?.take(request.credential.appId) ?? 0;
+    if (waitMs > 0) return this.#refuseOverload(request, route, waitMs);
+    this.#call(request, route);
   }
 
-  #turnAway(passage: RequestContext, route: Route, authentication: Exclude<Authentication, Authentic>): void {
-    if (authentication.kind === 'unavailable') return this.#reply(passage, route, unverified(route));
-    this.#deps.telemetry.authFailure(authentication.reason);
-    const { message, data } = authentication;
+  #turnAway(request: ApiRequest, route: Route, failure: AuthenticationFailure): void {
+    if (failure === 'unavailable') return this.#reply(request, route, unverified(route));
+    this.#deps.telemetry.authFailure(failure.reason);
+    const { message, data } = failure;
     const reply = { code: 40105, message, data } as const;
-    this.#send(passage, route.name, route.envelope, 401, reply, { closeConnection: true });
+    this.#send(request, route.name, route.envelope, 401, reply, { closeConnection: true });
   }
 
-  #call(passage: RequestContext, route: Route, authentic: Authentic, body: Uint8Array): void {
-    const { exchange, incoming, requestId } = passage;
+  #call(request: ApiRequest, route: Route): void {
     try {
-      const reply = route.handle(new AdmittedCall(authentic, incoming.query, body, requestId, exchange));
-      if (!(reply instanceof Promise)) return this.#reply(passage, route, reply);
-      exchange.detach();
+      const reply = route.handle(request);
+      if (!(reply instanceof Promise)) return this.#reply(request, route, reply);
+      request.detach();
       reply.then(
-        (settled) => this.#replyLate(passage, route, authentic, settled),
-        (error: unknown) => this.#fault(passage, route, error),
+        (settled) => this.#replyLate(request, route, settled),
+        (error: unknown) => this.#fault(request, route, error),
       );
     } catch (error) {
-      this.#fault(passage, route, error);
+      this.#fault(request, route, error);
     }
   }
 
-  /** Who lost the right while the answer was waited for is not given it. */
-  #replyLate(passage: RequestContext, route: Route, authentic: Authentic, reply: Reply): void {
-    if (route.asksAgain !== true) return this.#reply(passage, route, reply);
-    const authentication = this.#deps.authenticator.again(authentic);
-    if (authentication.kind !== 'authentic') return this.#turnAway(passage, route, authentication);
-    const isPermitted = holdsPermission(authentication.credential, route.permission);
-    this.#reply(passage, route, isPermitted ? reply : refuse(refusal(40301)));
+  /** A credential that lost the right while the answer was waited for is not given it. */
+  #replyLate(request: ApiRequest, route: Route, reply: Reply): void {
+    if (route.asksAgain !== true) return this.#reply(request, route, reply);
+    const authentication = this.#deps.authenticator.again(request);
+    if (authentication !== 'authentic') return this.#turnAway(request, route, authentication);
+    const isPermitted = holdsPermission(request.credential, route.permission);
+    this.#reply(request, route, isPermitted ? reply : refuse(refusal(40301)));
   }
 
-  #fault(passage: RequestContext, route: Route, error: unknown): void {
-    this.#deps.log.error({ err: error, request_id: passage.requestId.id }, 'a request failed');
-    this.#reply(passage, route, refuse(refusal(50000)));
+  #fault(request: ApiRequest, route: Route, error: unknown): void {
+    this.#deps.log.error({ err: error, request_id: request.requestId.id }, 'a request failed');
+    this.#reply(request, route, refuse(refusal(50000)));
   }
 
-  #reply(passage: RequestContext, route: Route, reply: Reply): void {
+  #reply(request: ApiRequest, route: Route, reply: Reply): void {
     const status = statusOf(route, reply.code);
     const retryAfterS = route.statusFromCode ? reply.retryAfterS : undefined;
-    this.#send(passage, route.name, route.envelope, status, reply, { retryAfterS });
+    this.#send(request, route.name, route.envelope, status, reply, { retryAfterS });
   }
 
   /** An application that asks too often is told when to come again, whatever the HTTP status. */
-  #refuseOverload(passage: RequestContext, route: Route, waitMs: number): void {
+  #refuseOverload(request: ApiRequest, route: Route, waitMs: number): void {
     const { retryAfterS, ...reply } = refuse(overload(waitMs));
     const status = statusOf(route, reply.code);
-    this.#send(passage, route.name, route.envelope, status, reply, { retryAfterS });
+    this.#send(request, route.name, route.envelope, status, reply, { retryAfterS });
   }
 
   /**
    * Before an endpoint's own rules: the HTTP status says it on every path. A connection that has shown no valid signature
    * with its request ends with the answer.
    */
-  #refuseTransport(passage: RequestContext, route: Route | null, code: TransportCode, allow?: string): void {
+  #refuseTransport(request: ApiRequest, route: Route | null, code: TransportCode, allow?: string): void {
     const status = Math.floor(code / 100);
     const reply = refuse(refusal(code));
     const closeConnection = code !== 41500;
-    this.#send(passage, route?.name ?? 'none', route?.envelope ?? 'plain', status, reply, {
+    this.#send(request, route?.name ?? 'none', route?.envelope ?? 'plain', status, reply, {
       allow,
       closeConnection,
     });
   }
 
   #send(
-    passage: RequestContext,
+    request: ApiRequest,
     routeName: string,
     shape: EnvelopeShape,
     status: number,
     reply: Reply,
-    extra?: { allow?: string | undefined; retryAfterS?: number | undefined; closeConnection?: boolean },
+    extra: { allow?: string | undefined; retryAfterS?: number | undefined; closeConnection?: boolean },
   ): void {
-    const { exchange, incoming, requestId, startedMs } = passage;
     const { code, message, data } = reply;
-    exchange.answer({
+    request.answer({
       status,
-      body: encodeEnvelope(shape, code, message, requestId.id, data),
-      requestId: requestId.id,
-      allow: extra?.allow,
-      retryAfterS: extra?.retryAfterS,
-      closeConnection: extra?.closeConnection === true || this.#deps.isDraining(),
-      withoutBody: incoming.method === 'HEAD',
+      body: encodeEnvelope(shape, code, message, request.requestId.id, data),
+      allow: extra.allow,
+      retryAfterS: extra.retryAfterS,
+      closeConnection: extra.closeConnection === true || this.#deps.isDraining(),
     });
-    const seconds = (this.#deps.clock.monotonicMs() - startedMs) / 1000;
+    const seconds = (this.#deps.clock.monotonicMs() - request.startedMs) / 1000;
     this.#deps.telemetry.httpRequest(routeName, status, code, seconds);
   }
+}
+
+function routesByPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
+  const byPath = new Map<string, readonly Route[]>();
+  for (const route of routes) {
+    const others = byPath.get(route.path) ?? [];
+    assert(
+      !others.some(({ method }) => method === route.method),
+      `one route for ${route.method} ${route.path}`,
+    );
+    byPath.set(route.path, [...others, route]);
+  }
+  return byPath;
 }
 
 function unverified({ unverifiedCode }: Route): Reply {
@@ -213,14 +219,6 @@ function unverified({ unverifiedCode }: Route): Reply {
 function statusOf(route: Route, code: Code): number {
   if (code === 0) return route.successStatus;
   return route.statusFromCode ? Math.floor(code / 100) : 200;
-}
-
-/** The effective request id is fixed first, so that every answer carries it. Source: API doc, Endpoint 2. */
-function identify(incoming: IncomingRequest, takesRequestId: boolean): RequestIdentity {
-  const given = takesRequestId ? incoming.headers.get('x-request-id') : undefined;
-  if (given === undefined) return { id: generateRequestId(), origin: 'absent' };
-  const parsed = incoming.repeatsRequestId ? null : parseRequestId(given);
-  return parsed === null ? { id: generateRequestId(), origin: 'invalid' } : { id: parsed, origin: 'caller' };
 }
 
 /** What HTTP trims, and no more: other white space is part of a path that is nobody's. */

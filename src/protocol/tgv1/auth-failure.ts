@@ -61,9 +61,8 @@ export function serverTimeOf(message: string): number | null {
   return parseSigningDate(message.slice(outsideWindowWords.length))?.ms ?? null;
 }
 
-/** What a verdict on the job answers, or null when it is valid. */
-export function verdictFailure(verdict: SignatureVerdict, job: SignatureJob): AuthFailure | null {
-  if (verdict === 'valid') return null;
+/** What a verdict against the job answers. */
+export function verdictFailure(verdict: Exclude<SignatureVerdict, 'valid'>, job: SignatureJob): AuthFailure {
   if (verdict === 'body-hash-mismatch') return authFailures.bodyHashMismatch;
   const explained = { canonicalRequest: job.canonicalRequest, stringToSign: stringToSign(job) };
   return { ...authFailures.signatureMismatch, explained };

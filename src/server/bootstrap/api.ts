@@ -2,16 +2,12 @@
 import type { Rate } from '../../lib/token-bucket.ts';
 import { readersMax, readersPerApplicationMax } from '../../model/limits.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';
-import { callCredentialsRoute } from '../../gateways/api/call-credentials-route.ts';
-import { callStatusRoute } from '../../gateways/api/call-status-route.ts';
-import { connectivityRoute } from '../../gateways/api/connectivity-route.ts';
+import { callCredentialsRoute, callStatusRoute } from '../../gateways/api/call-routes.ts';
+import { connectivityRoute, messageRoute } from '../../gateways/api/device-routes.ts';
 import { eventsRoute } from '../../gateways/api/events-route.ts';
-import { messageRoute } from '../../gateways/api/message-route.ts';
 import { Pipeline } from '../../gateways/api/pipeline.ts';
 import type { Route } from '../../gateways/api/route.ts';
-import { RouteTable } from '../../gateways/api/route-table.ts';
-import { wakeupOutcomeRoute } from '../../gateways/api/wakeup-outcome-route.ts';
-import { wakeupRoute } from '../../gateways/api/wakeup-route.ts';
+import { wakeupOutcomeRoute, wakeupRoute } from '../../gateways/api/wakeup-routes.ts';
 import { ApplicationLimit } from '../../core/devices/application-limit.ts';
 import { EventWaiters } from '../../core/events/event-waiters.ts';
 import { FairEventQueue } from '../../core/events/fair-event-queue.ts';
@@ -52,7 +48,7 @@ export async function composeApi(settings: Settings, context: ApiDeps): Promise<
   const limits = { max: readersMax, perApplicationMax: readersPerApplicationMax };
   const outcomeReaders = new WaitingReaders(context.clock, limits);
   const eventReaders = new WaitingReaders(context.clock, limits);
-  const routes = new RouteTable(composeRoutes(settings, context, { outcomeReaders, eventReaders }));
+  const routes = composeRoutes(settings, context, { outcomeReaders, eventReaders });
   return {
     pipeline: new Pipeline({ ...context, routes, authenticator, connections: context.connections.api }),
     endWaits() {

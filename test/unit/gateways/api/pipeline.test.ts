@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { codeTexts, refusal } from '../../../../src/model/codes.ts';
 import { Authenticator } from '../../../../src/gateways/api/authenticator.ts';
 import { Pipeline } from '../../../../src/gateways/api/pipeline.ts';
-import { RouteTable } from '../../../../src/gateways/api/route-table.ts';
 import { refuse, type Call, type Reply, type Route } from '../../../../src/gateways/api/route.ts';
 import { ApplicationLimit } from '../../../../src/core/devices/application-limit.ts';
 import { SigningKeyCache } from '../../../../src/protocol/tgv1/signature.ts';
@@ -53,7 +52,7 @@ class Scene {
       log,
       authenticator,
       connections: anyConnections(),
-      routes: new RouteTable(routes),
+      routes,
       isDraining: () => false,
     });
   }

@@ -177,7 +177,8 @@ function failureOf(spoils: readonly Spoil[]): { reason: string; message: string 
   const server: CheckDependencies = Object.assign(checking(), ...spoiled.map((by) => by.server));
   const checked = checkRequest(request, server);
   if (!checked.ok) return checked.error;
-  return verdictFailure(verifySignature(checked.value.job), checked.value.job);
+  const verdict = verifySignature(checked.value.job);
+  return verdict === 'valid' ? null : verdictFailure(verdict, checked.value.job);
 }
 
 test('a well signed wakeup fails nothing', () => {

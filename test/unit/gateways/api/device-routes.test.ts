@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
 import type { RequestId, SessionId } from '../../../../src/model/ids.ts';
-import { messageRoute } from '../../../../src/gateways/api/message-route.ts';
+import { messageRoute } from '../../../../src/gateways/api/device-routes.ts';
 import type { Call, Reply, Route } from '../../../../src/gateways/api/route.ts';
 import { messagesKnownMax } from '../../../../src/model/limits.ts';
 import { AnswerMemory } from '../../../../src/core/messages/answer-memory.ts';

@@ -1,8 +1,11 @@
-/** POST /v1/token/msgvoip. Source: API doc, Endpoint 4. */
+/** POST /v1/token/msgvoip and GET /v1/device/msgvoip-call-status. Source: API doc, Endpoints 3 and 4. */
 import { codeTexts, refusal } from '../../model/codes.ts';
 import { issueCallCredentials, type CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import { decodeCallCredentialsBody, encodeCallCredentials } from '../../protocol/rest/call-credentials.ts';
 import { refuse, type Call, type Reply, type Route } from './route.ts';
+import { queryCallStatus, type CallStatusDeps } from '../../core/calls/query-call-status.ts';
+import { encodeCallStatus } from '../../protocol/rest/device-status.ts';
+import { decodeDeviceQuery } from '../../protocol/rest/shared-fields.ts';
 
 export function callCredentialsRoute(deps: CallCredentialsDeps): Route {
   return {
@@ -30,4 +33,31 @@ function issue(deps: CallCredentialsDeps, call: Call): Reply | Promise<Reply> {
       ? { code: 0, message: codeTexts[0], data: encodeCallCredentials(answer.value) }
       : refuse(answer.error),
   );
+}
+
+export function callStatusRoute(deps: CallStatusDeps): Route {
+  return {
+    name: 'call-status',
+    method: 'GET',
+    path: '/v1/device/msgvoip-call-status',
+    permission: 'call:read',
+    envelope: 'plain',
+    successStatus: 200,
+    statusFromCode: false,
+    unverifiedCode: 50000,
+    takesRequestId: false,
+    handle(call) {
+      const deviceId = decodeDeviceQuery(call.query);
+      if (!deviceId.ok) return refuse(refusal(40003, deviceId.error));
+      const answer = queryCallStatus(deps, call.credential.appId, deviceId.value);
+      return answer instanceof Promise ? answer.then(replyStatus) : replyStatus(answer);
+    },
+  };
+}
+
+type CallStatusAnswer = Awaited<ReturnType<typeof queryCallStatus>>;
+
+function replyStatus(answer: CallStatusAnswer): Reply {
+  if (!answer.ok) return refuse(answer.error);
+  return { code: 0, message: codeTexts[0], data: encodeCallStatus(answer.value) };
 }

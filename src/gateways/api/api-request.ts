@@ -1,0 +1,248 @@
+/**
+ * One request: what came, copied out of the front end's memory, which is gone when its handler returns; who signed it;
+ * and its one answer. A response of the front end must not be touched after an abort and is answered once: this is the
+ * only place that touches it. One object for all of it, because this path is the hottest there is.
+ * Source: decisions.md, HTTP (64 KiB); API doc, Endpoint 2.
+ */
+import { assert } from '../../lib/assert.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { remoteAddress } from '../../lib/http-connections.ts';
+import type { TurnBudget } from '../../lib/turn-budget.ts';
+import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
+import { generateRequestId, parseRequestId } from '../../model/ids.ts';
+import { bodyBytesMax, bodyReadMsMax } from '../../model/limits.ts';
+import type { Credential } from '../../model/registry.ts';
+import type { Call, RequestIdentity } from './route.ts';
+
+const statusLines: Readonly<Record<number, string>> = {
+  202: '202 Accepted',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  409: '409 Conflict',
+  411: '411 Length Required',
+  413: '413 Content Too Large',
+  415: '415 Unsupported Media Type',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  502: '502 Bad Gateway',
+  503: '503 Service Unavailable',
+  504: '504 Gateway Timeout',
+};
+
+/** Any Transfer-Encoding; a Content-Length that is repeated, or is not decimal digits. */
+export type FramingFault = 'transfer-encoding' | 'content-length';
+
+/** What all requests of a listener share. */
+export interface RequestContext {
+  readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
+  /** Answers within one turn. */
+  readonly budget: TurnBudget;
+  /** Called once a request: it was answered, aborted by the peer or given up. */
+  readonly ended: () => void;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  /** Methods the path knows, for a 405. */
+  readonly allow?: string | undefined;
+  readonly retryAfterS?: number | undefined;
+  /** Ends the connection after the answer: draining, or a body nobody will read. */
+  readonly closeConnection: boolean;
+}
+
+const emptyBody = new Uint8Array(0);
+
+export class ApiRequest implements Call {
+  /** As sent, case and all. */
+  readonly method: string;
+  /** As sent, without the query. */
+  readonly path: string;
+  /** As sent, without `?`; empty when there is none. */
+  readonly query: string;
+  /** Lower-case names, trimmed values; of a repeated header the last. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** A header that must stand once stands twice: Authorization, X-Tg-*, Content-Type. */
+  readonly repeated: boolean;
+  /** Why nobody can tell for sure where the request ends; null: all agree. */
+  readonly framingFault: FramingFault | null;
+  readonly startedMs: number;
+  /** Empty until it is read, and when there is none. */
+  body: Uint8Array = emptyBody;
+  bodySha256 = '';
+  signature = '';
+  signatureExpiresMs = 0;
+  readonly #response: HttpResponse;
+  readonly #context: RequestContext;
+  readonly #repeatsRequestId: boolean;
+  #requestId: RequestIdentity | null = null;
+  #credential: Credential | null = null;
+  #open = true;
+  #detached = false;
+  #gone = false;
+  #goneListener: (() => void) | null = null;
+
+  /** Headers are walked, not asked for: that alone tells a repeated header, and an empty one from an absent one. */
+  constructor(response: HttpResponse, request: HttpRequest, context: RequestContext) {
+    this.startedMs = context.clock.monotonicMs();
+    const headers = new Map<string, string>();
+    let repeatsSingleHeader = false;
+    let repeatsRequestId = false;
+    let repeatsLength = false;
+    request.forEach((name, value) => {
+      const known = headers.size;
+      headers.set(name, value);
+      if (headers.size > known) return;
+      if (name === 'x-request-id') repeatsRequestId = true;
+      else if (name === 'content-length') repeatsLength = true;
+      else if (mustStandOnce(name)) repeatsSingleHeader = true;
+    });
+    this.method = request.getCaseSensitiveMethod();
+    this.path = request.getUrl();
+    this.query = request.getQuery() ?? '';
+    this.headers = headers;
+    this.repeated = repeatsSingleHeader;
+    this.framingFault = findFramingFault(headers, repeatsLength);
+    this.#response = response;
+    this.#context = context;
+    this.#repeatsRequestId = repeatsRequestId;
+  }
+
+  /** Fixes the effective request id: first of all, so that every answer carries it. */
+  identify(takesRequestId: boolean): void {
+    const given = takesRequestId ? this.headers.get('x-request-id') : undefined;
+    const id = given === undefined || this.#repeatsRequestId ? null : parseRequestId(given);
+    if (id !== null) this.#requestId = { id, origin: 'caller' };
+    else this.#requestId = { id: generateRequestId(), origin: given === undefined ? 'absent' : 'invalid' };
+  }
+
+  get requestId(): RequestIdentity {
+    assert(this.#requestId !== null, 'a request is identified first');
+    return this.#requestId;
+  }
+
+  /** It is authentic, by this credential; also when that is looked up again before a late answer. */
+  prove(credential: Credential): void {
+    this.#credential = credential;
+  }
+
+  get credential(): Credential {
+    assert(this.#credential !== null, 'a request is authentic before it is handled');
+    return this.#credential;
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** Of a request without a framing fault. */
+  get bodyBytes(): number {
+    return Number(this.headers.get('content-length') ?? 0);
+  }
+
+  /** Call before the front end's handler returns without an answer. */
+  detach(): void {
+    if (this.#detached) return;
+    this.#detached = true;
+    this.#response.onAborted(() => this.#hangUp());
+  }
+
+  /**
+   * Reads the body under its cap and deadline, then calls `done` once, in a later turn or this one; not at all when the
+   * peer goes or is too slow.
+   */
+  readBody(done: (result: 'read' | 'too-large') => void): void {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let finished = false;
+    const giveUp = this.#context.clock.after(bodyReadMsMax, () => this.abandon());
+    this.#response.onData((chunk, isLast) => {
+      if (finished || !this.#open) return;
+      bytes += chunk.byteLength;
+      // A chunk is valid during the call only.
+      if (bytes <= bodyBytesMax) chunks.push(Buffer.from(new Uint8Array(chunk)));
+      if (!isLast && bytes <= bodyBytesMax) return;
+      finished = true;
+      giveUp();
+      if (bytes <= bodyBytesMax) this.body = Buffer.concat(chunks, bytes);
+      done(bytes > bodyBytesMax ? 'too-large' : 'read');
+    });
+  }
+
+  /** At most one listener: called once if the peer hangs up before the answer, at once if that has happened. */
+  onGone(listener: () => void): void {
+    assert(this.#goneListener === null, 'one listener learns that the peer has gone');
+    if (this.#gone) listener();
+    else if (this.#open) this.#goneListener = listener;
+  }
+
+  /**
+   * Does nothing when the peer has gone. In the front end's own handler, an answer that ends the connection and one beyond
+   * the budget come in the next turn: when another request has been sent before its answer the library closes the
+   * connection, so that nothing behind the answer is read, and one peer does not hold the loop.
+   */
+  answer(answer: Answer): void {
+    if (!this.#open) return;
+    if (!this.#detached && (answer.closeConnection || !this.#context.budget.take())) {
+      this.detach();
+      setImmediate(() => this.answer(answer));
+      return;
+    }
+    this.#end();
+    // Within the front end's own handler the response is corked already.
+    if (this.#detached) this.#response.cork(() => this.#write(answer));
+    else this.#write(answer);
+  }
+
+  /** Of the peer; while the request is open. */
+  remoteAddress(): string {
+    return remoteAddress(this.#response);
+  }
+
+  /** Gives the connection up without an answer. */
+  abandon(): void {
+    if (!this.#open) return;
+    this.#end();
+    this.#response.close();
+  }
+
+  #hangUp(): void {
+    if (!this.#open) return;
+    this.#gone = true;
+    const listener = this.#goneListener;
+    this.#end();
+    listener?.();
+  }
+
+  #end(): void {
+    this.#open = false;
+    this.#goneListener = null;
+    this.#context.ended();
+  }
+
+  #write(answer: Answer): void {
+    const response = this.#response;
+    // 200 is what the front end writes unasked.
+    if (answer.status !== 200) response.writeStatus(statusLines[answer.status] ?? `${answer.status}`);
+    response.writeHeader('Content-Type', 'application/json; charset=utf-8');
+    response.writeHeader('X-Tg-Request-Id', this.requestId.id);
+    if (answer.allow !== undefined) response.writeHeader('Allow', answer.allow);
+    if (answer.retryAfterS !== undefined) response.writeHeader('Retry-After', `${answer.retryAfterS}`);
+    // To a HEAD the front end would send a body, and the client take it for the next answer.
+    response.end(this.method === 'HEAD' ? '' : answer.body, answer.closeConnection);
+  }
+}
+
+function findFramingFault(headers: ReadonlyMap<string, string>, repeatsLength: boolean): FramingFault | null {
+  if (headers.has('transfer-encoding')) return 'transfer-encoding';
+  const length = headers.get('content-length');
+  if (length === undefined) return null;
+  return repeatsLength || !/^\d+$/.test(length) ? 'content-length' : null;
+}
+
+function mustStandOnce(name: string): boolean {
+  return name === 'authorization' || name === 'content-type' || name.startsWith('x-tg-');
+}
