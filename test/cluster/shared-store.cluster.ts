@@ -101,7 +101,7 @@ test('whoever is killed in the middle of a commit, the others go on and nothing 
     await killed.kill();
     const gone = `${sharedNode}/${killed.name}@1` as MemberId;
     await Promise.all([
-      coordinator.lost.close((member) => member === gone, round),
+      coordinator.closeLost((member) => member === gone, round),
       ...writers.map((writer) => writer.moved(20)),
     ]);
     writers.push(start(`${round + 4}`));

@@ -11,6 +11,7 @@ import { test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
+import { LostSessions } from '../../src/storage/journal/lost-sessions.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import { findConnectionRecord } from '../../src/storage/records/connection-rows.ts';
 import { openStore, openStoreReadOnly, type Store } from '../../src/storage/lmdb/open-store.ts';
@@ -57,12 +58,15 @@ async function killAfter(writer: ChildProcess, atLeast: number): Promise<Told> {
 }
 
 /** The parts of a server that start on this store. */
+const everybody = (): boolean => true;
+
 function partsOf(store: Store) {
   const { journal, events } = openJournal(store, { clock });
   const batch = (write: () => void): Promise<void> => store.state.environment.batch(write);
   return {
     events,
     records: new ConnectionRecordStore(store.state, 'sleep', journal),
+    lost: new LostSessions(store.state, journal, 'node-2'),
     wakeups: new WakeupRecordStore(store.state, journal, { clock, knownMax: 10_000_000, batch }),
   };
 }
@@ -86,7 +90,7 @@ for (const atLeast of [0, 7, 700, 3500])
     assert.ok(eventIds.length > 0);
 
     const store = openStore(directory);
-    const { records, wakeups, events } = partsOf(store);
+    const { records, lost, wakeups, events } = partsOf(store);
     for (let number = 0; number <= last; number++) {
       assert.equal(records.read(`device-${number}` as DeviceId)?.epoch, number + 1);
       assert.notEqual(wakeups.find(app, `request-${number}` as RequestId), null);
@@ -102,7 +106,7 @@ for (const atLeast of [0, 7, 700, 3500])
     assert.ok(wakeups.awaited().length > last);
 
     const atMs = 2_000_000_000_000;
-    const closed = await records.closeOpenSessions(atMs, 'node-2');
+    const closed = await lost.close('sleep', everybody, atMs);
     assert.ok(closed >= Math.floor(last / 3) + 1);
     const ends = events.read(logged.length, 1_000_000);
     assert.equal(ends.length, closed);
@@ -116,8 +120,8 @@ for (const atLeast of [0, 7, 700, 3500])
     await store.close();
 
     const again = openStore(directory);
-    const { records: recordsAgain, events: eventsAgain } = partsOf(again);
-    assert.equal(await recordsAgain.closeOpenSessions(atMs + 1000, 'node-2'), 0);
+    const { records: recordsAgain, lost: lostAgain, events: eventsAgain } = partsOf(again);
+    assert.equal(await lostAgain.close('sleep', everybody, atMs + 1000), 0);
     assert.equal(recordsAgain.read('device-0' as DeviceId)?.lastOfflineAt, atMs / 1000);
     assert.equal(eventsAgain.head, logged.length + closed);
     assert.equal(faultOf(eventsAgain.read(0, 1_000_000)), null);

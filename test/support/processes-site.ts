@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { SlotLost } from '../../src/core/ports/slot-follower.ts';
 import { openRecords, type Records } from '../../src/server/bootstrap/records.ts';
-import type { SharedRecords } from '../../src/server/membership/shared-records.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { recordsDeps, recordsSettings, SiteMember, type RecordsSite } from './records-site.ts';
 import { closedAfter, lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
@@ -13,7 +12,6 @@ const node = 'node-1';
 interface OneOfThem {
   readonly store: Store;
   readonly records: Records;
-  readonly shared: SharedRecords;
   readonly member: SiteMember;
 }
 
@@ -36,7 +34,7 @@ export class ProcessesSite implements RecordsSite {
 
   async settled(): Promise<void> {
     await Promise.all(this.#living.map(({ records }) => records.allCommitted()));
-    for (const { shared } of this.#living) shared.refresh();
+    for (const { records } of this.#living) records.events.refresh();
   }
 
   /** They are committed like anything else. */
@@ -47,7 +45,10 @@ export class ProcessesSite implements RecordsSite {
   async lose(lost: SiteMember): Promise<void> {
     this.#lost.add(lost);
     const isGone = (member: MemberId): boolean => member === lost.id;
-    await Promise.all(this.#living.map(({ shared }) => shared.closeSessionsOf(isGone, Date.now())));
+    for (const connection of ['sleep', 'signal'] as const)
+      await Promise.all(
+        this.#living.map(({ records }) => records.closeSessionsOf(connection, isGone, Date.now())),
+      );
     await this.settled();
   }
 
@@ -60,13 +61,10 @@ export class ProcessesSite implements RecordsSite {
     const self = { member: id, node, isCoordinator: number === 0, grew: () => undefined };
     const records = openRecords(store.state, recordsSettings, { ...recordsDeps(), shared: self });
     ending.after(() => records.close());
-    const { shared } = records;
-    if (shared === null) throw new Error('what several processes write is shared');
-    const { locator } = shared;
     const displace = (member: MemberId, slot: SlotLost): void => this.#displace(member, slot);
-    const member = new SiteMember({ id, node }, { ...records, locator, displace });
-    shared.follow(member);
-    return { store, records, shared, member };
+    const member = new SiteMember({ id, node }, { ...records, displace });
+    records.followSlots(member);
+    return { store, records, member };
   }
 
   #displace(member: MemberId, slot: SlotLost): void {

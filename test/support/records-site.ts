@@ -32,7 +32,7 @@ export const recordsSettings = {
 export function recordsDeps(): RecordsDeps & { readonly log: FakeLog } {
   const readiness = new Readiness();
   const clock = new SystemClock();
-  return { clock, log: new FakeLog(), readiness, productOf: () => 'doorbell' as ProductId };
+  return { clock, node: 'node-1', log: new FakeLog(), readiness, productOf: () => 'doorbell' as ProductId };
 }
 
 export interface MemberIdentity {

@@ -10,7 +10,7 @@ import { Journal } from '../../src/storage/journal/journal.ts';
 import { LostSessions } from '../../src/storage/journal/lost-sessions.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { SharedCommitter } from '../../src/storage/journal/shared-committer.ts';
-import { SharedSessionLocator } from '../../src/storage/journal/shared-session-locator.ts';
+import { StoredSessionLocator } from '../../src/storage/records/stored-session-locator.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { writeHeartbeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
@@ -29,8 +29,8 @@ export class SharedMember {
   readonly events: EventStore;
   readonly sleep: ConnectionRecordStore;
   readonly signal: ConnectionRecordStore;
-  readonly locator: SharedSessionLocator;
-  readonly lost: LostSessions;
+  readonly locator: StoredSessionLocator;
+  readonly #lost: LostSessions;
   /** Seats, events and growth, in the order in which they were told. */
   readonly told: string[] = [];
   readonly taken: SlotClaimed[] = [];
@@ -49,8 +49,8 @@ export class SharedMember {
     this.events = new EventStore(new StoredEvents(state), this.journal, this.log, () => committer.look());
     this.sleep = new ConnectionRecordStore(state, 'sleep', this.journal, this.member);
     this.signal = new ConnectionRecordStore(state, 'signal', this.journal, this.member);
-    this.locator = new SharedSessionLocator(state);
-    this.lost = new LostSessions(state, this.journal, sharedNode);
+    this.locator = new StoredSessionLocator(state);
+    this.#lost = new LostSessions(state, this.journal, sharedNode);
     this.#follow(committer);
   }
 
@@ -71,6 +71,12 @@ export class SharedMember {
 
   heartbeat(kind: ConnectionKind, deviceId: DeviceId, name: string, heartbeatAt: number): void {
     writeHeartbeat(this.#place(kind, deviceId), name as SessionId, heartbeatAt);
+  }
+
+  /** Of both kinds: how many. */
+  async closeLost(isGone: (member: MemberId) => boolean, atMs: number): Promise<number> {
+    const sleep = await this.#lost.close('sleep', isGone, atMs);
+    return sleep + (await this.#lost.close('signal', isGone, atMs));
   }
 
   committed(): Promise<void> {

@@ -1,11 +1,13 @@
 /** What the server observes and must not forget, and readiness that follows the store's health. */
 import type { Clock } from '../../lib/clock.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
-import type { MemberId } from '../../model/cluster.ts';
+import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
 import type { Log } from '../../core/ports/log.ts';
+import type { SessionLocator } from '../../core/ports/session-locator.ts';
+import type { SlotFollower } from '../../core/ports/slot-follower.ts';
 import { CallRecordStore } from '../../storage/records/call-record-store.ts';
 import type { Committer } from '../../storage/journal/committer.ts';
 import { ConnectionRecordStore } from '../../storage/records/connection-record-store.ts';
@@ -20,10 +22,11 @@ import { OutboxStore } from '../../storage/journal/outbox-store.ts';
 import type { SharedWriter } from '../../storage/journal/shared-batch.ts';
 import { SharedCommitter } from '../../storage/journal/shared-committer.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
+import { LostSessions } from '../../storage/journal/lost-sessions.ts';
+import { StoredSessionLocator } from '../../storage/records/stored-session-locator.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { WakeupRecordStore } from '../../storage/records/wakeup-record-store.ts';
 import type { Settings } from '../config/settings-schema.ts';
-import { openSharedRecords, type SharedRecords } from '../membership/shared-records.ts';
 
 export interface Records {
   readonly sleep: ConnectionRecordStore;
@@ -31,11 +34,19 @@ export interface Records {
   readonly wakeups: WakeupRecordStore;
   readonly calls: CallRecordStore;
   readonly events: EventStore;
-  /** Null: this process writes the store alone. */
-  readonly shared: SharedRecords | null;
+  /** By the rows of this store. */
+  readonly locator: SessionLocator;
   /** What other nodes are still to be told, and the log that comes back from them; null: there are none. */
   readonly outbox: OutboxStore | null;
   readonly mirror: MirroredLogStore | null;
+  /** Told of this process's sessions right after a commit that several agree on, before who follows events. One at most. */
+  followSlots(slots: SlotFollower): void;
+  /** Ends as `node_lost`, at `atMs` wall milliseconds, what processes that are gone left open; resolves to how many. */
+  closeSessionsOf(
+    connection: ConnectionKind,
+    isGone: (member: MemberId) => boolean,
+    atMs: number,
+  ): Promise<number>;
   allCommitted(): Promise<void>;
   /** The store is far behind: what would open a session waits outside. */
   isOverloaded(): boolean;
@@ -53,6 +64,8 @@ export interface SharedStoreDeps extends SharedWriter {
 
 export interface RecordsDeps {
   readonly clock: Clock;
+  /** The name of this node, in events. */
+  readonly node: string;
   readonly log: Log;
   readonly readiness: Readiness;
   /** The device's product now; null: there is no such device. What it throws counts as none. */
@@ -102,6 +115,7 @@ export function openRecords(
   const stops = shared === null ? [] : [wakeups.followOthers(), events.start(clock)];
   if (shared?.isCoordinator !== false) stops.push(wakeups.start(), retention.start());
   notifyEvents(events, deps);
+  const lost = new LostSessions(state, journal, deps.node);
   return {
     sleep: new ConnectionRecordStore(state, 'sleep', journal, shared?.member),
     signal: new ConnectionRecordStore(state, 'signal', journal, shared?.member),
@@ -111,7 +125,9 @@ export function openRecords(
         ? new CallRecordStore(state, journal)
         : new CallRecordStore(state, journal, () => state.environment.refresh()),
     events,
-    shared: member === null ? null : openSharedRecords({ state, committer: member, journal, events }),
+    locator: new StoredSessionLocator(state),
+    followSlots: (slots) => member?.follow(slots),
+    closeSessionsOf: (connection, isGone, atMs) => lost.close(connection, isGone, atMs),
     outbox,
     mirror:
       outbox === null ? null : new MirroredLogStore(state, { events, batch: (write) => batch(write, null) }),

@@ -113,6 +113,7 @@ export function composeContext(settings: Settings, store: Store, frame: ContextD
     clock,
     log,
     readiness,
+    node,
     shared,
     outboxOf,
     productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,

@@ -39,11 +39,10 @@ export class ProcessMembership implements Membership {
   }
 
   cluster(records: Records): ClusterDeps {
-    const { shared, wakeups, events } = records;
-    assert(shared !== null, 'several processes share their records');
+    const { locator, wakeups, events } = records;
     return {
       peers: this.#workerSet.peers,
-      locator: shared.locator,
+      locator,
       recallWakeup: (appId, requestId) => Promise.resolve(wakeups.find(appId, requestId)),
       logReaches: async (sequence) => events.reaches(sequence),
     };
@@ -62,8 +61,8 @@ export class ProcessMembership implements Membership {
 
   async open(context: ServerContext, { deviceListeners, calls }: OwnServices): Promise<void> {
     const { records, directory, cluster, readiness, telemetry, watch } = context;
-    assert(records.shared !== null && cluster !== null, 'several processes share their records');
-    records.shared.follow(new SlotReconciler({ directory, telemetry, peers: cluster.peers }));
+    assert(cluster !== null, 'several processes are a cluster');
+    records.followSlots(new SlotReconciler({ directory, telemetry, peers: cluster.peers }));
     followLoggedSessions(records.events, watch);
     if (this.role === 'coordinator') {
       readiness.include(() => missingProcesses(this.#workerSet));

@@ -36,7 +36,7 @@ export function processAnswers(context: ServerContext, deps: AnsweringDeps): Pee
     },
     news: {
       registryChanged: () => forgetRegistry(context),
-      logGrew: () => context.records.shared?.refresh(),
+      logGrew: () => context.records.events.refresh(),
       tokenKeysChanged: () => void context.tokenKeys.reload(),
     },
   });

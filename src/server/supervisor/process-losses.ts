@@ -2,7 +2,6 @@
  * What the keeper does for processes that are gone: their sessions end as lost with their node, once, and their
  * wakeups are watched here from then on, whenever one is. One round at a time; a round that the store refuses is done again. Source: cluster.md, Several processes on one machine.
  */
-import { assert } from '../../lib/assert.ts';
 import type { Cancel } from '../../lib/clock.ts';
 import { recallLoggedSessions } from '../../core/devices/logged-sessions.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -28,13 +27,14 @@ export class ProcessLosses {
   /** Resolves when what is open of those that are gone now has ended, and that is committed, and their wakeups are taken up. Rejects when the store cannot be read. */
   async endAll(): Promise<void> {
     const { records, watch, clock, log } = this.#context;
-    assert(records.shared !== null, 'several processes share their records');
     const gone = (member: MemberId): boolean => this.#workerSet.isGone(member);
-    const sessions = await records.shared.closeSessionsOf(gone, clock.wallMs());
+    const atMs = clock.wallMs();
+    const sleep = await records.closeSessionsOf('sleep', gone, atMs);
+    const sessions = sleep + (await records.closeSessionsOf('signal', gone, atMs));
     if (sessions > 0)
       log.warn({ sessions, reason: 'node_lost' }, 'sessions that lost processes left open are ended');
     // What they committed last is seen behind this.
-    records.shared.refresh();
+    records.events.refresh();
     const wakeups = watch.resume(gone, (deviceId) => recallLoggedSessions(records.events, watch, deviceId));
     if (wakeups > 0) log.info({ wakeups }, 'wakeups that lost processes awaited are watched on');
   }

@@ -39,11 +39,6 @@ export class SharedCommitter implements Committer {
     this.#deps = deps;
   }
 
-  /** The name that events of this process tell. */
-  get node(): string {
-    return this.#deps.node;
-  }
-
   /** Who is told what became of this process's sessions: right after the commit, before anybody else. One at most. */
   follow(slots: SlotFollower): void {
     this.#slots = slots;

@@ -3,7 +3,6 @@
  * the event that goes with it are committed together. Source: decisions.md, Connectivity and Durable.
  */
 import type { SessionTransition } from '../../model/state/session-event.ts';
-import { reduceConnection } from '../../model/state/connection-session.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { DeviceId } from '../../model/ids.ts';
@@ -18,7 +17,6 @@ import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { ConnectionTransition } from '../journal/transition.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
-import { closeSessionsSlice } from '../lmdb/store-limits.ts';
 
 export class ConnectionRecordStore implements ConnectionRecords {
   readonly #tables: ConnectionTables;
@@ -53,48 +51,6 @@ export class ConnectionRecordStore implements ConnectionRecords {
 
   allCommitted(): Promise<void> {
     return this.#journal.allCommitted();
-  }
-
-  /**
-   * Ends every session that a crash of the only process left open, at `atMs` wall milliseconds, as lost with its node, and resolves to
-   * their number when that is committed. Before any listener accepts. Done again after another crash it finishes what
-   * is left and repeats nothing.
-   */
-  async closeOpenSessions(atMs: number, node: string): Promise<number> {
-    let closed = 0;
-    let slice = this.#openSlice();
-    while (slice.length > 0) {
-      for (const key of slice) closed += this.#close(key.toString() as DeviceId, atMs, node);
-      await this.allCommitted();
-      slice = this.#openSlice(slice.at(-1));
-    }
-    return closed;
-  }
-
-  /** Keys of devices with an open session, behind `after`. */
-  #openSlice(after?: Buffer): Buffer[] {
-    const start = after === undefined ? {} : { start: after, exclusiveStart: true };
-    return Array.from(this.#tables.open.getKeys({ ...start, limit: closeSessionsSlice }));
-  }
-
-  #close(deviceId: DeviceId, atMs: number, node: string): number {
-    const record = this.read(deviceId);
-    if (record === null || record.openSession === null) return 0;
-    const { epoch } = record;
-    const lost = { kind: 'ended', epoch, reason: 'node_lost', atMs, heartbeatAt: 0 } as const;
-    const step = reduceConnection<'node_lost'>(record, lost);
-    for (const effect of step.effects)
-      if (effect.kind === 'save' && effect.change !== null)
-        this.write(deviceId, step.record, {
-          kind: 'ended',
-          connection: this.#kind,
-          session: record.openSession,
-          epoch,
-          atMs,
-          node,
-          reason: 'node_lost',
-        });
-    return 1;
   }
 
   #findStored(deviceId: DeviceId): ConnectionRecord | null {

@@ -29,6 +29,7 @@ const settings = {
 function depsOf() {
   return {
     clock: new DrivenClock(),
+    node: 'node-1',
     log: new FakeLog(),
     readiness: new Readiness(),
     productOf: () => 'doorbell' as ProductId,
@@ -118,7 +119,7 @@ test('of several processes only the keeper forgets, the others see what is gone'
   worker.records.events.append(draftOf(device, 1, atMs));
   worker.records.events.append(draftOf(device, 2, atMs + 24 * 3600 * 1000));
   await worker.records.close();
-  coordinator.records.shared?.refresh();
+  coordinator.records.events.refresh();
   const forgotten = t.mock.method(coordinator.store.state.environment, 'batch');
   const kept = t.mock.method(worker.store.state.environment, 'batch');
   for (const { clock } of [worker, coordinator]) {
@@ -147,19 +148,19 @@ test('what the keeper writes of calls and another process of sessions is read by
   await coordinator.calls.committed(device);
   assert.deepEqual(worker.calls.read(device), []);
   assert.equal(grew, 2);
-  worker.shared?.refresh();
+  worker.events.refresh();
   assert.equal(worker.events.head, 2);
   const session = 'a' as SessionId;
   const record = { ...neverConnected, epoch: 1, lastLoginAt: 1, openSession: session };
   const taken: unknown[] = [];
-  worker.shared?.follow({ taken: (slot) => taken.push(slot.session), lost: () => undefined });
+  worker.followSlots({ taken: (slot) => taken.push(slot.session), lost: () => undefined });
   worker.sleep.write(device, record, loginOf({ session, atMs: 1000 }));
   await worker.sleep.committed(device);
   assert.deepEqual(taken, [session]);
-  const row = await coordinator.shared?.locator.find(device, 0);
-  assert.equal(row?.sleep.slots[0]?.member, 'node-1/1@1');
-  assert.equal(await coordinator.shared?.closeSessionsOf((member) => member === 'node-1/1@1', 2000), 1);
-  worker.shared?.refresh();
+  const row = await coordinator.locator.find(device, 0);
+  assert.equal(row.sleep.slots[0]?.member, 'node-1/1@1');
+  assert.equal(await coordinator.closeSessionsOf('sleep', (member) => member === 'node-1/1@1', 2000), 1);
+  worker.events.refresh();
   assert.equal(worker.sleep.read(device)?.openSession, null);
   for (const records of [coordinator, worker]) await records.close();
 });

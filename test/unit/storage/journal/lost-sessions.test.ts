@@ -2,10 +2,17 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../../../src/model/cluster.ts';
-import type { DeviceId } from '../../../../src/model/ids.ts';
+import type { ConnectionRecord } from '../../../../src/model/connectivity.ts';
+import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
+import { LostSessions } from '../../../../src/storage/journal/lost-sessions.ts';
+import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
+import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
 import { lostSessionsSlice } from '../../../../src/storage/lmdb/store-limits.ts';
+import { endOf, loginOf } from '../../../support/connection-changes.ts';
+import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { openSharedMembers, type SharedMember } from '../../../support/shared-member.ts';
-import { temporaryDirectory } from '../../../support/temporary-store.ts';
+import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
+import { openJournal } from '../../../support/test-journal.ts';
 
 function threeMembers(t: TestContext): [SharedMember, SharedMember, SharedMember] {
   const [coordinator, one, other] = openSharedMembers(t, join(temporaryDirectory(t), 'data'), [
@@ -39,7 +46,7 @@ test('the sessions of a process that is gone end once as lost, those of the othe
   other.login('sleep', idOf(2), 'c');
   await other.committed();
   const isGone = isMember(one.member);
-  assert.equal(await coordinator.lost.close(isGone, 9000), 2);
+  assert.equal(await coordinator.closeLost(isGone, 9000), 2);
   const lost = { node: 'node-1', reason: 'node_lost' };
   assert.deepEqual(endsOf(coordinator), [
     [idOf(1), 9000, 1, { session: 'a', ...lost }],
@@ -47,14 +54,14 @@ test('the sessions of a process that is gone end once as lost, those of the othe
   ]);
   assert.equal(coordinator.locator.find(idOf(1)).sleep.lastOfflineAt, 9);
   assert.equal(coordinator.locator.find(idOf(2)).sleep.slots.length, 1);
-  assert.equal(await coordinator.lost.close(isGone, 9500), 0);
+  assert.equal(await coordinator.closeLost(isGone, 9500), 0);
 });
 
 test('two that end the same sessions at once end each of them once', async (t) => {
   const [coordinator, one, other] = threeMembers(t);
   for (let i = 0; i < 40; i++) one.login('sleep', idOf(i), `s${i}`);
   await one.committed();
-  await Promise.all([coordinator, other].map(({ lost }) => lost.close(isMember(one.member), 9000)));
+  await Promise.all([coordinator, other].map((member) => member.closeLost(isMember(one.member), 9000)));
   assert.equal(endsOf(coordinator).length, 40);
 });
 
@@ -69,7 +76,7 @@ test('a device that has logged in elsewhere meanwhile keeps its session', async 
     await other.committed();
     return commit(...act);
   });
-  await coordinator.lost.close(isMember(one.member), 9000);
+  await coordinator.closeLost(isMember(one.member), 9000);
   assert.equal(late.mock.callCount(), 1);
   assert.deepEqual(endsOf(coordinator), []);
   assert.equal(coordinator.locator.find(idOf(1)).sleep.slots[0]?.session, 'b');
@@ -82,8 +89,117 @@ test('more of them than a slice all end, a commit each slice, and the heartbeats
   one.heartbeat('sleep', idOf(0), 's0', 5);
   await one.committed();
   const commits = t.mock.method(coordinator.store.state.environment, 'transaction');
-  assert.equal(await coordinator.lost.close(isMember(one.member), 9000), count);
+  assert.equal(await coordinator.closeLost(isMember(one.member), 9000), count);
   assert.equal(commits.mock.callCount(), 3);
   assert.equal(endsOf(coordinator).length, count);
   assert.equal(coordinator.locator.find(idOf(0)).sleep.lastHeartbeatAt, 5);
+});
+
+const everybody = (): boolean => true;
+const device = 'TESTDEVICE01' as DeviceId;
+const openRecord: ConnectionRecord = {
+  epoch: 3,
+  lastLoginAt: 100,
+  lastHeartbeatAt: 110,
+  lastOfflineAt: 90,
+  openSession: '0190b1c2-7d3e-7000-8000-0123456789ab' as SessionId,
+};
+const closedRecord: ConnectionRecord = { ...openRecord, openSession: null };
+
+function recordsOf(store: Store): ConnectionRecordStore {
+  return new ConnectionRecordStore(store.state, 'sleep', openJournal(store).journal);
+}
+
+async function reopened(t: TestContext, store: Store): Promise<Store> {
+  await store.close();
+  return closedAfter(t, openStore(store.directory));
+}
+
+const openSession = openRecord.openSession as SessionId;
+const login = loginOf({ session: openSession, atMs: 100_000, epoch: 3 });
+const signalLogin = loginOf({ connection: 'signal', session: openSession });
+
+test('sessions that a crash left open are ended once, at the time they are found, each with its event', async (t) => {
+  const store = temporaryStore(t);
+  const before = recordsOf(store);
+  before.write(device, openRecord, login);
+  before.write('ENDED' as DeviceId, openRecord, login);
+  before.write('ENDED' as DeviceId, closedRecord, endOf());
+  before.write('CLOSED' as DeviceId, closedRecord, null);
+  await before.allCommitted();
+  before.write('ENDED LATER' as DeviceId, openRecord, login);
+  await before.allCommitted();
+  before.write('ENDED LATER' as DeviceId, closedRecord, endOf());
+  await before.allCommitted();
+
+  const after = await reopened(t, store);
+  const { journal, events } = openJournal(after);
+  const records = new ConnectionRecordStore(after.state, 'sleep', journal);
+  const lost = new LostSessions(after.state, journal, 'node-2');
+  const head = events.head;
+  assert.equal(await lost.close('sleep', everybody, 500_999), 1);
+  assert.deepEqual(records.read(device), { ...openRecord, lastOfflineAt: 500, openSession: null });
+  const [event, ...others] = events.read(head, 10);
+  assert.deepEqual(others, []);
+  assert.equal(event?.type, 'device.sleep.offline');
+  assert.deepEqual([event.deviceId, event.atMs, event.epoch, event.seq], [device, 500_999, 3, 2]);
+  assert.deepEqual(event.data, { session: openRecord.openSession, node: 'node-2', reason: 'node_lost' });
+  assert.equal(await lost.close('sleep', everybody, 600_000), 0);
+  assert.equal(events.head, head + 1);
+  for (const untouched of ['ENDED', 'CLOSED', 'ENDED LATER'])
+    assert.deepEqual(records.read(untouched as DeviceId), closedRecord, untouched);
+});
+
+test('a signal session that a crash left open ends as a signal session', async (t) => {
+  const store = temporaryStore(t);
+  const { journal, events } = openJournal(store);
+  const records = new ConnectionRecordStore(store.state, 'signal', journal);
+  records.write(device, openRecord, signalLogin);
+  await records.allCommitted();
+  assert.equal(await new LostSessions(store.state, journal, 'node-1').close('signal', everybody, 500_000), 1);
+  assert.equal(events.read(1, 1)[0]?.type, 'device.signal.offline');
+});
+
+test('more open sessions than one slice are all ended', async (t) => {
+  const store = temporaryStore(t);
+  const before = recordsOf(store);
+  const ids = Array.from({ length: 10_001 }, (_, i) => `device-${i}` as DeviceId);
+  for (const id of ids) before.write(id, openRecord, null);
+  await before.allCommitted();
+  const { journal, events } = openJournal(store);
+  const after = new ConnectionRecordStore(store.state, 'sleep', journal);
+  const lost = new LostSessions(store.state, journal, 'node-1');
+  assert.equal(await lost.close('sleep', everybody, 500_000), ids.length);
+  for (const id of ids) assert.equal(after.read(id)?.openSession, null);
+  assert.equal(events.head, ids.length);
+  assert.equal(await lost.close('sleep', everybody, 600_000), 0);
+});
+
+test('ending what was left open, cut off by another crash, is finished by the next start and repeats nothing', async (t) => {
+  const store = temporaryStore(t);
+  const ids = Array.from({ length: 1200 }, (_, i) => `device-${i}` as DeviceId);
+  const before = recordsOf(store);
+  for (const id of ids) before.write(id, openRecord, null);
+  await before.allCommitted();
+
+  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const cutOff = openJournal(store, { batch: commits.batch });
+  const first = new LostSessions(store.state, cutOff.journal, 'node-1');
+  void first.close('sleep', everybody, 500_000);
+  await commits.succeed();
+  await commits.asked();
+
+  const after = await reopened(t, store);
+  const closed = openJournal(after).events.head;
+  assert.ok(closed > 0 && closed < ids.length);
+  const { journal, events } = openJournal(after);
+  const second = new ConnectionRecordStore(after.state, 'sleep', journal);
+  assert.equal(
+    await new LostSessions(after.state, journal, 'node-1').close('sleep', everybody, 600_000),
+    ids.length - closed,
+  );
+  const ended = events.read(0, 10_000);
+  assert.deepEqual(ended.map(({ deviceId }) => deviceId).sort(), [...ids].sort());
+  assert.ok(ended.every(({ seq }) => seq === 1));
+  for (const { deviceId, atMs } of ended) assert.equal(second.read(deviceId)?.lastOfflineAt, atMs / 1000);
 });

@@ -5,10 +5,11 @@ import { neverConnected, type ConnectionRecord } from '../../../../src/model/con
 import { sessionEvent } from '../../../../src/model/state/session-event.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
+import { LostSessions } from '../../../../src/storage/journal/lost-sessions.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
 import type { ConnectionKind } from '../../../../src/model/cluster.ts';
 import { commitRetryMs } from '../../../../src/storage/lmdb/store-limits.ts';
-import { endOf, loginOf } from '../../../support/connection-changes.ts';
+import { loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
@@ -77,87 +78,8 @@ test('sleep and signal records are apart, and their events in one log', async (t
     events.read(0, 10).map(({ seq }) => seq),
     [1, 2],
   );
-  assert.equal(await signal.closeOpenSessions(500_000, 'node-1'), 0);
-});
-
-test('sessions that a crash left open are ended once, at the time they are found, each with its event', async (t) => {
-  const store = temporaryStore(t);
-  const before = recordsOf(store);
-  before.write(device, openRecord, login);
-  before.write('ENDED' as DeviceId, openRecord, login);
-  before.write('ENDED' as DeviceId, closedRecord, endOf());
-  before.write('CLOSED' as DeviceId, closedRecord, null);
-  await before.allCommitted();
-  before.write('ENDED LATER' as DeviceId, openRecord, login);
-  await before.allCommitted();
-  before.write('ENDED LATER' as DeviceId, closedRecord, endOf());
-  await before.allCommitted();
-
-  const after = await reopened(t, store);
-  const { journal, events } = openJournal(after);
-  const records = new ConnectionRecordStore(after.state, 'sleep', journal);
-  const head = events.head;
-  assert.equal(await records.closeOpenSessions(500_999, 'node-2'), 1);
-  assert.deepEqual(records.read(device), { ...openRecord, lastOfflineAt: 500, openSession: null });
-  const [event, ...others] = events.read(head, 10);
-  assert.deepEqual(others, []);
-  assert.equal(event?.type, 'device.sleep.offline');
-  assert.deepEqual([event.deviceId, event.atMs, event.epoch, event.seq], [device, 500_999, 3, 2]);
-  assert.deepEqual(event.data, { session: openRecord.openSession, node: 'node-2', reason: 'node_lost' });
-  assert.equal(await records.closeOpenSessions(600_000, 'node-2'), 0);
-  assert.equal(events.head, head + 1);
-  for (const untouched of ['ENDED', 'CLOSED', 'ENDED LATER'])
-    assert.deepEqual(records.read(untouched as DeviceId), closedRecord, untouched);
-});
-
-test('a signal session that a crash left open ends as a signal session', async (t) => {
-  const store = temporaryStore(t);
-  const { journal, events } = openJournal(store);
-  const records = new ConnectionRecordStore(store.state, 'signal', journal);
-  records.write(device, openRecord, signalLogin);
-  await records.allCommitted();
-  assert.equal(await records.closeOpenSessions(500_000, 'node-1'), 1);
-  assert.equal(events.read(1, 1)[0]?.type, 'device.signal.offline');
-});
-
-test('more open sessions than one slice are all ended', async (t) => {
-  const store = temporaryStore(t);
-  const before = recordsOf(store);
-  const ids = Array.from({ length: 10_001 }, (_, i) => `device-${i}` as DeviceId);
-  for (const id of ids) before.write(id, openRecord, null);
-  await before.allCommitted();
-  const { journal, events } = openJournal(store);
-  const after = new ConnectionRecordStore(store.state, 'sleep', journal);
-  assert.equal(await after.closeOpenSessions(500_000, 'node-1'), ids.length);
-  for (const id of ids) assert.equal(after.read(id)?.openSession, null);
-  assert.equal(events.head, ids.length);
-  assert.equal(await after.closeOpenSessions(600_000, 'node-1'), 0);
-});
-
-test('ending what was left open, cut off by another crash, is finished by the next start and repeats nothing', async (t) => {
-  const store = temporaryStore(t);
-  const ids = Array.from({ length: 1200 }, (_, i) => `device-${i}` as DeviceId);
-  const before = recordsOf(store);
-  for (const id of ids) before.write(id, openRecord, null);
-  await before.allCommitted();
-
-  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
-  const cutOff = openJournal(store, { batch: commits.batch });
-  const first = new ConnectionRecordStore(store.state, 'sleep', cutOff.journal);
-  void first.closeOpenSessions(500_000, 'node-1');
-  await commits.succeed();
-  await commits.asked();
-
-  const after = await reopened(t, store);
-  const closed = openJournal(after).events.head;
-  assert.ok(closed > 0 && closed < ids.length);
-  const { journal, events } = openJournal(after);
-  const second = new ConnectionRecordStore(after.state, 'sleep', journal);
-  assert.equal(await second.closeOpenSessions(600_000, 'node-1'), ids.length - closed);
-  const ended = events.read(0, 10_000);
-  assert.deepEqual(ended.map(({ deviceId }) => deviceId).sort(), [...ids].sort());
-  assert.ok(ended.every(({ seq }) => seq === 1));
-  for (const { deviceId, atMs } of ended) assert.equal(second.read(deviceId)?.lastOfflineAt, atMs / 1000);
+  const lost = new LostSessions(store.state, journal, 'node-1');
+  assert.equal(await lost.close('signal', () => true, 500_000), 0);
 });
 
 test('a store that refuses commits keeps every record in sight, and commits them when it can', async (t) => {

@@ -1,12 +1,12 @@
-/** Where devices are, in a store that several processes write: as it is committed. Source: cluster.md. */
+/** Where devices are, by the rows of this store as they are committed. Source: cluster.md. */
 import { neverShared } from '../../model/state/shared-connection.ts';
 import type { DeviceRow } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { SessionLocator } from '../../core/ports/session-locator.ts';
-import { findSharedConnection } from '../records/connection-rows.ts';
+import { findSharedConnection } from './connection-rows.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 
-export class SharedSessionLocator implements SessionLocator {
+export class StoredSessionLocator implements SessionLocator {
   readonly #state: StateTables;
 
   constructor(state: StateTables) {
