@@ -4,7 +4,7 @@
  * room. Lifecycle: open -> ending -> ended. Whatever `send` brings about shows later, so it can be called from anywhere.
  */
 import { finished, type Duplex } from 'node:stream';
-import type { Clock } from './clock.ts';
+import type { Cancel, Clock } from './clock.ts';
 import { encodeLengthFrame, LengthFrameDecoder } from './length-frame.ts';
 
 /** Written at once; the rest waits in the queue, where it can be taken back. */
@@ -52,6 +52,7 @@ export class Channel {
   #isFlowing = false;
   #isFlushDue = false;
   #isWriting = false;
+  #cancelGiveUp: Cancel = () => undefined;
 
   /** `queue` may outlive the channel: what it holds goes once `flow` was called. */
   constructor(stream: Duplex, queue: ChannelQueue, owner: ChannelOwner) {
@@ -109,8 +110,7 @@ export class Channel {
       for (const frame of this.#queue.take(Infinity)) this.#stream.write(frame);
       if (last !== undefined) this.#stream.write(encodeLengthFrame(last));
       this.#stream.end().resume();
-      const giveUp = this.#owner.clock.after(this.#owner.endMsMax, () => this.#stream.destroy());
-      void this.#whenEnded.then(giveUp);
+      this.#cancelGiveUp = this.#owner.clock.after(this.#owner.endMsMax, () => this.#stream.destroy());
     }
     return this.#whenEnded;
   }
@@ -174,6 +174,7 @@ export class Channel {
   #close(error: Error | null): void {
     if (this.#stage === 'open' && error !== null) this.#end = { kind: 'broken', error };
     this.#stage = 'ended';
+    this.#cancelGiveUp();
     this.#stream.destroy();
     this.#owner.ended(this.#end);
   }

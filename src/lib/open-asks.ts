@@ -10,7 +10,7 @@ import { fail, succeed, type Result } from './result.ts';
 const tickMs = 5;
 
 /** `Answers`: the type of the answer to each kind of question. */
-export class OpenAsks<Answers extends object, Failure> {
+export class OpenAsks<Answers extends object, Failure extends string> {
   readonly #clock: Clock;
   readonly #options: OpenAsksOptions<Failure>;
   readonly #open = new Map<number, OpenAsk<Answers, Failure>>();
@@ -73,6 +73,7 @@ export class OpenAsks<Answers extends object, Failure> {
       const failure = verdict(id);
       if (failure !== null) this.failed(id, failure);
     }
+    this.#rest();
   }
 
   #settle(id: number, result: Result<Answers[KindOf<Answers>], Failure>): void {
@@ -92,6 +93,10 @@ export class OpenAsks<Answers extends object, Failure> {
 
   #turn(): void {
     this.#wheel.turn(this.#clock.monotonicMs());
+    this.#rest();
+  }
+
+  #rest(): void {
     if (this.#open.size > 0) return;
     this.#stopTurning?.();
     this.#stopTurning = null;

@@ -8,11 +8,10 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Packr } from 'msgpackr';
 import type { DeviceId } from '../../src/model/ids.ts';
-import { encodeLinkFrame } from '../../src/protocol/media-link/link-frame.ts';
 import { linkVersion, readMediaMessage } from '../../src/protocol/media-link/link-message.ts';
-import { LinkReader } from '../../src/protocol/media-link/link-reader.ts';
 import { ServerEnd } from '../../src/media/link/server-end.ts';
 import type { LegService } from '../../src/core/ports/leg-service.ts';
+import { linkFrame, LinkFrames } from '../support/link-frames.ts';
 import { callOrder } from '../support/call-scene.ts';
 import { bridgeKey, LegServiceScene } from '../support/leg-service-scene.ts';
 import { DuplexPair } from '../support/duplex-pair.ts';
@@ -119,7 +118,7 @@ async function runRound(
   });
   pair.there.resume();
   pair.there.on('error', () => undefined);
-  pair.there.write(encodeLinkFrame({ kind: 'hello', version: linkVersion }));
+  pair.there.write(linkFrame({ kind: 'hello', version: linkVersion }));
   for (let sent = 0; sent < messagesPerRound && !pair.there.destroyed; sent += 1) {
     pair.there.write(bytesOf(chance, message(chance, token, scene.ticket(call))));
     if (chance.below(2) === 0) await setImmediate();
@@ -175,13 +174,13 @@ test('the fuzzer finds a desk that forgets who is gone', async () => {
 
 test('bytes at random are no messages, and nothing is thrown', () => {
   const chance = chanceFrom(seed);
-  const greeting = encodeLinkFrame({ kind: 'hello', version: linkVersion });
+  const greeting = linkFrame({ kind: 'hello', version: linkVersion });
   let faults = 0;
   for (let round = 0; round < rounds * 20; round += 1) {
     const payload = Buffer.from(Array.from({ length: 1 + chance.below(40) }, () => chance.below(256)));
     const length = Buffer.alloc(4);
     length.writeUInt32BE(payload.length);
-    const reader = new LinkReader(readMediaMessage);
+    const reader = new LinkFrames(readMediaMessage);
     for (const read of reader.feed(Buffer.concat([greeting, length, payload]))) if (!read.ok) faults += 1;
   }
   assert.equal(faults, rounds * 20);

@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionId } from '../../src/model/ids.ts';
-import { encodeLinkFrame } from '../../src/protocol/media-link/link-frame.ts';
 import {
   readMediaMessage,
   readServerMessage,
   type MediaMessage,
   type ServerMessage,
 } from '../../src/protocol/media-link/link-message.ts';
-import { LinkReader } from '../../src/protocol/media-link/link-reader.ts';
+import { linkFrame, LinkFrames } from '../support/link-frames.ts';
 import { hex, map, word } from '../support/msgpack-bytes.ts';
 
 function framed(payload: Buffer): Buffer {
@@ -91,27 +90,24 @@ const fromServer: readonly (readonly [ServerMessage, Buffer])[] = [
 ];
 
 test('the first message each way has the version of the link', () => {
-  assert.deepEqual(encodeLinkFrame({ kind: 'hello', version: 1 }), helloOfMedia);
+  assert.deepEqual(linkFrame({ kind: 'hello', version: 1 }), helloOfMedia);
   const keys = [{ kid: '1a', secret: Buffer.from(secret, 'hex') }];
-  assert.deepEqual(
-    encodeLinkFrame({ kind: 'hello', version: 1, settings: null, tokenKeys: keys }),
-    helloOfServer,
-  );
+  assert.deepEqual(linkFrame({ kind: 'hello', version: 1, settings: null, tokenKeys: keys }), helloOfServer);
   assert.equal(helloOfMedia.toString('hex', 0, 8), '00000017de0002a4');
 });
 
 for (const [message, payload] of fromMedia)
   test(`the media process says ${message.kind}`, () => {
-    assert.deepEqual(encodeLinkFrame(message), framed(payload));
-    const reader = new LinkReader(readMediaMessage);
+    assert.deepEqual(linkFrame(message), framed(payload));
+    const reader = new LinkFrames(readMediaMessage);
     const [, read] = reader.feed(Buffer.concat([helloOfMedia, framed(payload)]));
     assert.deepEqual(read, { ok: true, value: message });
   });
 
 for (const [message, payload] of fromServer)
   test(`the server says ${message.kind}`, () => {
-    assert.deepEqual(encodeLinkFrame(message), framed(payload));
-    const reader = new LinkReader(readServerMessage);
+    assert.deepEqual(linkFrame(message), framed(payload));
+    const reader = new LinkFrames(readServerMessage);
     const [, read] = reader.feed(Buffer.concat([helloOfServer, framed(payload)]));
     assert.deepEqual(read, { ok: true, value: message });
   });

@@ -1,7 +1,7 @@
 /** Media processes that a test starts, speaks for and kills: their links are real, and time is the test's. */
 import type { Clock } from '../../src/lib/clock.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
-import type { MediaProcessSettings } from '../../src/protocol/media-link/media-facts.ts';
+import type { MediaProcessSettings } from '../../src/protocol/media-link/media-values.ts';
 import type { MediaCarrier } from '../../src/server/supervisor/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
 import { mediaCounts } from './linked-leg-service.ts';

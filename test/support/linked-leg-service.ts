@@ -1,6 +1,6 @@
 /** The desk of a scene, and who asks it over a link: both ends of one, on the scene's clock. */
 import { setImmediate } from 'node:timers/promises';
-import type { MediaProcessCounts, MediaProcessSettings } from '../../src/protocol/media-link/media-facts.ts';
+import type { MediaProcessCounts, MediaProcessSettings } from '../../src/protocol/media-link/media-values.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
 import { ServerEnd } from '../../src/media/link/server-end.ts';
 import type { LegServiceScene } from './leg-service-scene.ts';

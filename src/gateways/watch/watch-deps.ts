@@ -4,7 +4,7 @@ import type { SessionId } from '../../model/ids.ts';
 import type { ViewerTickets, WatchKeys } from '../../core/calls/viewer-keys.ts';
 import { encodeCall, type CallJson } from '../admin/call-json.ts';
 import type { MediaView } from '../../model/picture.ts';
-import type { MediaAddress } from '../../protocol/media-link/media-facts.ts';
+import type { MediaAddress } from '../../protocol/media-link/media-values.ts';
 import { encodeMediaView, type MediaViewJson } from './media-view-json.ts';
 
 export interface WatchDeps {

@@ -1,12 +1,13 @@
 /**
- * Who was let in over the link, and who has come: admissions that wait to be opened, and open legs, by the numbers that
- * were given out with the answers. What is said of a number that is not there is ignored: it was given up, or closed,
- * while it was on its way.
+ * The legs of a media process, at the server's end of the link: its requests to admit one, so many at once; admissions
+ * that wait to be opened; and open legs, by the numbers given out with the answers. A message about a number that is not
+ * there is ignored: the leg was given up, or closed, while the message was on its way.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../../model/call.ts';
-import { linkGrantMsMax, linkGrantsMax, linkLegsMax } from '../../model/limits.ts';
-import type { AdmittedLeg, ServerMessage } from '../../protocol/media-link/link-message.ts';
+import { succeed, type Result } from '../../lib/result.ts';
+import type { AliveSign, CallReport, LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
+import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
+import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type { LegService, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../core/ports/leg-service.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
 
@@ -21,18 +22,23 @@ export interface GrantedLegsDeps {
   send(message: ServerMessage): void;
 }
 
-/** What is said of an open leg. */
-export type LegWord =
+/** About an open leg. */
+type LegWord =
   | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null }
   | { readonly kind: 'answer'; readonly accepted: boolean }
   | { readonly kind: 'alive'; readonly by: AliveSign };
 
-/** As the desk has it. */
+type AdmissionQuestion = Extract<
+  MediaMessage,
+  { readonly kind: 'admit-device' | 'admit-bridge' | 'admit-viewer' }
+>;
+
+/** The leg as the leg service has it. */
 class LinkedLeg implements CallLeg {
   readonly #deps: GrantedLegsDeps;
   readonly #number: number;
   readonly #legs: Map<number, OpenLeg>;
-  /** By the desk, which may do it before it is told that the leg is open. */
+  /** By the leg service, which may close it before it knows that the leg is open. */
   isClosed = false;
 
   constructor(deps: GrantedLegsDeps, number: number, legs: Map<number, OpenLeg>) {
@@ -58,21 +64,20 @@ export class GrantedLegs {
   readonly #grants = new Map<number, { readonly granted: AdmittedLeg; readonly deadlineMs: number }>();
   readonly #legs = new Map<number, OpenLeg>();
   #numbers = 0;
+  #openQuestions = 0;
+  #isOver = false;
 
   constructor(deps: GrantedLegsDeps) {
     this.#deps = deps;
   }
 
-  /** The number by which it can be opened, once. */
-  grant(granted: AdmittedLeg): number {
-    this.#numbers += 1;
-    const deadlineMs = this.#deps.clock.monotonicMs() + linkGrantMsMax;
-    this.#grants.set(this.#numbers, { granted, deadlineMs });
-    this.#sweep();
-    return this.#numbers;
+  /** Answers it, once, if the link is there by then. */
+  admit(question: AdmissionQuestion): void {
+    if (this.#openQuestions >= linkQuestionsMax) this.#refuse(question, 'busy');
+    else void this.#answer(question);
   }
 
-  /** What is wrong with it, as the end of a sentence; null: nothing. */
+  /** What the media process did wrong, as the end of a sentence; null: nothing. */
   open(number: number): string | null {
     if (this.#legs.has(number)) return 'opened a leg twice';
     this.#sweep();
@@ -88,12 +93,12 @@ export class GrantedLegs {
   }
 
   /** The same. */
-  hear(number: number, word: LegWord): string | null {
+  received(number: number, word: LegWord): string | null {
     const leg = this.#legs.get(number);
     if (leg === undefined) return null;
     if (leg.kind === 'viewer') return 'let one who only watches speak';
     if (word.kind === 'alive') leg.open.alive(word.by);
-    else if (leg.kind === 'bridge') hearBridge(leg.open, word);
+    else if (leg.kind === 'bridge') receivedOfBridge(leg.open, word);
     else if (word.kind === 'report') leg.open.report(word.report);
     else return 'answered an assignment for a device';
     return null;
@@ -105,10 +110,34 @@ export class GrantedLegs {
     leg?.open.gone();
   }
 
-  /** Every leg is gone. What the desk makes of one may close others. */
+  /** Every leg is gone, and none is admitted any more. What the leg service makes of one may close others. */
   end(): void {
+    this.#isOver = true;
     this.#grants.clear();
     for (const number of this.#legs.keys()) this.gone(number);
+  }
+
+  async #answer(question: AdmissionQuestion): Promise<void> {
+    this.#openQuestions += 1;
+    const admission = await admit(this.#deps.service, question);
+    this.#openQuestions -= 1;
+    if (this.#isOver) return;
+    if (!admission.ok) return this.#refuse(question, admission.error);
+    const admitted = admission.value;
+    this.#deps.send({ kind: 'admitted', question: question.question, leg: this.#grant(admitted), admitted });
+  }
+
+  #refuse({ question }: AdmissionQuestion, refusal: LegRefusal): void {
+    this.#deps.send({ kind: 'refused', question, refusal });
+  }
+
+  /** The number by which the leg can be opened, once. */
+  #grant(granted: AdmittedLeg): number {
+    this.#numbers += 1;
+    const deadlineMs = this.#deps.clock.monotonicMs() + linkGrantMsMax;
+    this.#grants.set(this.#numbers, { granted, deadlineMs });
+    this.#sweep();
+    return this.#numbers;
   }
 
   #sweep(): void {
@@ -116,6 +145,26 @@ export class GrantedLegs {
     for (const [number, { deadlineMs }] of this.#grants) {
       if (nowMs < deadlineMs && this.#grants.size <= linkGrantsMax) return;
       this.#grants.delete(number);
+    }
+  }
+}
+
+async function admit(
+  service: LegService,
+  question: AdmissionQuestion,
+): Promise<Result<AdmittedLeg, LegRefusal>> {
+  switch (question.kind) {
+    case 'admit-device': {
+      const admission = await service.admitDevice(question.token);
+      return admission.ok ? succeed({ kind: 'device', admission: admission.value }) : admission;
+    }
+    case 'admit-bridge': {
+      const admission = await service.admitBridge(question.key, question.sessionId);
+      return admission.ok ? succeed({ kind: 'bridge', admission: admission.value }) : admission;
+    }
+    case 'admit-viewer': {
+      const admission = await service.admitViewer(question.ticket);
+      return admission.ok ? succeed({ kind: 'viewer', admission: admission.value }) : admission;
     }
   }
 }
@@ -137,7 +186,7 @@ function openAt(service: LegService, granted: AdmittedLeg, leg: CallLeg): OpenLe
   }
 }
 
-function hearBridge(open: OpenBridgeLeg, word: Exclude<LegWord, { readonly kind: 'alive' }>): void {
+function receivedOfBridge(open: OpenBridgeLeg, word: Exclude<LegWord, { readonly kind: 'alive' }>): void {
   if (word.kind === 'report') open.report(word.report, word.about);
   else open.answerAssignment(word.accepted);
 }

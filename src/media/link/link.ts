@@ -1,31 +1,38 @@
 /**
- * One end of the link on its stream: messages both ways, beats, and the end, whoever brings it about. What the messages
- * mean is its owner's. Lifecycle: open -> ending -> ended. Everything that comes to pass inside of `send` shows later,
- * so that it can be called from anywhere. Source: calls-and-media.md, The media process.
+ * One end of the link to the media process: the channel with its messages, heartbeats both ways, and a sentence about
+ * its end. What the messages mean is its owner's. Source: calls-and-media.md, The media process.
  */
-import { finished, type Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import { Channel, ChannelQueue, type ChannelEnd } from '../../lib/channel.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
 import {
   linkBacklogBytesMax,
-  linkHeartbeatMs,
   linkCongestedBytes,
+  linkHeartbeatMs,
+  linkMessageBytesMax,
   linkSilenceMsMax,
   mediaStartMsMax,
 } from '../../model/limits.ts';
-import { encodeLinkFrame } from '../../protocol/media-link/link-frame.ts';
-import { LinkReader } from '../../protocol/media-link/link-reader.ts';
+import {
+  decodeLinkGreeting,
+  decodeLinkMessage,
+  encodeLinkMessage,
+  linkVersion,
+  type ReadMessage,
+  type ServerMessage,
+} from '../../protocol/media-link/link-message.ts';
 
 export interface LinkOwner<Received> {
   readonly clock: Clock;
   /** Begins the sentences about it. */
   readonly peer: 'the server' | 'the media process';
-  /** It says hello, and then waits for that of the peer as long as it takes, without a beat. */
+  /** It says hello, and then waits for the peer's as long as it takes, without a heartbeat. */
   readonly isSpare?: boolean | undefined;
-  read(value: unknown): Result<Received, string>;
-  /** What is wrong with it at this moment, as the end of a sentence about the peer, which cuts the link; null: nothing. */
+  readonly read: ReadMessage<Received>;
+  /** The end of a sentence about what the peer did wrong, which cuts the link; null: nothing. */
   received(message: Received): string | null;
-  /** Each `linkBeatMs` while it is open. */
+  /** Each `linkHeartbeatMs` while it is open. */
   heartbeat(): void;
   /** What waited to be sent has gone. */
   drained?(): void;
@@ -33,81 +40,60 @@ export interface LinkOwner<Received> {
   ended(fault: string | null): void;
 }
 
-type Stage = 'open' | 'ending' | 'ended';
+const channelBounds = { messageBytesMax: linkMessageBytesMax, endMsMax: linkSilenceMsMax } as const;
 
 export class Link<Sent extends object, Received> {
-  readonly #stream: Duplex;
   readonly #owner: LinkOwner<Received>;
-  readonly #reader: LinkReader<Received>;
+  readonly #queue = new ChannelQueue(linkBacklogBytesMax);
+  readonly #channel: Channel;
   readonly #stopHeartbeats: Cancel;
-  readonly #whenEnded: Promise<void>;
-  #stage: Stage = 'open';
-  #fault: string | null = null;
-  /** Beats since the last message came: by our own time, which stands still when this process does. */
+  /** Messages put into the queue so far. */
+  #sent = 0;
+  /** Heartbeats since the last message came: by our own time, which stands still when this process does. */
   #silentHeartbeats = 0;
   #isHeartbeatDue = false;
-  #isCorked = false;
 
   constructor(stream: Duplex, owner: LinkOwner<Received>) {
-    this.#stream = stream;
+    const { clock, read } = owner;
     this.#owner = owner;
-    this.#reader = new LinkReader((value) => owner.read(value));
-    this.#stopHeartbeats = owner.clock.every(linkHeartbeatMs, () => this.#heartbeatSoon());
-    this.#whenEnded = new Promise((resolve) => {
-      finished(stream, (error) => {
-        this.#close(error ?? null);
-        resolve();
-      });
+    this.#stopHeartbeats = clock.every(linkHeartbeatMs, () => this.#heartbeatSoon());
+    this.#channel = new Channel(stream, this.#queue, {
+      ...channelBounds,
+      clock,
+      greeted: (payload) => this.#received(decodeLinkGreeting(payload, read)),
+      received: (payload) => this.#received(decodeLinkMessage(payload, read)),
+      drained: () => owner.drained?.(),
+      ended: (how) => {
+        this.#stopHeartbeats();
+        owner.ended(faultOf(owner.peer, how));
+      },
     });
-    stream.on('data', (chunk: Buffer) => this.#receive(chunk));
-    stream.on('drain', () => owner.drained?.());
-    stream.once('end', () => this.#hungUp());
+    this.#channel.flow();
   }
 
   /** So much waits to be sent that what can wait has to, until `drained`. */
   get isCongested(): boolean {
-    return this.#stream.writableLength > linkCongestedBytes;
+    return this.#channel.waitingBytes > linkCongestedBytes;
   }
 
-  /** Nothing when the link is at its end. Never throws. */
+  /** Does nothing when the link is at its end. Never throws. */
   send(message: Sent | { readonly kind: 'beat' }): void {
-    if (this.#stage !== 'open') return;
-    this.#cork();
-    this.#stream.write(encodeLinkFrame(message));
-    if (this.#stream.writableLength > linkBacklogBytesMax)
-      this.#cut(`reads too slowly: ${this.#stream.writableLength} bytes wait for it`);
+    if (!this.#channel.isOpen) return;
+    const payload = encodeLinkMessage(message);
+    const bytes = this.#channel.waitingBytes + payload.length;
+    this.#sent += 1;
+    if (bytes <= linkBacklogBytesMax && this.#queue.put(this.#sent, payload)) this.#channel.flushSoon();
+    else this.#channel.cut(`reads too slowly: ${bytes} bytes wait for it`);
   }
 
-  /** Sends what waits, hears nothing any more and hangs up. Resolves when the link has ended. */
+  /** Sends what waits, receives nothing any more and hangs up. Resolves when the link has ended. */
   end(): Promise<void> {
-    if (this.#stage === 'open') {
-      this.#stage = 'ending';
-      this.#stream.end();
-      const giveUp = this.#owner.clock.after(linkSilenceMsMax, () => this.#stream.destroy());
-      void this.#whenEnded.then(giveUp);
-    }
-    return this.#whenEnded;
+    return this.#channel.end();
   }
 
-  /** What one turn says goes in one piece. */
-  #cork(): void {
-    if (this.#isCorked) return;
-    this.#isCorked = true;
-    this.#stream.cork();
-    process.nextTick(() => {
-      this.#isCorked = false;
-      this.#stream.uncork();
-    });
-  }
-
-  #receive(chunk: Buffer): void {
-    if (this.#stage !== 'open') return;
-    for (const message of this.#reader.feed(chunk)) {
-      this.#silentHeartbeats = 0;
-      const fault = message.ok ? this.#owner.received(message.value) : message.error;
-      if (fault !== null) this.#cut(fault);
-      if (this.#stage !== 'open') return;
-    }
+  #received(message: Result<Received, string>): string | null {
+    this.#silentHeartbeats = 0;
+    return message.ok ? this.#owner.received(message.value) : message.error;
   }
 
   /** Behind the stream's turn: what came while this process stood still is read before the peer is taken for dead. */
@@ -121,40 +107,37 @@ export class Link<Sent extends object, Received> {
   }
 
   #heartbeat(): void {
-    if (this.#stage !== 'open') return;
-    if (this.#owner.isSpare === true && !this.#reader.isGreeted) return;
+    const { isOpen, isGreeted } = this.#channel;
+    if (!isOpen || (this.#owner.isSpare === true && !isGreeted)) return;
     this.#silentHeartbeats += 1;
     const silentMs = this.#silentHeartbeats * linkHeartbeatMs;
-    if (silentMs >= (this.#reader.isGreeted ? linkSilenceMsMax : mediaStartMsMax)) {
-      this.#cut(`was silent for ${silentMs} ms`);
+    if (silentMs >= (isGreeted ? linkSilenceMsMax : mediaStartMsMax)) {
+      this.#channel.cut(`was silent for ${silentMs} ms`);
       return;
     }
     this.send({ kind: 'beat' });
     this.#owner.heartbeat();
   }
+}
 
-  #hungUp(): void {
-    if (this.#reader.isWithin && this.#stage === 'open') this.#cut('hung up in the middle of a message');
-    else this.#stop();
+/** A sentence about the end of the link; null: one of the two hung up in order. */
+function faultOf(peer: LinkOwner<unknown>['peer'], how: ChannelEnd): string | null {
+  switch (how.kind) {
+    case 'closed':
+      return null;
+    case 'truncated':
+      return `${peer} hung up in the middle of a message`;
+    case 'fault':
+      return `${peer} ${how.fault}`;
+    case 'broken':
+      return `the link to ${peer} broke: ${how.error.message}`;
   }
+}
 
-  #cut(fault: string): void {
-    if (this.#stage !== 'open') return;
-    this.#fault = `${this.#owner.peer} ${fault}`;
-    this.#stop();
-  }
-
-  #stop(): void {
-    if (this.#stage === 'open') this.#stage = 'ending';
-    this.#stream.destroy();
-  }
-
-  #close(error: Error | null): void {
-    const isBroken = this.#stage === 'open' && error !== null;
-    this.#stage = 'ended';
-    this.#stopHeartbeats();
-    if (isBroken) this.#fault = `the link to ${this.#owner.peer} broke: ${error.message}`;
-    this.#stream.destroy();
-    this.#owner.ended(this.#fault);
-  }
+/** Sends a media process away that is not wanted: one sentence, then the end of its link. Never throws. */
+export function declineLink(stream: Duplex, clock: Clock, sentence: string): void {
+  const declined: ServerMessage = { kind: 'declined', version: linkVersion, sentence };
+  const nothing = (): null => null;
+  const owner = { ...channelBounds, clock, greeted: nothing, received: nothing, ended: nothing };
+  void new Channel(stream, new ChannelQueue(0), owner).end(encodeLinkMessage(declined));
 }

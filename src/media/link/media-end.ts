@@ -1,6 +1,6 @@
 /**
- * The media process's end of the link: what its rooms ask of the server, and what the server asks of it. When the link
- * ends, every leg is closed, and the process has nothing more to do. Source: calls-and-media.md, The media process.
+ * The media process's end of the link: its requests to the server, and the server's to it. When the link ends, every leg
+ * is closed, and the process has nothing more to do. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -18,7 +18,7 @@ import type {
   MediaAddress,
   MediaProcessCounts,
   MediaProcessSettings,
-} from '../../protocol/media-link/media-facts.ts';
+} from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
@@ -27,7 +27,7 @@ import { LinkLog } from './link-log.ts';
 import { RemoteLegService } from './remote-leg-service.ts';
 import { TelemetryBatch } from './telemetry-batch.ts';
 
-/** What the media process does when its server asks. Nothing of it throws. */
+/** The media process, for its server's requests. Nothing of it throws. */
 export interface MediaProcess {
   reloadTls(): void;
   /** Takes no more connections; resolves when every leg is gone. Never rejects. */
@@ -81,7 +81,7 @@ export class MediaEnd {
       peer: 'the server',
       isSpare: deps.isSpare,
       read: readServerMessage,
-      received: (message) => this.#hear(message),
+      received: (message) => this.#received(message),
       heartbeat: () => this.#heartbeat(),
       drained: () => this.#service.linkDrained(),
       ended: (fault) => this.#ended(fault),
@@ -90,7 +90,7 @@ export class MediaEnd {
     send({ kind: 'hello', version: linkVersion });
   }
 
-  /** What the server says first; null: the media process has settings of its own. Rejects when the link ends before. */
+  /** The settings in the server's hello; null: the media process has its own. Rejects when the link ends before. */
   started(): Promise<MediaProcessSettings | null> {
     return this.#started;
   }
@@ -106,13 +106,13 @@ export class MediaEnd {
     this.#link.send({ kind: 'failed', sentence: sentence.slice(0, sentenceCharactersMax) });
   }
 
-  /** What was said before still goes. Resolves when the link has ended. */
+  /** What was sent before still goes. Resolves when the link has ended. */
   end(): Promise<void> {
     this.#batch.flush();
     return this.#link.end();
   }
 
-  #hear(message: ServerMessage): string | null {
+  #received(message: ServerMessage): string | null {
     switch (message.kind) {
       case 'hello':
         this.#keys = new TokenKeys(message.tokenKeys);
@@ -137,7 +137,7 @@ export class MediaEnd {
         break;
       }
       default:
-        this.#service.hear(message);
+        this.#service.received(message);
     }
     return null;
   }

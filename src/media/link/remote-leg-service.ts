@@ -1,9 +1,10 @@
 /**
- * The desk as the media process has it: it looks at tokens itself, and asks the server for all else. A leg is open at
- * once; if the server will not have it, that comes as a close, as the end of its call would. What is let in goes by the
- * number that the server gave, so that nothing is opened but what was granted. Source: calls-and-media.md, Legs.
+ * The leg service as the media process has it: it checks tokens itself, and asks the server for all else. A leg is open at
+ * once; if the server will not have it, a close follows, as at the end of its call. An admitted leg goes by the number
+ * that the server gave, so that nothing is opened but what was granted. Source: calls-and-media.md, Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { OpenAsks } from '../../lib/open-asks.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
@@ -20,28 +21,27 @@ import type {
   ViewerAdmission,
 } from '../../core/ports/leg-service.ts';
 import type { CallLeg } from '../../core/ports/call-leg.ts';
-import { OpenQuestions } from './open-questions.ts';
 import { RemoteLeg, type RemoteLegDeps } from './remote-leg.ts';
 
 export interface RemoteLegServiceDeps {
   readonly clock: Clock;
   send(message: MediaMessage): void;
-  /** The server does not read as fast as it is told. */
+  /** The server does not read as fast as this end sends. */
   isCongested(): boolean;
   /** Null: the server has not sent them yet. */
   keys(): TokenKeys | null;
 }
 
-/** What the server says to it. */
-export type WebhookAdminMessage = Extract<
+/** From the server to it. */
+type LegServiceMessage = Extract<
   ServerMessage,
   { readonly kind: 'admitted' | 'refused' | 'heard' | 'tell' | 'close' }
 >;
-type WebhookAdminAnswer = Exclude<WebhookAdminMessage, { readonly kind: 'tell' | 'close' }>;
+type LegServiceAnswer = Exclude<LegServiceMessage, { readonly kind: 'tell' | 'close' }>;
 
 export class RemoteLegService implements LegService {
   readonly #deps: RemoteLegServiceDeps;
-  readonly #questions: OpenQuestions<WebhookAdminAnswer>;
+  readonly #questions: OpenAsks<{ readonly leg: LegServiceAnswer }, 'unanswered'>;
   /** By the very object that was handed out, until it is used. */
   readonly #grants = new WeakMap<object, number>();
   readonly #legs: RemoteLegDeps;
@@ -50,13 +50,16 @@ export class RemoteLegService implements LegService {
   constructor(deps: RemoteLegServiceDeps) {
     const { clock } = deps;
     this.#deps = deps;
-    this.#questions = new OpenQuestions(clock, { max: linkQuestionsMax, waitMs: legAdmissionMsMax });
+    this.#questions = new OpenAsks(clock, {
+      max: linkQuestionsMax,
+      unsent: 'unanswered',
+      expired: () => 'unanswered',
+    });
     this.#legs = { ...deps, legs: new Map(), waiting: new Set() };
   }
 
   async heard(): Promise<void> {
-    if (!this.#isOver)
-      await this.#questions.ask((question) => this.#deps.send({ kind: 'ask-heard', question }));
+    if (!this.#isOver) await this.#question((question) => ({ kind: 'ask-heard', question }));
   }
 
   async admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
@@ -67,7 +70,7 @@ export class RemoteLegService implements LegService {
     return this.#ask((question) => ({ kind: 'admit-device', question, token }), deviceAdmissionOf);
   }
 
-  /** Of what is longer than a request can be the rest is left out: it is nobody's key, and no session. */
+  /** A text longer than a request can be is cut: it is nobody's key, and no session. */
   admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
     const shown = { key: cut(key), sessionId: sessionId === null ? null : cut(sessionId) };
     return this.#ask((question) => ({ kind: 'admit-bridge', question, ...shown }), bridgeAdmissionOf);
@@ -93,7 +96,7 @@ export class RemoteLegService implements LegService {
     return this.#open(admission, leg);
   }
 
-  hear(message: WebhookAdminMessage): void {
+  received(message: LegServiceMessage): void {
     switch (message.kind) {
       case 'tell':
         this.#legs.legs.get(message.leg)?.leg.notify(message.message);
@@ -105,11 +108,11 @@ export class RemoteLegService implements LegService {
         return;
       }
       default:
-        this.#questions.answer(message.question, message);
+        this.#questions.answered(message.question, 'leg', message);
     }
   }
 
-  /** The server reads again: legs say what they had to keep, until it reads no more. */
+  /** The server reads again: legs send what they had to keep, until it reads no more. */
   linkDrained(): void {
     for (const leg of this.#legs.waiting) {
       if (!leg.catchUp()) return;
@@ -120,7 +123,7 @@ export class RemoteLegService implements LegService {
   /** The server is gone: so are the legs, and nobody is let in any more. */
   linkEnded(): void {
     this.#isOver = true;
-    this.#questions.giveUp();
+    this.#questions.failAll();
     this.#legs.waiting.clear();
     for (const [number, { leg }] of this.#legs.legs) {
       this.#legs.legs.delete(number);
@@ -129,18 +132,27 @@ export class RemoteLegService implements LegService {
   }
 
   async #ask<Admission extends object>(
-    say: (question: number) => MediaMessage,
+    messageOf: (question: number) => MediaMessage,
     admissionOf: (admitted: AdmittedLeg) => Admission | null,
   ): Promise<Result<Admission, LegRefusal>> {
-    if (this.#questions.isFull || this.#deps.isCongested()) return fail('busy');
+    if (this.#questions.size >= linkQuestionsMax || this.#deps.isCongested()) return fail('busy');
     if (this.#isOver) return fail('unavailable');
-    const answer = await this.#questions.ask((question) => this.#deps.send(say(question)));
+    const answer = await this.#question(messageOf);
     if (answer?.kind === 'refused') return fail(answer.refusal);
     if (answer?.kind !== 'admitted') return fail('unavailable');
     const admission = admissionOf(answer.admitted);
     if (admission === null) return fail('unavailable');
     this.#grants.set(admission, answer.leg);
     return succeed(admission);
+  }
+
+  /** Null: no answer came in time. */
+  async #question(messageOf: (question: number) => MediaMessage): Promise<LegServiceAnswer | null> {
+    const answer = await this.#questions.ask('leg', legAdmissionMsMax, (question) => {
+      this.#deps.send(messageOf(question));
+      return true;
+    });
+    return answer.ok ? answer.value : null;
   }
 
   #open(admission: object, leg: CallLeg): RemoteLeg | null {

@@ -1,10 +1,11 @@
 /**
- * The server's end of the link: who is let in, what open legs say, what the media process counts and logs, and what the
- * server asks of it. When the link ends, every leg of it is gone. What comes is read as a stranger's: the process that
+ * The server's end of the link: admissions and reports of legs, what the media process counts and logs, and the server's
+ * requests to it. When the link ends, every leg of it is gone. Messages are checked as a stranger's: the process that
  * decodes what phones send may be in one's hand. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
+import { OpenAsks } from '../../lib/open-asks.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { linkViewMsMax, linkViewsMax } from '../../model/limits.ts';
@@ -19,15 +20,13 @@ import type {
   MediaAddress,
   MediaProcessCounts,
   MediaProcessSettings,
-} from '../../protocol/media-link/media-facts.ts';
+} from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import { Admissions } from './admissions.ts';
 import { GrantedLegs } from './granted-legs.ts';
 import { Link } from './link.ts';
 import { writeLine } from './link-log.ts';
-import { OpenQuestions } from './open-questions.ts';
 import { applyTally } from './telemetry-batch.ts';
 
 export interface ServerEndDeps {
@@ -49,8 +48,7 @@ export class ServerEnd {
   readonly #deps: ServerEndDeps;
   readonly #link: Link<ServerMessage, MediaMessage>;
   readonly #legs: GrantedLegs;
-  readonly #admissions: Admissions;
-  readonly #views: OpenQuestions<MediaView | null>;
+  readonly #views: OpenAsks<{ readonly view: MediaView | null }, 'unanswered'>;
   #stage: 'starting' | 'listening' | 'ended' = 'starting';
   #listen: (address: MediaAddress) => void = () => undefined;
   #fail: (error: Error) => void = () => undefined;
@@ -69,13 +67,16 @@ export class ServerEnd {
     this.#whenDrained = new Promise((resolve) => (this.#drained = resolve));
     const send = (message: ServerMessage): void => this.#link.send(message);
     this.#legs = new GrantedLegs({ clock, service, send });
-    this.#admissions = new Admissions({ service, legs: this.#legs, send });
-    this.#views = new OpenQuestions(clock, { max: linkViewsMax, waitMs: linkViewMsMax });
+    this.#views = new OpenAsks(clock, {
+      max: linkViewsMax,
+      unsent: 'unanswered',
+      expired: () => 'unanswered',
+    });
     this.#link = new Link(stream, {
       clock,
       peer: 'the media process',
       read: readMediaMessage,
-      received: (message) => this.#hear(message),
+      received: (message) => this.#received(message),
       heartbeat: () => undefined,
       ended: (fault) => this.#ended(fault),
     });
@@ -99,9 +100,13 @@ export class ServerEnd {
   }
 
   /** Null: there is no such session, or no answer in time. */
-  view(sessionId: SessionId): Promise<MediaView | null> {
-    if (this.#stage !== 'listening') return Promise.resolve(null);
-    return this.#views.ask((question) => this.#link.send({ kind: 'view', question, sessionId }));
+  async view(sessionId: SessionId): Promise<MediaView | null> {
+    if (this.#stage !== 'listening') return null;
+    const view = await this.#views.ask('view', linkViewMsMax, (question) => {
+      this.#link.send({ kind: 'view', question, sessionId });
+      return true;
+    });
+    return view.ok ? view.value : null;
   }
 
   /** As of a second ago; null: it has said nothing yet, or the link has ended. */
@@ -114,7 +119,7 @@ export class ServerEnd {
     return this.#link.end();
   }
 
-  #hear(message: MediaMessage): string | null {
+  #received(message: MediaMessage): string | null {
     switch (message.kind) {
       case 'hello':
       case 'beat':
@@ -139,12 +144,12 @@ export class ServerEnd {
         writeLine(this.#deps.log, message);
         break;
       case 'viewed':
-        this.#views.answer(message.question, message.view);
+        this.#views.answered(message.question, 'view', message.view);
         break;
       case 'admit-device':
       case 'admit-bridge':
       case 'admit-viewer':
-        this.#admissions.ask(message);
+        this.#legs.admit(message);
         break;
       case 'ask-heard':
         this.#link.send({ kind: 'heard', question: message.question });
@@ -155,7 +160,7 @@ export class ServerEnd {
         this.#legs.gone(message.leg);
         break;
       default:
-        return this.#legs.hear(message.leg, message);
+        return this.#legs.received(message.leg, message);
     }
     return null;
   }
@@ -164,8 +169,7 @@ export class ServerEnd {
     this.#stage = 'ended';
     this.#counts = null;
     this.#fail(new Error(fault ?? 'the media process hung up'));
-    this.#admissions.end();
-    this.#views.giveUp();
+    this.#views.failAll();
     this.#legs.end();
     this.#drained();
     this.#deps.onEnd(fault);

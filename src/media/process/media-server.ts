@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import { mediaDrainMsMax } from '../../model/limits.ts';
-import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
+import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaListener } from '../legs/listener.ts';
 import type { MediaEnd } from '../link/media-end.ts';
 import type { Log } from '../../core/ports/log.ts';

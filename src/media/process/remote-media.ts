@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
 import { mediaRestartMsMax, mediaRestartMsMin } from '../../model/limits.ts';
-import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
+import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaEnd } from '../link/media-end.ts';
 import { connectPsk } from '../link/psk-transport.ts';
 import type { Log } from '../../core/ports/log.ts';

@@ -1,34 +1,44 @@
 /**
- * All that crosses the link between the server and its media process, both ways. Legs go by the number of the admission
- * that opened them, which the server gave; questions by a number of who asks. What is said of a leg that is not there
- * any more is ignored, since both ends may end one at a time. Source: calls-and-media.md, The media process.
+ * The messages of the link between the server and its media process, both ways, and their bytes. Legs go by the number of
+ * the admission that opened them, which the server gave; questions by a number of the asker's. A message about a leg that
+ * is gone is ignored, since both ends may end one at a time. Source: calls-and-media.md, The media process.
  */
 import { z } from 'zod';
+import { assert } from '../../lib/assert.ts';
+import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { legRefusals } from '../../model/call.ts';
-import { callTokenBytesMax, legRequestBytesMax, linkLogCharactersMax } from '../../model/limits.ts';
-import { admittedLeg, callReport, legMessage, sessionId } from './call-values.ts';
 import {
+  callTokenBytesMax,
+  legRequestBytesMax,
+  linkLogCharactersMax,
+  linkMessageBytesMax,
+} from '../../model/limits.ts';
+import {
+  admittedLeg,
+  callReport,
+  legMessage,
   mediaAddress,
   mediaProcessCounts,
   mediaProcessSettings,
   mediaView,
+  sessionId,
   tally,
   tokenKeys,
 } from './media-values.ts';
 
-/** Changed with every change of what is here: both ends are of one release. */
+/** Changed with every change in this file: both ends are of one release. */
 export const linkVersion = 1;
 
 const number = z.int().min(0);
-/** Out of the head of a request. */
+/** From the head of a request. */
 const shown = z.string().max(legRequestBytesMax);
 const sentence = z.string().max(4096);
 const hello = { kind: z.literal('hello'), version: z.literal(linkVersion) };
 const heartbeat = z.strictObject({ kind: z.literal('beat') });
 
 const fromServer = z.discriminatedUnion('kind', [
-  /** In the place of a hello: it has a media process. The link ends behind it. */
+  /** In place of a hello: the server has a media process. The link ends behind it. */
   z.strictObject({ ...hello, kind: z.literal('declined'), sentence }),
   z.strictObject({ ...hello, settings: mediaProcessSettings.nullable(), tokenKeys }),
   heartbeat,
@@ -94,19 +104,67 @@ export type MediaMessage = z.infer<typeof fromMedia>;
 export type AdmittedLeg = z.infer<typeof admittedLeg>;
 export type Tally = z.infer<typeof tally>;
 
-/** What a media process reads, or what is wrong with it. */
+/** Reads a value as a message, or says what is wrong with it. */
+export type ReadMessage<Message> = (value: unknown) => Result<Message, string>;
+
 export function readServerMessage(value: unknown): Result<ServerMessage, string> {
-  return read(fromServer, value);
+  return readAs(fromServer, value);
 }
 
-/** What a server reads, or what is wrong with it. */
 export function readMediaMessage(value: unknown): Result<MediaMessage, string> {
-  return read(fromMedia, value);
+  return readAs(fromMedia, value);
 }
 
-function read<Message>(schema: z.ZodType<Message>, value: unknown): Result<Message, string> {
+function readAs<Message>(schema: z.ZodType<Message>, value: unknown): Result<Message, string> {
   const result = schema.safeParse(value);
   if (result.success) return succeed(result.data);
   const [issue] = result.error.issues;
   return fail(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
+
+/** Of plain values: no undefined, no class but Buffer. */
+export function encodeLinkMessage(message: object): Buffer {
+  const bytes = packPlain(message);
+  assert(bytes.length <= linkMessageBytesMax, 'messages of the link keep to their limit');
+  return bytes;
+}
+
+/**
+ * The first message of a peer: a hello of our version, or a decline. Its version is read before the rest of it, which only
+ * ends of one version agree about. A fault is the end of a sentence about the peer.
+ */
+export function decodeLinkGreeting<Message>(
+  bytes: Uint8Array,
+  read: ReadMessage<Message>,
+): Result<Message, string> {
+  const value = unpackPlain(bytes);
+  const { version } = fieldsOf(value);
+  if (!isGreeting(value) || typeof version !== 'number')
+    return fail('does not speak the language of the link');
+  if (version === linkVersion) return checked(read(value));
+  return fail(
+    `speaks version ${version} of the link, and this end version ${linkVersion}: run the same release on both`,
+  );
+}
+
+/** Every later message; the same. */
+export function decodeLinkMessage<Message>(
+  bytes: Uint8Array,
+  read: ReadMessage<Message>,
+): Result<Message, string> {
+  const value = unpackPlain(bytes);
+  return isGreeting(value) ? fail('said hello twice') : checked(read(value));
+}
+
+function checked<Message>(message: Result<Message, string>): Result<Message, string> {
+  return message.ok ? message : fail(`sent what is no message of the link: ${message.error}`);
+}
+
+function isGreeting(value: unknown): boolean {
+  const { kind } = fieldsOf(value);
+  return kind === 'hello' || kind === 'declined';
+}
+
+function fieldsOf(value: unknown): { readonly kind?: unknown; readonly version?: unknown } {
+  return typeof value === 'object' && value !== null ? value : {};
 }

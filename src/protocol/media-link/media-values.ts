@@ -1,9 +1,80 @@
-/** What the two ends say of the media process itself, checked when it is read. */
+/**
+ * The values of the link's messages, checked as they are read: those of calls and their legs, and of the media process
+ * itself.
+ */
 import { z } from 'zod';
-import { resolutionModes } from '../../model/call.ts';
+import {
+  callEndReasons,
+  callStates,
+  legRefusals,
+  resolutionModes,
+  videoRotations,
+} from '../../model/call.ts';
+import { callMediaShape, callRoomShape, callSizeShape } from '../../model/call-shape.ts';
+import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { linkTallyItemsMax, sourceSideMax, tokenKeysMax } from '../../model/limits.ts';
-import { legRefusals } from '../../model/call.ts';
 import { mediaFrameResults, videoFrameFormats } from '../../model/picture.ts';
+
+/** Of ids and other short texts. */
+const wordCharactersMax = 1024;
+
+function word<Branded extends string>() {
+  return z
+    .string()
+    .max(wordCharactersMax)
+    .transform((text) => text as Branded);
+}
+
+export const sessionId = word<SessionId>();
+
+const videoRequest = callSizeShape.extend({
+  rotation: z.literal(videoRotations),
+  maxFps: z.int().min(1),
+});
+
+export const legMessage = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('assign'), sessionId, media: callMediaShape }),
+  z.strictObject({
+    kind: z.literal('start'),
+    sessionId,
+    room: callRoomShape,
+    request: videoRequest.nullable(),
+    media: callMediaShape,
+  }),
+  z.strictObject({
+    kind: z.literal('state'),
+    sessionId,
+    state: z.enum(callStates),
+    reason: z.enum(callEndReasons).nullable(),
+  }),
+]);
+
+export const callReport = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('progress'), state: z.enum(['ringing', 'attempting', 'connected']) }),
+  z.strictObject({ kind: z.literal('end'), reason: z.enum(callEndReasons) }),
+]);
+
+const deviceAdmission = z.strictObject({
+  sessionId,
+  deviceId: word<DeviceId>(),
+  tokenId: word<TokenId>(),
+  media: callMediaShape,
+});
+
+const bridgeAdmission = z.strictObject({
+  bridgeId: word<BridgeId>(),
+  keySha256: z.string().length(64),
+  sessionId: sessionId.nullable(),
+});
+
+const viewerAdmission = z.strictObject({ sessionId });
+
+/** A leg that was let in, and to what. */
+export const admittedLeg = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('device'), admission: deviceAdmission }),
+  z.strictObject({ kind: z.literal('bridge'), admission: bridgeAdmission }),
+  z.strictObject({ kind: z.literal('viewer'), admission: viewerAdmission }),
+]);
 
 /** A path, a host, a version. */
 const line = z.string().max(4096);
@@ -13,21 +84,29 @@ const side = z.int().min(1).max(sourceSideMax);
 const size = z.strictObject({ width: side, height: side });
 const port = z.int().min(0).max(0xffff);
 
+/** From the server to a media process that it started; one elsewhere has settings of its own. */
 export const mediaProcessSettings = z.strictObject({
+  /** Of the listener. */
   legs: z.strictObject({
     host: line,
+    /** 0: a free one. */
     port,
     legsMax: whole,
     handshakesMax: whole,
     handshakesPerAddressMax: whole,
+    /** Paths of PEM files; null: plain WebSockets and HTTP. */
     tls: z.strictObject({ certFile: line, keyFile: line }).nullable(),
   }),
+  /** Threads that decode, scale and encode; 0: one less than there are processors. */
   workers: whole,
+  /** Share of the workers' time that calls may take, 0 to 1. */
   loadMax: figure,
+  /** Of JPEGs. */
   quality: z.int().min(1).max(100),
   sourceMax: size,
   maxFps: z.int().min(1),
 });
+export type MediaProcessSettings = z.infer<typeof mediaProcessSettings>;
 
 const secretBytes = 32;
 
@@ -42,22 +121,29 @@ export const tokenKeys = z
   .max(tokenKeysMax)
   .refine((keys) => new Set(keys.map(({ kid }) => kid)).size === keys.length);
 
+/** Of the media process's listener. */
 export const mediaAddress = z.strictObject({ host: line, port });
+export type MediaAddress = z.infer<typeof mediaAddress>;
 
 /** Threads of the settings at most. */
 const workersMax = 256;
 
+/** The media process at the moment. */
 export const mediaProcessCounts = z.strictObject({
   legs: whole,
+  /** Descriptors that its connections hold. */
   sockets: whole,
   sessions: whole,
+  /** Busy share of the time of each worker, 0 to 1, over the last seconds. */
   loads: z.array(figure).max(workersMax).readonly(),
+  /** The version of the decoders' library; null: this machine has none. */
   engine: line.nullable(),
 });
+export type MediaProcessCounts = z.infer<typeof mediaProcessCounts>;
 
 const streamView = z.strictObject({
   format: z.enum(videoFrameFormats),
-  /** Whatever a header says. */
+  /** From the stream's header, unchecked. */
   size: z.strictObject({ width: whole, height: whole }).nullable(),
   framesPerSecond: figure,
   bytesPerSecond: figure,
@@ -82,7 +168,7 @@ export const mediaView = z.strictObject({
 const many = whole.max(1_000_000);
 const few = whole.max(linkTallyItemsMax);
 
-/** What was counted since the last one. */
+/** Counts since the last tally. */
 export const tally = z.strictObject({
   logins: z.array(z.tuple([z.enum(['accepted', ...legRefusals]), few])).max(legRefusals.length + 1),
   frames: z.array(z.tuple([z.enum(mediaFrameResults), many])).max(mediaFrameResults.length),

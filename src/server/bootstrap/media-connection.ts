@@ -12,7 +12,7 @@ import type {
   MediaAddress,
   MediaProcessCounts,
   MediaProcessSettings,
-} from '../../protocol/media-link/media-facts.ts';
+} from '../../protocol/media-link/media-values.ts';
 import { ServerEnd, type ServerEndDeps } from '../../media/link/server-end.ts';
 
 export type MediaConnectionDeps = Omit<ServerEndDeps, 'settings' | 'onEnd'>;

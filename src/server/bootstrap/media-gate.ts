@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { mediaStopMsMax } from '../../model/limits.ts';
-import { declineLink } from '../../media/link/decline-link.ts';
+import { declineLink } from '../../media/link/link.ts';
 import { linkKeyBytesMin, listenPsk, type PskListener } from '../../media/link/psk-transport.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaConnection } from './media-connection.ts';

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { ListeningSettings } from '../../lib/listening-apps.ts';
 import type { TlsFiles } from '../../lib/tls-files.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
-import type { MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
+import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { WakeupLimitSettings } from '../../core/wakeups/wakeup-limits.ts';
 import type { SignalGatewaySettings } from '../../gateways/signal/settings.ts';
 import type { SleepGatewaySettings } from '../../gateways/sleep/settings.ts';

@@ -7,7 +7,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import { mediaRestartMsMax, mediaRestartMsMin, mediaStopMsMax } from '../../model/limits.ts';
-import type { MediaProcessSettings } from '../../protocol/media-link/media-facts.ts';
+import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaCarrier } from './media-child.ts';
 import type { MediaConnection } from '../bootstrap/media-connection.ts';

@@ -11,12 +11,12 @@ import {
 } from '../../../../src/model/limits.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { mediaFrameResults, type MediaView } from '../../../../src/model/picture.ts';
-import { encodeLinkFrame } from '../../../../src/protocol/media-link/link-frame.ts';
 import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
-import { declineLink } from '../../../../src/media/link/decline-link.ts';
+import { declineLink } from '../../../../src/media/link/link.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
-import type { MediaProcessSettings } from '../../../../src/protocol/media-link/media-facts.ts';
+import type { MediaProcessSettings } from '../../../../src/protocol/media-link/media-values.ts';
+import { linkFrame } from '../../../support/link-frames.ts';
 import { formerKey, newKey } from '../../../support/call-tokens.ts';
 import { progress } from '../../../support/call-scene.ts';
 import { admitted, bridgeKey, LegServiceScene, refusal } from '../../../support/leg-service-scene.ts';
@@ -98,7 +98,7 @@ test('a server of another version is given up with a sentence', async () => {
     const media = new MediaEnd(pair.there, { clock: new DrivenClock(), onEnd: resolve });
     void media.started().catch(() => undefined);
   });
-  pair.here.write(encodeLinkFrame({ kind: 'hello', version: linkVersion + 1, more: true }));
+  pair.here.write(linkFrame({ kind: 'hello', version: linkVersion + 1, more: true }));
   assert.equal(
     await ended,
     `the server speaks version ${linkVersion + 1} of the link, and this end version ${linkVersion}: run the same release on both`,

@@ -3,16 +3,15 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { linkGrantsMax } from '../../../../src/model/limits.ts';
-import { encodeLinkFrame } from '../../../../src/protocol/media-link/link-frame.ts';
 import {
   linkVersion,
   readServerMessage,
   type MediaMessage,
   type ServerMessage,
 } from '../../../../src/protocol/media-link/link-message.ts';
-import { LinkReader } from '../../../../src/protocol/media-link/link-reader.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
 import type { LegService } from '../../../../src/core/ports/leg-service.ts';
+import { linkFrame, LinkFrames } from '../../../support/link-frames.ts';
 import { progress } from '../../../support/call-scene.ts';
 import { bridgeKey, LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { FakeLegService } from '../../../support/fake-leg-service.ts';
@@ -38,15 +37,15 @@ class Stranger {
       settings: null,
       onEnd,
     });
-    const reader = new LinkReader(readServerMessage);
+    const reader = new LinkFrames(readServerMessage);
     this.#pair.there.on('data', (chunk: Buffer) => {
       for (const read of reader.feed(chunk)) if (read.ok) this.heard.push(read.value);
     });
-    this.#pair.there.write(encodeLinkFrame({ kind: 'hello', version: linkVersion }));
+    this.#pair.there.write(linkFrame({ kind: 'hello', version: linkVersion }));
   }
 
   async says(...messages: MediaMessage[]): Promise<void> {
-    for (const message of messages) this.#pair.there.write(encodeLinkFrame(message));
+    for (const message of messages) this.#pair.there.write(linkFrame(message));
     for (let turn = 0; turn < 3; turn += 1) await setImmediate();
   }
 

@@ -1,25 +1,47 @@
 import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
 import { Packr } from 'msgpackr';
 import { linkMessageBytesMax } from '../../../../src/model/limits.ts';
-import { encodeLinkFrame } from '../../../../src/protocol/media-link/link-frame.ts';
+import { Link } from '../../../../src/media/link/link.ts';
 import {
   linkVersion,
   readMediaMessage,
   type MediaMessage,
 } from '../../../../src/protocol/media-link/link-message.ts';
-import { LinkReader } from '../../../../src/protocol/media-link/link-reader.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { DuplexPair } from '../../../support/duplex-pair.ts';
+import { linkFrame } from '../../../support/link-frames.ts';
 
 const hello: MediaMessage = { kind: 'hello', version: linkVersion };
 
-/** Messages, and a fault in words behind them. */
-function readAll(reader: LinkReader<MediaMessage>, chunk: Buffer): (MediaMessage | string)[] {
-  return Array.from(reader.feed(chunk), (read) => (read.ok ? read.value : read.error));
+/** A server's end that hands over what comes, and behind it the sentence about its end, if there is one. */
+function serverEnd(pair: DuplexPair, read: (MediaMessage | string)[]): Link<never, MediaMessage> {
+  return new Link(pair.here, {
+    clock: new DrivenClock(),
+    peer: 'the media process',
+    read: readMediaMessage,
+    received(message) {
+      read.push(message);
+      return null;
+    },
+    heartbeat: () => undefined,
+    ended(fault) {
+      if (fault !== null) read.push(fault.replace(/^the media process /, ''));
+    },
+  });
 }
 
-function readOnce(...chunks: Buffer[]): (MediaMessage | string)[] {
-  const reader = new LinkReader(readMediaMessage);
-  return chunks.flatMap((chunk) => readAll(reader, chunk));
+/** Messages in the order in which the server's end has them, and behind them the fault that cut the link, in words. */
+async function readOnce(...chunks: Buffer[]): Promise<(MediaMessage | string)[]> {
+  const read: (MediaMessage | string)[] = [];
+  const pair = new DuplexPair();
+  const link = serverEnd(pair, read);
+  pair.there.resume();
+  for (const chunk of chunks) pair.there.write(chunk);
+  await setImmediate();
+  await link.end();
+  return read;
 }
 
 /** A frame of any bytes. */
@@ -29,50 +51,52 @@ function framed(payload: Buffer): Buffer {
   return Buffer.concat([length, payload]);
 }
 
-test('messages are the same wherever the stream is cut in two', () => {
+test('messages are the same wherever the stream is cut in two', async () => {
   const messages: MediaMessage[] = [
     hello,
     { kind: 'open', leg: 7 },
     { kind: 'admit-device', question: 1, token: 'a'.repeat(300) },
     { kind: 'beat' },
   ];
-  const bytes = Buffer.concat(messages.map(encodeLinkFrame));
+  const bytes = Buffer.concat(messages.map(linkFrame));
   for (let at = 0; at <= bytes.length; at += 1)
-    assert.deepEqual(readOnce(bytes.subarray(0, at), bytes.subarray(at)), messages);
-  assert.deepEqual(readOnce(...Array.from(bytes, (byte) => Buffer.of(byte))), messages);
+    assert.deepEqual(await readOnce(bytes.subarray(0, at), bytes.subarray(at)), messages);
+  assert.deepEqual(await readOnce(...Array.from(bytes, (byte) => Buffer.of(byte))), messages);
 });
 
-test('a message is incomplete until its last byte has come', () => {
-  const bytes = encodeLinkFrame(hello);
+test('a message is incomplete until its last byte has come', async () => {
+  const bytes = linkFrame(hello);
   for (let length = 1; length < bytes.length; length += 1) {
-    const reader = new LinkReader(readMediaMessage);
-    assert.deepEqual(readAll(reader, bytes.subarray(0, length)), []);
-    assert.equal(reader.isWithin, true);
+    const pair = new DuplexPair();
+    const read: (MediaMessage | string)[] = [];
+    serverEnd(pair, read);
+    pair.there.end(bytes.subarray(0, length));
+    await setImmediate();
+    assert.deepEqual(read, ['hung up in the middle of a message']);
   }
-  const reader = new LinkReader(readMediaMessage);
-  assert.deepEqual([readAll(reader, bytes).length, reader.isWithin], [1, false]);
+  assert.deepEqual(await readOnce(bytes), [hello]);
 });
 
-test('a length that no message has is refused before its bytes come', () => {
+test('a length that no message has is refused before its bytes come', async () => {
   for (const length of [0, linkMessageBytesMax + 1, 0xffff_ffff]) {
     const head = Buffer.alloc(4);
     head.writeUInt32BE(length);
-    assert.deepEqual(readOnce(head), [
+    assert.deepEqual(await readOnce(head), [
       `sent a message of ${length} bytes, where 1 to ${linkMessageBytesMax} are in order`,
     ]);
   }
 });
 
-test('the first message is a hello of our version, and no other one is', () => {
+test('the first message is a hello of our version, and no other one is', async () => {
   const stranger = 'does not speak the language of the link';
-  assert.deepEqual(readOnce(encodeLinkFrame({ kind: 'beat' })), [stranger]);
-  assert.deepEqual(readOnce(Buffer.from('GET / HTTP/1.1\r\n\r\n')), [
+  assert.deepEqual(await readOnce(linkFrame({ kind: 'beat' })), [stranger]);
+  assert.deepEqual(await readOnce(Buffer.from('GET / HTTP/1.1\r\n\r\n')), [
     `sent a message of 1195725856 bytes, where 1 to ${linkMessageBytesMax} are in order`,
   ]);
-  assert.deepEqual(readOnce(encodeLinkFrame({ kind: 'hello', version: 99, what: ['ever'] })), [
+  assert.deepEqual(await readOnce(linkFrame({ kind: 'hello', version: 99, what: ['ever'] })), [
     `speaks version 99 of the link, and this end version ${linkVersion}: run the same release on both`,
   ]);
-  assert.deepEqual(readOnce(encodeLinkFrame(hello), encodeLinkFrame(hello)), [hello, 'said hello twice']);
+  assert.deepEqual(await readOnce(linkFrame(hello), linkFrame(hello)), [hello, 'said hello twice']);
 });
 
 const packr = new Packr({ useRecords: false });
@@ -107,8 +131,8 @@ const hostile: Record<string, Buffer> = {
 };
 
 for (const [name, payload] of Object.entries(hostile))
-  test(`${name} is no message`, () => {
-    const [greeting, fault, ...rest] = readOnce(encodeLinkFrame(hello), framed(payload));
+  test(`${name} is no message`, async () => {
+    const [greeting, fault, ...rest] = await readOnce(linkFrame(hello), framed(payload));
     assert.deepEqual([greeting, rest], [hello, []]);
     assert.equal(typeof fault, 'string');
   });

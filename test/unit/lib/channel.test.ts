@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { test } from 'node:test';
+import { Channel, ChannelQueue, type ChannelEnd } from '../../../src/lib/channel.ts';
+import { encodeLengthFrame } from '../../../src/lib/length-frame.ts';
+import { DrivenClock } from '../../support/driven-clock.ts';
+import { DuplexPair, type DuplexPairOptions } from '../../support/duplex-pair.ts';
+
+const endMsMax = 1000;
+
+/** One end of a channel, and the bytes at the other. */
+class ChannelScene {
+  readonly clock = new DrivenClock();
+  readonly pair: DuplexPair;
+  readonly queue = new ChannelQueue(100);
+  readonly channel: Channel;
+  /** The hello in brackets. */
+  readonly received: string[] = [];
+  readonly ends: ChannelEnd[] = [];
+  drains = 0;
+  written = Buffer.alloc(0);
+
+  constructor(options: DuplexPairOptions = {}) {
+    this.pair = new DuplexPair(options);
+    this.pair.there.on('data', (chunk: Buffer) => (this.written = Buffer.concat([this.written, chunk])));
+    this.pair.there.on('error', () => undefined);
+    this.channel = new Channel(this.pair.here, this.queue, {
+      clock: this.clock,
+      messageBytesMax: 10,
+      endMsMax,
+      greeted: (payload) => this.#take(`[${payload.toString()}]`),
+      received: (payload) => this.#take(payload.toString()),
+      drained: () => (this.drains += 1),
+      ended: (how) => this.ends.push(how),
+    });
+  }
+
+  async says(...payloads: string[]): Promise<void> {
+    for (const payload of payloads) this.pair.there.write(frame(payload));
+    await setImmediate();
+  }
+
+  #take(payload: string): string | null {
+    this.received.push(payload);
+    return payload.includes('bad') ? 'was bad' : null;
+  }
+}
+
+function frame(payload: string): Buffer {
+  return encodeLengthFrame(Buffer.from(payload));
+}
+
+test('the first message is the hello, and what is wrong with any of them cuts the channel', async () => {
+  const scene = new ChannelScene();
+  assert.equal(scene.channel.isGreeted, false);
+  await scene.says('hi', 'one', 'bad', 'two');
+  assert.deepEqual(scene.received, ['[hi]', 'one', 'bad']);
+  assert.deepEqual(scene.ends, [{ kind: 'fault', fault: 'was bad' }]);
+  const rude = new ChannelScene();
+  await rude.says('bad', 'one');
+  assert.deepEqual([rude.received, rude.channel.isGreeted], [['[bad]'], false]);
+});
+
+test('a message longer than there may be cuts the channel, and the sentence says so', async () => {
+  const scene = new ChannelScene();
+  await scene.says('x'.repeat(11));
+  const fault = 'sent a message of 11 bytes, where 1 to 10 are in order';
+  assert.deepEqual(scene.ends, [{ kind: 'fault', fault }]);
+});
+
+test('what waits goes behind the greeting, in its order, once the other end wants it', async () => {
+  const scene = new ChannelScene();
+  for (const [key, payload] of ['one', 'two', 'three'].entries()) scene.queue.put(key, Buffer.from(payload));
+  scene.channel.flushSoon();
+  await setImmediate();
+  assert.equal(scene.written.length, 0);
+  assert.equal(scene.channel.waitingBytes, 23);
+  assert.deepEqual([scene.queue.takeBack(1), scene.queue.takeBack(1)], [true, false]);
+  scene.channel.greet(Buffer.from('hello'));
+  scene.channel.flow();
+  await setImmediate();
+  assert.deepEqual(scene.written, Buffer.concat([frame('hello'), frame('one'), frame('three')]));
+  assert.deepEqual([scene.channel.waitingBytes, scene.queue.takeBack(0), scene.drains], [0, false, 1]);
+});
+
+test('the queue takes no more than it has room for, and the same again when that is gone', () => {
+  const queue = new ChannelQueue(20);
+  const payload = Buffer.from('12345');
+  assert.deepEqual(
+    [queue.put(1, payload), queue.put(2, payload), queue.put(3, payload)],
+    [true, true, false],
+  );
+  assert.deepEqual([queue.has(2), queue.has(3), queue.bytes], [true, false, 18]);
+  assert.deepEqual(queue.take(1), [frame('12345')]);
+  assert.equal(queue.put(3, payload), true);
+  queue.clear();
+  assert.deepEqual([queue.isEmpty, queue.bytes, queue.take(Infinity)], [true, 0, []]);
+});
+
+test('an end sends what waits and a last word, hears nothing any more, and waits for the other end only so long', async () => {
+  const scene = new ChannelScene();
+  scene.channel.flow();
+  scene.queue.put(1, Buffer.from('one'));
+  const ended = scene.channel.end(Buffer.from('bye'));
+  await scene.says('hi');
+  await ended;
+  assert.deepEqual(scene.written, Buffer.concat([frame('one'), frame('bye')]));
+  assert.deepEqual([scene.received, scene.ends], [[], [{ kind: 'closed' }]]);
+  const stuck = new ChannelScene();
+  stuck.pair.there.pause();
+  const given = stuck.channel.end(Buffer.from('bye'));
+  stuck.clock.advance(endMsMax);
+  await given;
+  for (const { clock } of [scene, stuck]) assert.equal(clock.pendingTimers, 0);
+});
+
+test('a peer that hangs up does so in order, or in the middle of a message, or the stream breaks', async () => {
+  const orderly = new ChannelScene();
+  await orderly.says('hi');
+  orderly.pair.there.end();
+  const hasty = new ChannelScene();
+  hasty.pair.there.end(frame('hi').subarray(0, 5));
+  const broken = new ChannelScene({ breaksAt: 1 });
+  broken.channel.greet(Buffer.from('hi'));
+  await setImmediate();
+  assert.deepEqual(
+    [orderly, hasty, broken].map(({ ends }) => ends.map(({ kind }) => kind)),
+    [['closed'], ['truncated'], ['broken']],
+  );
+});
