@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { wallSeconds } from '../../lib/clock.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import type { Credential } from '../../model/registry.ts';
+import { StoreFormatError } from '../../storage/lmdb/store-format.ts';
 import type { KindName } from '../../storage/registry/registry-kinds.ts';
 import { registryFileName } from '../../storage/registry/registry-tables.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -45,8 +46,17 @@ async function checkStore({ clock, dataDirectory }: CommandContext): Promise<Fin
     }));
     return [ok('store', 'opens'), ...judgeRegistry(seen.counts, seen.credential, nowS)];
   } catch (error) {
-    return [failing('store', (error as Error).message, 'restore the data directory from a backup')];
+    return [judgeStoreError(error as Error)];
   }
+}
+
+/** The sentence of a format says what to do; what else keeps a store from opening is damage. */
+export function judgeStoreError(error: Error): Finding {
+  if (!(error instanceof StoreFormatError))
+    return failing('store', error.message, 'restore the data directory from a backup');
+  return error.isOlder
+    ? warn('store', error.message, 'commands that read the store at rest work after that')
+    : failing('store', error.message, 'the server does not start with this release');
 }
 
 /** A credential that ends sooner is said. */

@@ -16,6 +16,8 @@ import type { Settings } from '../../server/config/settings-schema.ts';
 import { Supervisor } from '../../server/supervisor/supervisor.ts';
 import { SupervisorSleepPort } from '../../server/supervisor/supervisor-sleep-port.ts';
 import { prepareDataDirectory } from '../../storage/lmdb/data-directory.ts';
+import { logMigration } from '../../storage/lmdb/migrate-store.ts';
+import { migrateStore } from '../../storage/lmdb/open-store.ts';
 import { ServerLock } from '../../storage/lmdb/server-lock.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
@@ -33,6 +35,7 @@ export async function serveProcesses(context: CommandContext, workers: number): 
     removeRuntimeFile(directory);
     lock.release();
   });
+  logMigration(await migrateStore(directory), logging.log);
   const supervisor = await composeSupervisor(context, workers, logging).catch(refuseStart);
   const starting = supervisor.start();
   const asked = await Promise.race([stopping, starting.then(() => null)]).catch(refuseStart);

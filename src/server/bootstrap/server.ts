@@ -6,7 +6,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { openStore, type Store } from '../../storage/lmdb/open-store.ts';
+import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import type { ImportResult } from '../../storage/registry/registry-import-messages.ts';
 import type { ApiCalls } from './api.ts';
 import { ControlPlane } from './control-plane.ts';
@@ -169,10 +169,8 @@ class Server implements RunningServer {
   }
 
   async start(): Promise<void> {
-    const { modeBefore, directory } = this.#store;
     const { watch, readiness, log, clock, connections } = this.#context;
-    if (modeBefore !== null)
-      log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
+    logOpened(this.#store, log);
     if (this.#controlPlane !== null) await this.#openControlPlane(this.#controlPlane);
     await this.#membership.open(this.#context, this.#own);
     await this.#membership.endLost(this.#context);
@@ -183,7 +181,8 @@ class Server implements RunningServer {
     media.catch(() => undefined);
     const deviceListeners = await this.#gateways?.listen(media);
     this.#listeners = { ...this.#listeners, ...deviceListeners, media: await media };
-    if (this.#membership.role === 'alone') writeRuntimeFile(directory, this.#listeners, this.#settings);
+    if (this.#membership.role === 'alone')
+      writeRuntimeFile(this.#store.directory, this.#listeners, this.#settings);
     readiness.clear('starting');
   }
 

@@ -1,16 +1,21 @@
 /**
- * Keeps the commits of an LMDB file in one order, whoever opens it meanwhile. The package's LMDB has a flaw there: a
- * process that opens the file, read-only too, notes in the lock file, without a lock, the newest commit that it had read
- * a moment before. What was committed in between is out of sight, and whoever writes next would overwrite it. But it is
- * still in the file, so each transaction looks first whether it is the one behind the newest commit, and where it is
- * not, the note is set right by who has the lock for writing.
+ * The whole work-around for a flaw of the package's LMDB, which loses commits: a process that opens the file, read-only
+ * too, notes in the lock file, without a lock, the newest commit that it had read a moment before. What was committed in
+ * between is out of sight, and the next writer would overwrite it. But it is still in the data file, so each transaction
+ * first checks that it follows the newest commit; if not, it sets the note right while it holds the write lock.
  *
- * The lock file is never opened here: a process that closes it gives up LMDB's own lock on it, and the next who opens the
- * store would make the mutexes anew. It is written by the descriptor that LMDB has.
+ * The lock file is never opened here: a process that closes it gives up LMDB's own lock on it, and the next opener would
+ * make the mutexes anew. It is written through the descriptor that LMDB has.
+ *
+ * It does nothing but on Linux, the only platform it was tried on: elsewhere the flaw stays, and neither a lock file nor
+ * a descriptor is looked at. Source: docs/adr/0020, with the text of an issue for the package's authors.
  */
 import { fstatSync, readdirSync, readSync, statSync, writeSync } from 'node:fs';
-import { assert } from '../../lib/assert.ts';
 import type { RootDatabase } from 'lmdb';
+import { assert } from '../../lib/assert.ts';
+import type { Cancel } from '../../lib/clock.ts';
+import { SystemClock } from '../../lib/system-clock.ts';
+import { restoreOrderMs } from './store-limits.ts';
 
 /** What the package has beside its types. */
 interface Inside {
@@ -18,38 +23,56 @@ interface Inside {
   readonly env: { info(): { readonly lastTxnId: number } };
 }
 
+const clock = new SystemClock();
+
 const lockMagic = 0xbeefc0de;
 /** In the lock file, behind its magic and its format: the id of the newest commit, least significant byte first. */
 const newestCommitAt = 8;
 const lockHeadBytes = 16;
 
+/** The result of a transaction that would overwrite what is committed: it changed nothing, and is to be run again. */
+export const outOfOrder = Symbol('out of order');
+
 export class CommitOrder {
   readonly #inside: Inside;
   readonly #lockPath: string;
+  readonly #isTried: boolean;
   /** LMDB's; null: not looked for yet. */
   #lockFile: number | null = null;
+  #stopRestoring: Cancel | null = null;
 
-  constructor(root: RootDatabase<unknown, Buffer>, path: string) {
+  constructor(root: RootDatabase<unknown, Buffer>, path: string, platform: string = process.platform) {
     this.#inside = root as unknown as Inside;
     this.#lockPath = `${path}-lock`;
+    this.#isTried = platform === 'linux';
   }
 
-  /**
-   * In a transaction, before it writes. False: it would overwrite what is committed; it must change nothing, and the
-   * next one will be in order.
-   */
-  isKept(): boolean {
+  /** Inside a transaction: runs `act` if the transaction follows the newest commit. The one after one that does not will. */
+  inOrder<Result>(act: () => Result): Result | typeof outOfOrder {
+    if (!this.#isTried) return act();
     const newest = this.#newest;
-    if (this.#inside.getWriteTxnId() > newest) return true;
+    if (this.#inside.getWriteTxnId() > newest) return act();
     this.#note(newest);
-    return false;
+    return outOfOrder;
+  }
+
+  /** While transactions are under way: restores the note every 250 ms. */
+  watch(): void {
+    if (this.#isTried) this.#stopRestoring ??= clock.every(restoreOrderMs, () => this.restore());
+  }
+
+  /** No transaction is under way any more. */
+  rest(): void {
+    this.#stopRestoring?.();
+    this.#stopRestoring = null;
   }
 
   /**
-   * Sets the note right without the lock, for a commit that waits for it: LMDB's turn to the disk does, for ever. Should
-   * somebody commit right now, the note is wrong again, which the next transaction or the next call finds.
+   * Sets the note right without the lock, for a commit that would otherwise wait for it without end: LMDB's wait for the
+   * disk does. If another commit lands right now the note is wrong again, which the next transaction or call finds.
    */
   restore(): void {
+    if (!this.#isTried) return;
     const newest = this.#newest;
     if (this.#head().readBigUInt64LE(newestCommitAt) < BigInt(newest)) this.#note(newest);
   }
@@ -67,7 +90,7 @@ export class CommitOrder {
   #head(): Buffer {
     const head = Buffer.alloc(lockHeadBytes);
     readSync(this.#file, head, 0, lockHeadBytes, 0);
-    assert(head.readUInt32LE(0) === lockMagic, 'the lock file is as LMDB has it');
+    assert(head.readUInt32LE(0) === lockMagic, 'the lock file has the layout of LMDB');
     return head;
   }
 

@@ -13,21 +13,28 @@
  *
  * A process that only looks on can put commits out of order (CommitOrder): each transaction checks that it is in order.
  */
+import { dirname } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Packr } from 'msgpackr';
-import type { Cancel } from '../../lib/clock.ts';
-import { SystemClock } from '../../lib/system-clock.ts';
-import { CommitOrder } from './commit-order.ts';
-import { restoreOrderMs, storeReadersMax } from './store-limits.ts';
+import { CommitOrder, outOfOrder } from './commit-order.ts';
+import { firstFormat, storeFormat, StoreFormatError } from './store-format.ts';
+import { storeReadersMax } from './store-limits.ts';
 
 export type Table<Row> = Database<Row, Buffer>;
 
 /** `shared`: other processes write it too, and open it so. */
 export type EnvironmentMode = 'write' | 'shared' | 'read-only';
 
-const clock = new SystemClock();
+/** `migrating`: an older file is opened too, for its migration to `format`. */
+export interface FormatWanted {
+  readonly format: number;
+  readonly migrating: boolean;
+}
 
-const outOfOrder = Symbol('out of order');
+/** In the root of the file, beside the names of its tables. */
+const formatKey = Buffer.from('store-format');
+
+const ownFormat: FormatWanted = { format: storeFormat, migrating: false };
 
 const environmentOptions = {
   keyEncoding: 'binary',
@@ -49,28 +56,55 @@ export class Environment {
   readonly #root: RootDatabase<unknown, Buffer>;
   readonly mode: EnvironmentMode;
   readonly #path: string;
-  /** Null: read-only. */
-  #order: CommitOrder | null = null;
+  /** Null: read-only, and without a transaction to check. */
+  readonly #order: CommitOrder | null;
   /** Transactions: told of one that ends when the file is closed, the package would throw where nobody catches. */
   readonly #underWay = new Set<Promise<unknown>>();
-  /** While a transaction is under way. */
-  #stopRestoring: Cancel | null = null;
   /** Nothing may be read any more: the package would reset a transaction that is gone. */
   #isClosing = false;
 
-  /** Makes the file where there is none, unless read-only. Throws what LMDB throws. */
-  constructor(path: string, mode: EnvironmentMode) {
+  /**
+   * Makes the file where there is none, unless read-only, and notes its format where none is noted. Throws a
+   * StoreFormatError when it has another format than this release's, and what LMDB throws.
+   */
+  constructor(path: string, mode: EnvironmentMode, wanted: FormatWanted = ownFormat) {
     this.#path = path;
     this.mode = mode;
     const options = { ...environmentOptions, path, maxReaders: storeReadersMax };
-    if (mode === 'read-only') {
-      this.#root = open({ ...options, readOnly: true });
-      return;
-    }
-    this.#root = open(mode === 'shared' ? { ...options, overlappingSync: false } : options);
-    this.#order = new CommitOrder(this.#root, path);
-    // Of those who write already, none has to meet what this one has put out of order.
-    this.transactionSync(() => undefined);
+    if (mode === 'read-only') this.#root = open({ ...options, readOnly: true });
+    else this.#root = open(mode === 'shared' ? { ...options, overlappingSync: false } : options);
+    this.#order = mode === 'read-only' ? null : new CommitOrder(this.#root, path);
+    // In a transaction: of those who write already, none has to meet what this one has put out of order.
+    const found =
+      this.#order === null ? this.format : this.transactionSync(() => this.#noteFormat(wanted.format));
+    if (found === wanted.format || (found < wanted.format && wanted.migrating)) return;
+    void this.close();
+    throw new StoreFormatError(dirname(path), found, wanted.format);
+  }
+
+  /** Of what is stored. */
+  get format(): number {
+    return this.#notedFormat ?? firstFormat;
+  }
+
+  get #notedFormat(): number | undefined {
+    return this.#root.get(formatKey) as number | undefined;
+  }
+
+  /** A file without a note is new if it has no tables, else older than the notes are. */
+  #noteFormat(newFormat: number): number {
+    if (this.#notedFormat !== undefined) return this.#notedFormat;
+    const format = countEntries(this.#root) === 0 ? newFormat : firstFormat;
+    void this.#root.put(formatKey, format);
+    return format;
+  }
+
+  /** `act` changes the file in one transaction, with the format that it has then. When `act` throws, nothing has changed. */
+  migrate(format: number, act: () => void): void {
+    this.transactionSync(() => {
+      act();
+      void this.#root.put(formatKey, format);
+    });
   }
 
   /** Makes the table where there is none, unless read-only. */
@@ -136,18 +170,13 @@ export class Environment {
 
   async #tracked<Result>(commit: Promise<Result>): Promise<Result> {
     this.#underWay.add(commit);
-    this.#stopRestoring ??= clock.every(restoreOrderMs, () => this.#order?.restore());
+    this.#order?.watch();
     try {
       return await commit;
     } finally {
       this.#underWay.delete(commit);
-      if (this.#underWay.size === 0) this.#restNow();
+      if (this.#underWay.size === 0) this.#order?.rest();
     }
-  }
-
-  #restNow(): void {
-    this.#stopRestoring?.();
-    this.#stopRestoring = null;
   }
 
   /** Blocks this thread until it is on disk. When `act` throws, nothing has changed. */
@@ -158,7 +187,7 @@ export class Environment {
   }
 
   #inOrder<Result>(act: () => Result): Result | typeof outOfOrder {
-    return this.#order === null || this.#order.isKept() ? act() : outOfOrder;
+    return this.#order === null ? act() : this.#order.inOrder(act);
   }
 
   /** Reads in `act` and in what it yields see one moment of the store. */

@@ -1,16 +1,18 @@
 /**
  * The store of one data directory: its lock and its two files. One server has it at a time, whose processes may be
- * several: then the one that supervises them holds the lock, and LMDB has them write in turns. The command line
- * may look on read-only meanwhile, which LMDB allows between processes. Source: running.md, Data.
+ * several: then their supervisor holds the lock and migrates the store, and LMDB has them write in turns. The command
+ * line may read it meanwhile, which LMDB allows between processes. Source: running.md, Data.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Log } from '../../core/ports/log.ts';
 import { prepareDataDirectory } from './data-directory.ts';
 import { registryFileName, RegistryTables } from '../registry/registry-tables.ts';
+import type { EnvironmentMode } from './environment.ts';
+import { logMigration, openMigrated, type MigrationDeps, type MigrationReport } from './migrate-store.ts';
 import { ServerLock } from './server-lock.ts';
 import { StateTables } from './state-tables.ts';
 import { StoreOpenError } from './store-open-error.ts';
-import type { EnvironmentMode } from './environment.ts';
 
 export interface Store {
   /** Absolute. */
@@ -19,6 +21,8 @@ export interface Store {
   readonly state: StateTables;
   /** The mode the directory had when it had to be closed to others; null: it was 0700, or is new. To be said. */
   readonly modeBefore: number | null;
+  /** Null: the store had this release's format. To be said. */
+  readonly migrated: MigrationReport | null;
   /** Waits for outstanding writes and the disk, then gives the lock back. */
   close(): Promise<void>;
 }
@@ -32,19 +36,27 @@ export interface StoreLock {
  * Makes what is not there. Throws a StoreOpenError, a sentence for the operator, when the directory is not ours,
  * is in use by another server, or cannot be opened.
  */
-export function openStore(path: string, { lock }: StoreLock = { lock: 'taken' }): Store {
+export function openStore(
+  path: string,
+  { lock }: StoreLock = { lock: 'taken' },
+  deps: MigrationDeps = {},
+): Store {
   const { directory, modeBefore } = prepareDataDirectory(path);
-  const own = lock === 'taken' ? new ServerLock(directory) : null;
+  if (lock === 'held') return { directory, modeBefore, migrated: null, ...openTables(directory, 'shared') };
+  const own = new ServerLock(directory);
   try {
-    return {
-      directory,
-      modeBefore,
-      ...openTables(directory, own === null ? 'shared' : 'write', () => own?.release()),
-    };
+    return { directory, modeBefore, ...openOwn(directory, deps, () => own.release()) };
   } catch (error) {
-    own?.release();
+    own.release();
     throw error;
   }
+}
+
+/** For who holds the directory's lock and opens no store: makes what is not there, and migrates what is older. */
+export async function migrateStore(directory: string): Promise<MigrationReport | null> {
+  const { migrated, close } = openOwn(directory, {}, () => undefined);
+  await close();
+  return migrated;
 }
 
 /** To look on, also while a server runs; nothing is made, changed or locked. Throws a StoreOpenError. */
@@ -54,23 +66,52 @@ export function openStoreReadOnly(path: string): Store {
     throw new StoreOpenError(
       `there is no store in ${directory}: start the server once, or import a registry`,
     );
-  return { directory, modeBefore: null, ...openTables(directory, 'read-only', () => undefined) };
+  return { directory, modeBefore: null, migrated: null, ...openTables(directory, 'read-only') };
 }
 
-function openTables(
+/** Says what opening the store has changed. */
+export function logOpened({ directory, modeBefore, migrated }: Store, log: Log): void {
+  if (modeBefore !== null)
+    log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
+  logMigration(migrated, log);
+}
+
+type OpenTables = Pick<Store, 'registry' | 'state' | 'close'>;
+
+function openTables(directory: string, mode: EnvironmentMode): OpenTables {
+  return opening(directory, () => {
+    const [registry, state] = [new RegistryTables(directory, mode), new StateTables(directory, mode)];
+    return { registry, state, close: () => closeBoth(registry, state) };
+  });
+}
+
+/** The only one who writes the store, or lets others write it, has it in this release's format from here on. */
+function openOwn(
   directory: string,
-  mode: EnvironmentMode,
+  deps: MigrationDeps,
   release: () => void,
-): Pick<Store, 'registry' | 'state' | 'close'> {
-  try {
-    const registry = new RegistryTables(directory, mode);
-    const state = new StateTables(directory, mode);
+): OpenTables & Pick<Store, 'migrated'> {
+  return opening(directory, () => {
+    const files = openMigrated(directory, deps);
+    const registry = new RegistryTables(directory, 'write', files.registry);
+    const state = new StateTables(directory, 'write', files.state);
     const close = async (): Promise<void> => {
-      await Promise.all([registry.environment.close(), state.environment.close()]);
+      await closeBoth(registry, state);
       release();
     };
-    return { registry, state, close };
+    return { registry, state, migrated: files.report, close };
+  });
+}
+
+async function closeBoth(registry: RegistryTables, state: StateTables): Promise<void> {
+  await Promise.all([registry.environment.close(), state.environment.close()]);
+}
+
+function opening<Opened>(directory: string, open: () => Opened): Opened {
+  try {
+    return open();
   } catch (error) {
+    if (error instanceof StoreOpenError) throw error;
     throw new StoreOpenError(`the store in ${directory} cannot be opened: ${(error as Error).message}`);
   }
 }

@@ -23,8 +23,13 @@ export class StateTables {
   #calls: CallTable | null = null;
   #outbox: OutboxTables | null = null;
 
-  constructor(directory: string, mode: EnvironmentMode) {
-    this.environment = new Environment(join(directory, stateFileName), mode);
+  /** `environment`: the directory's file where it is open already. */
+  constructor(
+    directory: string,
+    mode: EnvironmentMode,
+    environment = new Environment(join(directory, stateFileName), mode),
+  ) {
+    this.environment = environment;
     this.connections = { sleep: this.#connectionTables('sleep'), signal: this.#connectionTables('signal') };
     this.events = this.#eventTables();
   }

@@ -28,8 +28,13 @@ export class RegistryTables {
   readonly unshared: UnsharedEntries | null;
   readonly #imported: Table<readonly ImportedFile[]>;
 
-  constructor(directory: string, mode: EnvironmentMode) {
-    this.environment = new Environment(join(directory, registryFileName), mode);
+  /** `environment`: the directory's file where it is open already. */
+  constructor(
+    directory: string,
+    mode: EnvironmentMode,
+    environment = new Environment(join(directory, registryFileName), mode),
+  ) {
+    this.environment = environment;
     const open = <Kind extends KindName>(kind: Kind): Table<RowOf[Kind]> =>
       this.environment.table<RowOf[Kind]>(listNames[kind]);
     this.kinds = {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Environment, type EnvironmentMode, type Table } from '../lmdb/environment.ts';
 import type { FailedRow, HookRow, ParkedRow } from './webhook-rows.ts';
 
-const webhooksFileName = 'webhooks.mdb';
+export const webhooksFileName = 'webhooks.mdb';
 
 export class WebhookTables {
   readonly environment: Environment;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { open } from 'lmdb';
-import { CommitOrder } from '../../../../src/storage/lmdb/commit-order.ts';
+import { open, type RootDatabase } from 'lmdb';
+import { CommitOrder, outOfOrder } from '../../../../src/storage/lmdb/commit-order.ts';
 import { setBack } from '../../../support/set-back.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
@@ -32,8 +32,8 @@ for (const behind of [1, 2])
 test('a transaction is out of order once, and does not give up the lock on the file', async (t) => {
   const { path, root, order } = await openOrdered(t);
   setBack(t, path, 1);
-  const isKept = (): boolean => root.transactionSync(() => order.isKept());
-  assert.deepEqual([isKept(), isKept()], [false, true]);
+  const run = (): unknown => root.transactionSync(() => order.inOrder(() => 'run'));
+  assert.deepEqual([run(), run()], [outOfOrder, 'run']);
   const held = readFileSync('/proc/locks', 'utf8')
     .split('\n')
     .filter(
@@ -41,3 +41,22 @@ test('a transaction is out of order once, and does not give up the lock on the f
     );
   assert.notEqual(held.length, 0);
 });
+
+for (const platform of ['darwin', 'win32'])
+  test(`on ${platform}, where it was not tried, it neither throws nor looks at the lock file`, (t) => {
+    const root = new Proxy(
+      {},
+      { get: (_root, name) => assert.fail(`${String(name)} of the package is read`) },
+    );
+    const nowhere = join(temporaryDirectory(t), 'nowhere.mdb');
+    const order = new CommitOrder(root as RootDatabase<unknown, Buffer>, nowhere, platform);
+    const every = t.mock.method(globalThis, 'setInterval');
+    assert.equal(
+      order.inOrder(() => 'run'),
+      'run',
+    );
+    order.restore();
+    order.watch();
+    order.rest();
+    assert.equal(every.mock.callCount(), 0);
+  });
