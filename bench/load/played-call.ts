@@ -1,6 +1,5 @@
 /** A call played in software at a real server: a bridge that sends a clip, and a device that takes pictures. */
-import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
-import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { LatencyRecorder } from './latency.ts';
 import { framesPerSecond } from './legs-protocol.ts';
 

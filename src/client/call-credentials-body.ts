@@ -1,4 +1,4 @@
-/** What a backend asks to be issued, named as on the wire. Source: API doc, Endpoint 4, Body. */
+/** The body that a backend sends for call credentials, named as on the wire. Source: API doc, Endpoint 4, Body. */
 import type {
   AudioChannels,
   AudioRate,

@@ -1,4 +1,4 @@
-/** What a call can end in beside an answer. None of them holds a secret, a signature or the text of an answer. */
+/** The errors that a call can end in. None holds a secret, a signature or the text of an answer. */
 
 /** Nobody answered, or not in time. */
 export class ReveilleUnreachableError extends Error {

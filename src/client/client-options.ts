@@ -1,9 +1,103 @@
-/** What a client is told when it is made, and with each call. */
+/**
+ * The options of a client and of each call, and the retry policy. A request is sent again only when repeating it cannot do
+ * anything twice: a query changes nothing, a wakeup is known by its request id, credentials are those of one session. A
+ * message has no id of its caller, so it is sent again only when nothing of it has left.
+ */
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
-import type { RetrySettings } from './retry-policy.ts';
-import type { Transport } from './transport.ts';
+import type { Transport } from './http-transport.ts';
+import { assert } from '../lib/assert.ts';
+import type { FailureCode } from '../model/codes.ts';
+import type { ApiResult } from './answers.ts';
+import type { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
+
+export interface RetrySettings {
+  /** Requests sent for one call, the first included; 1: none is sent again. Default 3. */
+  readonly attemptsMax: number;
+  /** The first wait, about: each further one is twice as long, and by chance up to half shorter. Default 200. */
+  readonly delayMsMin: number;
+  /** The longest wait without a word from the server. Default 5000. */
+  readonly delayMsMax: number;
+  /** A server that says to come back later than this is not waited for: its answer is the result. Default 10 000. */
+  readonly retryAfterMsMax: number;
+}
+
+/** What is not given is as usual. */
+export function retrySettings(given: Partial<RetrySettings> = {}): RetrySettings {
+  const { attemptsMax = 3, delayMsMin = 200, delayMsMax = 5000, retryAfterMsMax = 10_000 } = given;
+  assert(Number.isInteger(attemptsMax) && attemptsMax >= 1, 'attemptsMax is a whole number from 1');
+  return { attemptsMax, delayMsMin, delayMsMax, retryAfterMsMax };
+}
+
+export type RequestKind = 'query' | 'wakeup' | 'message' | 'call-credentials';
+
+/** How one attempt ended. */
+export type Attempt =
+  | { readonly kind: 'answered'; readonly result: ApiResult<unknown, FailureCode> }
+  | { readonly kind: 'unanswered'; readonly error: ReveilleUnreachableError | ReveilleProtocolError };
+
+interface RetryRule {
+  /** Though it may have arrived. */
+  readonly repeatsUnanswered: boolean;
+  /** Answers after which the same may succeed. */
+  readonly codes: readonly FailureCode[];
+  /** The same, where the server says when to come again. */
+  readonly codesWithTime?: readonly FailureCode[];
+}
+
+const rules: Record<RequestKind, RetryRule> = {
+  query: { repeatsUnanswered: true, codes: [42901, 50301] },
+  wakeup: { repeatsUnanswered: true, codes: [42901, 50301, 50402] },
+  // 42901 without a time says that the device has as many calls as it may: asking again does not end one.
+  'call-credentials': { repeatsUnanswered: true, codes: [50301], codesWithTime: [42901] },
+  message: { repeatsUnanswered: false, codes: [] },
+};
+
+export class RetryPolicy {
+  readonly #settings: RetrySettings;
+  readonly #random: () => number;
+
+  /** `random` draws from 0 to 1. */
+  constructor(settings: RetrySettings, random: () => number) {
+    this.#settings = settings;
+    this.#random = random;
+  }
+
+  /** Milliseconds before the next attempt after this one, the `attempts`th (from 1); null: it was the last. */
+  delayMs(kind: RequestKind, attempts: number, attempt: Attempt): number | null {
+    if (attempts >= this.#settings.attemptsMax || !mayRepeat(rules[kind], attempt)) return null;
+    const waitMs = (retryAfterOf(attempt) ?? 0) * 1000;
+    return waitMs > this.#settings.retryAfterMsMax ? null : waitMs + this.#backoffMs(attempts);
+  }
+
+  #backoffMs(attempts: number): number {
+    const { delayMsMin, delayMsMax } = this.#settings;
+    return backoffMs(attempts, delayMsMin, delayMsMax, this.#random());
+  }
+}
+
+/** After this many failures (from 1) in a row: doubles up to a bound; by chance up to half shorter. */
+export function backoffMs(failures: number, minMs: number, maxMs: number, random: number): number {
+  const wholeMs = Math.min(maxMs, minMs * 2 ** Math.min(failures - 1, 30));
+  return wholeMs * (1 - random / 2);
+}
+
+function mayRepeat({ repeatsUnanswered, codes, codesWithTime = [] }: RetryRule, attempt: Attempt): boolean {
+  if (attempt.kind === 'answered') {
+    const { result } = attempt;
+    if (result.ok) return false;
+    return (
+      codes.includes(result.code) || (result.retryAfterS !== null && codesWithTime.includes(result.code))
+    );
+  }
+  return repeatsUnanswered || ('mayHaveArrived' in attempt.error && !attempt.error.mayHaveArrived);
+}
+
+function retryAfterOf(attempt: Attempt): number | null {
+  if (attempt.kind === 'answered') return attempt.result.ok ? null : attempt.result.retryAfterS;
+  return 'retryAfterS' in attempt.error ? attempt.error.retryAfterS : null;
+}
 
 export interface ReveilleClientOptions {
   /** Scheme, host and port of the API, like `https://reveille.example`. */

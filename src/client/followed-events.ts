@@ -4,11 +4,10 @@
  */
 import type { Clock } from '../lib/clock.ts';
 import type { EventsCode, TransportCode } from '../model/codes.ts';
-import type { ApiEvent, EventsData } from './answers.ts';
-import type { ApiResult } from './api-result.ts';
+import type { ApiEvent, EventsData, ApiResult } from './answers.ts';
 import { ReveilleProtocolError, ReveilleRefusedError, ReveilleUnreachableError } from './client-errors.ts';
-import { pause } from './pause.ts';
-import { backoffMs } from './retry-policy.ts';
+import { pause } from './request-sender.ts';
+import { backoffMs } from './client-options.ts';
 
 export interface FollowedEvent {
   readonly event: ApiEvent;

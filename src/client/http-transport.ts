@@ -8,13 +8,42 @@ import {
   request as httpRequest,
   type ClientRequest,
   type IncomingMessage,
+  type IncomingHttpHeaders,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import { eventsPageCharactersMax } from '../model/limits.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
-import type { Transport, WireReply, WireRequest } from './transport.ts';
+
+export interface WireRequest {
+  readonly method: string;
+  /** Path and query, as they were signed. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | null;
+  /** From now to the last byte of the reply. */
+  readonly deadlineMs: number;
+  /** It waits for something to happen: it must not stand in the way of others. */
+  readonly isLongPoll: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface WireReply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Uint8Array;
+}
+
+export interface Transport {
+  /**
+   * Sends it once. Rejects with a ReveilleUnreachableError when no reply came in time, with a ReveilleProtocolError
+   * when it is too large, and with the reason of the signal when that is aborted.
+   */
+  send(request: WireRequest): Promise<WireReply>;
+  /** Closes the connections that wait for a next request. */
+  close(): void;
+}
 
 /** Less than the 10 s after which the server closes an idle one: a request is not sent into a connection that is just closed. */
 const idleConnectionMs = 4000;
@@ -131,4 +160,11 @@ function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
     // Stays: what breaks later breaks the reading of the response, too.
     sent.on('error', reject);
   });
+}
+
+/** Like `http://127.0.0.1:8080`, as URLs have it; null: it is no such origin. */
+export function parseOrigin(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  return url.href === `${url.origin}/` ? url.origin : null;
 }

@@ -1,15 +1,48 @@
-/** One call, in as many attempts as its rule allows: each is signed anew, and a clock that is off is corrected once. */
+/**
+ * Sends one call in as many attempts as its policy allows: each is signed anew, with this machine’s time corrected by the
+ * time that the server named when it refused ours. A caller may also sign and send a raw request of any path.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import type { FailureCode } from '../model/codes.ts';
 import { generateRequestId } from '../model/ids.ts';
 import { signRequest, type SigningCredential } from '../protocol/tgv1/sign-request.ts';
-import { decodeResult, retryAfterOf, type ApiResult } from './api-result.ts';
+import { decodeResult, retryAfterOf, type ApiResult } from './answers.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
-import { pause } from './pause.ts';
-import type { RawRequest } from './raw-request.ts';
-import type { Attempt, RequestKind, RetryPolicy } from './retry-policy.ts';
-import type { ServerClock } from './server-clock.ts';
-import type { Transport, WireReply } from './transport.ts';
+import type { Attempt, RequestKind, RetryPolicy } from './client-options.ts';
+import type { Transport, WireReply } from './http-transport.ts';
+import { decodeJsonObject } from '../lib/json-object.ts';
+import type { HeaderSet } from '../protocol/tgv1/signing-headers.ts';
+import { serverTimeOf } from '../protocol/tgv1/auth-failure.ts';
+
+export interface RawRequest {
+  /** In upper case. */
+  readonly method: string;
+  /** As it is signed and sent: percent-encoded. */
+  readonly path: string;
+  /** Without its question mark; none when left out. */
+  readonly rawQuery?: string | undefined;
+  readonly body?: Uint8Array | null | undefined;
+  /** Of a body; application/json when left out. */
+  readonly contentType?: string | undefined;
+  /** Which headers are signed; `long` when left out. */
+  readonly headerSet?: HeaderSet | undefined;
+  /** Sent and not signed. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The body; null when it is no JSON object. */
+  readonly json: { readonly [key: string]: unknown } | null;
+}
+
+export function rawAnswerOf({ status, headers, body }: WireReply): RawAnswer {
+  const json = decodeJsonObject(body);
+  return { status, headers, text: Buffer.from(body).toString(), json: json.ok ? json.value : null };
+}
 
 export interface ApiRequest {
   readonly kind: RequestKind;
@@ -134,4 +167,52 @@ export class RequestSender {
 
 function targetOf(path: string, rawQuery: string): string {
   return rawQuery === '' ? path : `${path}?${rawQuery}`;
+}
+
+/** An answer that claims more is not believed: nobody gets a signature of ours for a day that is far away. */
+const skewMsMax = 24 * 3600 * 1000;
+
+export class ServerClock {
+  readonly #clock: Clock;
+  #aheadMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  wallMs(): number {
+    return this.#clock.wallMs() + this.#aheadMs;
+  }
+
+  /** How far the server's clock is ahead of ours, as far as we know: 0 until it said so. */
+  get aheadMs(): number {
+    return this.#aheadMs;
+  }
+
+  /** True when the answer refuses our time and says its own: the same may be signed again. */
+  learn(result: ApiResult<unknown, FailureCode>): boolean {
+    if (result.ok || result.code !== 40105) return false;
+    const serverMs = serverTimeOf(result.message);
+    if (serverMs === null) return false;
+    const aheadMs = serverMs - this.#clock.wallMs();
+    if (Math.abs(aheadMs) > skewMsMax) return false;
+    this.#aheadMs = aheadMs;
+    return true;
+  }
+}
+
+/** Resolves after `ms` of monotonic time; rejects with the reason of the signal as soon as that is aborted. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      cancel();
+      reject(signal.reason as Error);
+    };
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
 }

@@ -1,6 +1,6 @@
 /**
  * The signed API for backends: a method for each endpoint, typed in and out. It signs, keeps connections, corrects a
- * clock that is off and sends again what may be (retry-policy.ts). The package exports it as `reveille/client`.
+ * clock that is off and sends again what may be (client-options.ts). The package exports it as `reveille/client`.
  * Source: API doc, Endpoints; events.md, Reading.
  */
 import type { Clock } from '../lib/clock.ts';
@@ -25,34 +25,39 @@ import type {
   MessageData,
   WakeupData,
   WakeupOutcomeData,
+  ApiResult,
 } from './answers.ts';
-import type { ApiResult } from './api-result.ts';
 import type { CallCredentialsBody } from './call-credentials-body.ts';
-import type {
-  CallOptions,
-  EventsOptions,
-  FollowOptions,
-  ReveilleClientOptions,
-  WaitOptions,
-  WakeOptions,
+import {
+  type CallOptions,
+  type EventsOptions,
+  type FollowOptions,
+  type ReveilleClientOptions,
+  type WaitOptions,
+  type WakeOptions,
+  RetryPolicy,
+  retrySettings,
 } from './client-options.ts';
 import { followEvents, type FollowedEvent } from './followed-events.ts';
-import { HttpTransport } from './http-transport.ts';
+import { HttpTransport, parseOrigin } from './http-transport.ts';
 import { OpenCalls } from './open-calls.ts';
-import { parseOrigin } from './origin.ts';
-import { rawAnswerOf, type RawAnswer, type RawRequest } from './raw-request.ts';
-import { RequestSender, type ApiRequest } from './request-sender.ts';
-import { RetryPolicy, retrySettings } from './retry-policy.ts';
-import { ServerClock } from './server-clock.ts';
+import {
+  rawAnswerOf,
+  type RawAnswer,
+  type RawRequest,
+  RequestSender,
+  type ApiRequest,
+  ServerClock,
+} from './request-sender.ts';
 
 export type * from './answers.ts';
-export type { ApiFailure, ApiResult, ApiSuccess } from './api-result.ts';
+export type { ApiFailure, ApiResult, ApiSuccess } from './answers.ts';
 export type { CallCredentialsBody } from './call-credentials-body.ts';
 export { ReveilleProtocolError, ReveilleRefusedError, ReveilleUnreachableError } from './client-errors.ts';
 export type * from './client-options.ts';
 export type { FollowedEvent } from './followed-events.ts';
-export type { RawAnswer, RawRequest } from './raw-request.ts';
-export type { RetrySettings } from './retry-policy.ts';
+export type { RawAnswer, RawRequest } from './request-sender.ts';
+export type { RetrySettings } from './client-options.ts';
 export type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
 
 const usualTimeoutMs = 10_000;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { after, describe, test } from 'node:test';
-import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import { DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { callBody, callStatus, issuance } from '../support/call-actions.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';

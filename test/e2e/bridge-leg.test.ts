@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
-import { LegRefused } from '../../src/tools/simulator/media-leg.ts';
+import { BridgeLeg, LegRefused } from '../../src/tools/simulator/media-leg.ts';
 import { LegListener } from '../support/leg-listener.ts';
 
 const start = {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeviceLeg, type DeviceLegAccess } from '../../src/tools/simulator/device-leg.ts';
-import { LegRefused } from '../../src/tools/simulator/media-leg.ts';
+import { DeviceLeg, type DeviceLegAccess, LegRefused } from '../../src/tools/simulator/media-leg.ts';
 import { LegListener, type TakenLeg } from '../support/leg-listener.ts';
 import type { Ending } from '../support/temporary-store.ts';
 

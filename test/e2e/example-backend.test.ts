@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import type { BackendSettings } from '../../docs/examples/backend/settings.ts';
-import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
-import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import { phoneCall, pushSecrets, startBackendScene, type BackendScene } from '../support/example-backend.ts';
 import { startTestServer, testBridgeKeys, type TestServer } from '../support/test-server.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import type { DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer } from '../support/api-client.ts';

@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
-import type { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
-import type { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import type { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { bridgePath, legUpgrade, readHead } from '../support/media-peer.ts';
 import {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import { DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { openFrameCoder } from '../../src/tools/bridge/frame-coder.ts';
 import { drawTestPicture } from '../../src/tools/bridge/test-picture.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';

@@ -1,7 +1,7 @@
 /** A simulated bridge against a listener that does what the test tells it to; time stands still but for its timers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
+import { BridgeLeg } from '../../src/tools/simulator/media-leg.ts';
 import { CommandError } from '../../src/cli/shell/command-error.ts';
 import { SimulatedBridge } from '../../src/tools/bridge/simulated-bridge.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

@@ -2,8 +2,7 @@
  * One call of the soak: its bridge plays films of changing sizes, its device looks at every picture, and either may lose its
  * connection and come again.
  */
-import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
-import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { CallMedia, Size } from '../../src/model/call.ts';
 import { jpegSize } from '../../src/media/geometry/jpeg-header.ts';
 import { planPicture } from '../../src/media/geometry/picture-plan.ts';

@@ -1,7 +1,6 @@
 /** Hands to place a call at a real server: what backends, devices and bridges do, over real sockets. */
 import assert from 'node:assert/strict';
-import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
-import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { ApiAnswer, ApiCall } from './api-client.ts';
 import { testBridgeKeys, type TestServer } from './test-server.ts';
 

@@ -1,9 +1,7 @@
 /** Devices and bridges that come back to their calls whenever their connection is lost, and pictures that flow between them. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
-import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
-import { LegRefused, type MediaLeg } from '../../src/tools/simulator/media-leg.ts';
+import { BridgeLeg, DeviceLeg, LegRefused, type MediaLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 

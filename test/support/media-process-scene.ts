@@ -1,8 +1,7 @@
 /** A real server with its media process, and calls in it that need no decoder. */
 import type { Launch } from './cli-process.ts';
 import assert from 'node:assert/strict';
-import { BridgeLeg } from '../../src/tools/bridge/bridge-leg.ts';
-import { DeviceLeg } from '../../src/tools/simulator/device-leg.ts';
+import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { ApiClient } from './api-client.ts';
 import { callBody, issuance } from './call-actions.ts';
 import { startServerProcess, withMedia, type ServerProcess } from './server-process.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { ReveilleUnreachableError } from '../../src/client/client-errors.ts';
 import { ReveilleClient, type RetrySettings } from '../../src/client/reveille-client.ts';
-import type { Transport, WireReply, WireRequest } from '../../src/client/transport.ts';
+import type { Transport, WireReply, WireRequest } from '../../src/client/http-transport.ts';
 import { DrivenClock } from './driven-clock.ts';
 
 /** Thrown where it is an error. */

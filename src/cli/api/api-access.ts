@@ -6,7 +6,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
 import type { FailureCode } from '../../model/codes.ts';
-import { parseOrigin } from '../../client/origin.ts';
+import { parseOrigin } from '../../client/http-transport.ts';
 import { ReveilleClient, type ApiResult } from '../../client/reveille-client.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';

@@ -1,15 +1,14 @@
 /**
- * What a simulated bridge plays to its call, as if it came from the phone: a film, coded as frames, and a tone, each in
- * real time. Where it is to go, and how a call comes to this, is the caller's affair. Source: calls-and-media.md, Legs.
+ * A simulated bridge plays to its call as if from a phone, in real time: a film, coded as frames, and a tone in packets of
+ * 20 ms of A-law. A frame that is late delays none behind it, and one whose time has passed is left out.
+ * Source: calls-and-media.md, Legs.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock, Cancel } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
 import { mediaMessageBytesMax } from '../../model/limits.ts';
 import { encodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
-import type { Film } from './film.ts';
+import type { Film } from './test-picture.ts';
 import type { FrameCoder } from './frame-coder.ts';
-import { Metronome } from '../simulator/metronome.ts';
-import { packetsPerSecond, tonePacket } from './tone-packets.ts';
 
 /** A leg, as far as frames leave by it. */
 export interface FrameSink {
@@ -131,4 +130,82 @@ export class BridgePlayback {
 
 function wireTimestamp(atMs: number): number {
   return Math.round(atMs) % 2 ** 32;
+}
+
+export const packetsPerSecond = 50;
+const toneHz = 440;
+/** A quarter of what can be said in A-law: nobody is to be frightened. */
+const amplitude = 8192;
+
+/** The packet that begins `atMs` after the first. `rate`: samples a second of each channel. */
+export function tonePacket(atMs: number, rate: number, channels: number): Uint8Array {
+  const samples = rate / packetsPerSecond;
+  const first = Math.round((atMs * rate) / 1000);
+  const packet = new Uint8Array(samples * channels);
+  for (let sample = 0; sample < samples; sample += 1) {
+    const level = amplitude * Math.sin((2 * Math.PI * toneHz * (first + sample)) / rate);
+    packet.fill(encodeAlaw(Math.trunc(level)), sample * channels, (sample + 1) * channels);
+  }
+  return packet;
+}
+
+/** ITU-T G.711. `level`: 16 bits signed, of which A-law keeps the upper 13. */
+export function encodeAlaw(level: number): number {
+  const sign = level >= 0 ? 0x80 : 0;
+  const magnitude = (level >= 0 ? level : -level - 1) >> 3;
+  const exponent = Math.max(0, 27 - Math.clz32(magnitude));
+  const mantissa = (magnitude >> Math.max(1, exponent)) & 0x0f;
+  return (sign | (exponent << 4) | mantissa) ^ 0x55;
+}
+
+/** Of a beat: moments are sums of binary fractions. */
+const tolerance = 1e-6;
+
+export class Metronome {
+  readonly #clock: Clock;
+  readonly #perSecond: number;
+  readonly #heartbeat: (atMs: number) => void;
+  readonly #startedMs: number;
+  #cancel: Cancel;
+  #isStopped = false;
+  /** Of the last beat; the first is 0. */
+  #number = -1;
+  #missed = 0;
+
+  /** `beat` is told its moment, milliseconds since the first one, which comes as soon as the caller is done. */
+  constructor(clock: Clock, perSecond: number, heartbeat: (atMs: number) => void) {
+    this.#clock = clock;
+    this.#perSecond = perSecond;
+    this.#heartbeat = heartbeat;
+    this.#startedMs = clock.monotonicMs();
+    this.#cancel = clock.after(0, () => this.#wake());
+  }
+
+  /** Beats that were left out. */
+  get missed(): number {
+    return this.#missed;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  /** A timer may come a little early: then nothing is due yet. */
+  #wake(): void {
+    const elapsedMs = this.#clock.monotonicMs() - this.#startedMs;
+    const number = Math.floor((elapsedMs * this.#perSecond) / 1000 + tolerance);
+    if (number > this.#number) {
+      this.#missed += number - this.#number - 1;
+      this.#number = number;
+      this.#heartbeat(this.#momentOf(number));
+    }
+    if (this.#isStopped) return;
+    const nextMs = this.#startedMs + this.#momentOf(this.#number + 1);
+    this.#cancel = this.#clock.after(Math.max(0, nextMs - this.#clock.monotonicMs()), () => this.#wake());
+  }
+
+  #momentOf(number: number): number {
+    return (number * 1000) / this.#perSecond;
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * What a simulated bridge shows: each step of its calls as a line, how it plays in one line that stays, and a summary
+ * The output of `simulate-bridge`: each step of its calls as a line, the playback in one line that stays, and a summary
  * at the end. With `--json` each is a JSON object with its `event`.
  */
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';

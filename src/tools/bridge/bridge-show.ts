@@ -1,10 +1,10 @@
-/** What a simulated bridge plays to a call, by what it is asked for and what it was told to play. */
+/** Chooses what a simulated bridge plays to a call: by the request of the server and by its own options. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
-import type { StartText } from './bridge-leg.ts';
+import type { StartText } from '../simulator/media-leg.ts';
 import { BridgePlayback, type FilmShow, type FrameSink, type PlaybackTally } from './bridge-playback.ts';
-import type { Film } from './film.ts';
+import type { Film } from './test-picture.ts';
 import { openFrameCoder, type PlayedFormat } from './frame-coder.ts';
 import { sizeAt, sizeInWords } from './picture-sizes.ts';
 import type { BridgeLogger } from './bridge-report.ts';

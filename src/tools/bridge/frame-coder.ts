@@ -1,4 +1,4 @@
-/** Pictures to what a bridge sends of them: H.264, JPEGs, or the pictures as they are. Source: calls-and-media.md, Legs. */
+/** Encodes pictures as a bridge sends them: H.264, JPEG, or raw. Source: calls-and-media.md, Legs. */
 import { FrameTranscoder } from '../../media/codec/frame-transcoder.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import { H264Encoder } from '../../media/codec/video-encoder.ts';

@@ -1,14 +1,19 @@
 /**
- * A bridge, played in software, over its calls: it stands idle, takes the call it is given, comes back to it when its
+ * A bridge played in software, over its calls: it stands idle, takes the call it is given, returns to it when its
  * connection is lost, and connects anew after it. Source: calls-and-media.md, Legs.
  */
 import { legCloses } from '../../protocol/media/close-code.ts';
 import { LegGone } from '../simulator/awaited-texts.ts';
 import { keyAdvice } from '../../cli/admin/bridge-key.ts';
-import { requestInWords, type BridgeLeg, type StartText } from './bridge-leg.ts';
+import {
+  requestInWords,
+  type BridgeLeg,
+  type StartText,
+  LegRefused,
+  type LegClosed,
+} from '../simulator/media-leg.ts';
 import { CommandError } from '../../cli/shell/command-error.ts';
 import { reveilleCommand } from '../../cli/api/invocation.ts';
-import { LegRefused, type LegClosed } from '../simulator/media-leg.ts';
 import { SimulatedCall, type CallDeps } from '../simulator/simulated-call.ts';
 
 export interface BridgeDeps extends CallDeps {

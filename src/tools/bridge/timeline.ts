@@ -1,4 +1,4 @@
-/** The story as it unfolds: who, what, and the milliseconds since it began. */
+/** The demo as it unfolds: who, what, and the milliseconds since it began. */
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 
 const whoWidth = 10;

@@ -1,4 +1,4 @@
-/** The backend of the story: it asks, wakes and sends by signed requests, and shows what the API says. */
+/** The backend of the demo: it asks, wakes and sends by signed requests, and shows the answers of the API. */
 import type {
   ApiResult,
   CallCredentialsBody,
@@ -11,9 +11,8 @@ import type {
 import type { FailureCode, WakeupCode } from '../../model/codes.ts';
 import type { WireEvent } from '../../gateways/admin/event-answer.ts';
 import { envelopeOf } from '../../cli/api/api-access.ts';
-import { credentialLines, showCredentials } from './demo-credentials.ts';
-import { DemoFailure, untilRight } from './demo-failure.ts';
-import type { DemoStage } from './demo-stage.ts';
+import { credentialLines, showCredentials } from './demo-participants.ts';
+import { DemoFailure, untilRight, type DemoStage } from './demo-stage.ts';
 import { tellingPart } from '../../cli/api/events-line.ts';
 import type { Timeline } from '../bridge/timeline.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';

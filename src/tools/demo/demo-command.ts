@@ -1,11 +1,18 @@
-/** `reveille demo`: the whole story on real sockets, with what the API says at each step. */
+/**
+ * `reveille demo`: a device comes online, falls asleep, is woken by a signed request, comes online again and takes two
+ * calls, over real sockets, with the answers of the API at each step. Every step has one right end; any other is a
+ * DemoFailure. No two wakeups are alike: within one second they would have one signature, and the second would be a
+ * repeat.
+ */
 import type { Command } from 'commander';
 import { addExamples, contextOf, type CommandContext } from '../../cli/shell/command-context.ts';
-import { DemoFailure } from './demo-failure.ts';
-import { findDemoStage, openOwnStage, type DemoStage } from './demo-stage.ts';
-import { playDemo } from './demo-story.ts';
+import { DemoFailure, findDemoStage, openOwnStage, type DemoStage } from './demo-stage.ts';
 import { findRunningServer } from '../../cli/admin/running-server.ts';
 import { Timeline } from '../bridge/timeline.ts';
+import type { ConnectivityData } from '../../client/reveille-client.ts';
+import { DemoBackend } from './demo-backend.ts';
+import { playCalls } from './demo-call.ts';
+import { DemoDevice } from './demo-device.ts';
 
 export function addDemoCommand(program: Command): void {
   const command = program
@@ -51,4 +58,84 @@ async function openStage(context: CommandContext, timeline: Timeline): Promise<D
     `none runs on ${context.dataDirectory}: starting one of our own, for this story only`,
   );
   return openOwnStage(context.clock, timeline);
+}
+
+const fixedPacket = '98 3b 16 f8 f3 9c 00 00';
+const customPacket = '98 3b 16 f8 f3 9c 12 ab';
+
+/** `picturesDirectory`: where those of the calls are saved. */
+async function playDemo(stage: DemoStage, timeline: Timeline, picturesDirectory: string): Promise<void> {
+  const device = new DemoDevice(stage, timeline);
+  const backend = new DemoBackend(stage, timeline);
+  try {
+    const begin = await backend.endOfLog();
+    await comeOnline(device, backend);
+    await fallAsleep(device, backend);
+    await beWoken(device, backend);
+    await beWokenAwake(device, backend);
+    await playCalls(stage, timeline, { device, backend, picturesDirectory });
+    await readLog(device, backend, begin);
+  } finally {
+    await device.close();
+  }
+}
+
+async function comeOnline(device: DemoDevice, backend: DemoBackend): Promise<void> {
+  await backend.expectConnectivity('before', 'no login yet', ({ signal }) => signal.last_login_at === null);
+  await device.signIn();
+  await backend.expectConnectivity('online', 'signal online', ({ signal }) => signal.is_online);
+}
+
+async function fallAsleep(device: DemoDevice, backend: DemoBackend): Promise<void> {
+  await device.logModuleIn('custom');
+  await device.powerDown();
+  await backend.expectConnectivity(
+    'asleep',
+    'signal offline and a sleep login',
+    ({ signal, sleep }) => !signal.is_online && sleep.last_login_at !== null,
+  );
+  device.heartbeat();
+  const hasBeaten = ({ sleep }: ConnectivityData): boolean => sleep.last_heartbeat_at !== null;
+  await backend.expectConnectivity('asleep', 'the heartbeat of the module', hasBeaten);
+}
+
+async function beWoken(device: DemoDevice, backend: DemoBackend): Promise<void> {
+  const packet = device.awaitPacket(fixedPacket);
+  const requestId = await backend.wake();
+  await packet();
+  await device.bootAndSignIn();
+  await backend.expectOutcome(
+    requestId,
+    'completed, caused by remote',
+    ({ status, cause }) => status === 'completed' && cause === 'remote',
+  );
+  await backend.expectConnectivity('awake', 'signal online again', ({ signal }) => signal.is_online);
+}
+
+/** What a wakeup comes to while the controller is online. */
+async function beWokenAwake(device: DemoDevice, backend: DemoBackend): Promise<void> {
+  const packet = device.awaitPacket(customPacket);
+  const requestId = await backend.wake('0x12aB');
+  await packet();
+  await backend.expectOutcome(
+    requestId,
+    'completed, already online',
+    ({ status, already_online: alreadyOnline }) => status === 'completed' && alreadyOnline,
+  );
+  await device.logModuleIn('fixed');
+  await backend.expectRefusal(40902, '0x0001', 'a fixed module takes no custom data');
+  await device.hangModuleUp();
+  const hasEnded = ({ sleep }: ConnectivityData): boolean => sleep.last_offline_at !== null;
+  await backend.expectConnectivity('awake', 'the end of the sleep session', hasEnded);
+  await backend.expectRefusal(40412, '0x0002', 'nobody sleeps there');
+}
+
+async function readLog(device: DemoDevice, backend: DemoBackend, begin: string): Promise<void> {
+  await device.powerDown();
+  const events = await backend.notifyEvents(
+    begin,
+    ({ type, epoch }) => type === 'device.signal.offline' && epoch === 2,
+  );
+  const gap = events.find(({ seq }, index) => seq !== index + 1);
+  if (gap !== undefined) throw new DemoFailure('every seq from 1 on', `seq ${gap.seq} out of order`);
 }

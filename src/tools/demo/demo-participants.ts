@@ -1,10 +1,14 @@
-/** Who plays in the story and nowhere else: a device and a bridge, added to the registry for it, put out of use after it. */
+/**
+ * The device and the bridge of the demo, added to the registry for it and disabled after it; and its call credentials as
+ * they are shown: the session can be told, the token is a secret while the call lives.
+ */
 import { randomBytes } from 'node:crypto';
 import { generateSecret } from '../../storage/registry/generated-secrets.ts';
 import type { OpsClient } from '../../cli/admin/ops-client.ts';
 import type { FreshBridge } from '../../cli/admin/registry-changes.ts';
 import type { SimulatedDevice } from '../simulator/simulated-devices.ts';
 import type { Timeline } from '../bridge/timeline.ts';
+import type { CallCredentialsData } from '../../client/reveille-client.ts';
 
 export interface DemoParticipants {
   readonly device: SimulatedDevice;
@@ -46,4 +50,26 @@ export async function addParticipants(
       timeline.notify('server', `device ${device.deviceId} disabled again, bridge ${bridgeId} revoked`);
     },
   };
+}
+
+const tokenCharactersShown = 8;
+
+/** Of the peer id what names the call, of the token what every token begins with. */
+export function showCredentials({ peer_id, token }: CallCredentialsData): CallCredentialsData {
+  const [place = ''] = peer_id.split('?', 1);
+  return {
+    peer_id: `${place}?…&x_session=${sessionOf(peer_id)}`,
+    token: `${token.slice(0, tokenCharactersShown)}…`,
+  };
+}
+
+/** Below a step of the story. */
+export function credentialLines(credentials: CallCredentialsData): string[] {
+  const { peer_id: peerId, token } = showCredentials(credentials);
+  return [`  peer_id  ${peerId}`, `  token    ${token}`];
+}
+
+/** Empty: the peer id names none. */
+export function sessionOf(peerId: string): string {
+  return new URL(peerId).searchParams.get('x_session') ?? '';
 }

@@ -6,13 +6,18 @@
 import type { Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
-import type { DeviceTally } from './device-tally.ts';
+import {
+  type DeviceTally,
+  encodeFleetFigures,
+  fleetLine,
+  renderFleetTable,
+  type FleetFigures,
+  LatencyWindow,
+  type LiveTable,
+} from './fleet-table.ts';
 import { formatLocalTime } from '../../cli/api/events-line.ts';
 import { showable } from '../../cli/shell/showable.ts';
 import { spacedHex } from './fleet-report.ts';
-import { encodeFleetFigures, fleetLine, renderFleetTable, type FleetFigures } from './fleet-table.ts';
-import { LatencyWindow } from './latency-window.ts';
-import type { LiveTable } from './live-table.ts';
 import type { Output } from '../../cli/shell/output.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 

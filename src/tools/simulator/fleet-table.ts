@@ -1,6 +1,12 @@
-/** How a fleet of devices stands, as a few lines of text for a terminal and as one JSON object for machines. */
+/**
+ * The state of a fleet of devices: counts since the start, latencies of the last minute, and both as a table that is
+ * drawn in place on a terminal, as one line where standard error goes to a file, or as one JSON object.
+ */
 import { alignColumns } from '../../cli/shell/output.ts';
-import type { LatencySummary } from './latency-window.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { SignalRefused } from './signal-controller.ts';
+import type { DeviceStage } from './simulated-device.ts';
+import { LoginRefused } from './sleeping-module.ts';
 
 export interface FleetFigures {
   readonly seconds: number;
@@ -122,4 +128,134 @@ function alignRight(rows: readonly (readonly string[])[]): string[] {
     ...cells.map((cell, column) => cell.padStart(widths[column] ?? 0)),
   ]);
   return alignColumns(padded).split('\n');
+}
+
+export interface TableScreen {
+  readonly isTTY?: boolean | undefined;
+  /** Characters in a line; unknown, or 0: as many as one likes. */
+  readonly columns?: number | undefined;
+  write(text: string): unknown;
+}
+
+const plainEveryMs = 5000;
+/** To the first column, and everything from there gone. */
+const clearBelow = '\r\u001b[J';
+
+export class LiveTable {
+  readonly #screen: TableScreen;
+  readonly #clock: Clock;
+  #plainMs: number;
+  #linesDrawn = 0;
+
+  constructor(screen: TableScreen, clock: Clock) {
+    this.#screen = screen;
+    this.#clock = clock;
+    this.#plainMs = clock.monotonicMs();
+  }
+
+  get isDrawn(): boolean {
+    return this.#screen.isTTY === true;
+  }
+
+  /** Draws `lines`; elsewhere than on a terminal writes `plain`, unless it did lately. */
+  show(lines: readonly string[], plain: string): void {
+    if (this.isDrawn) return this.#draw(lines);
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#plainMs < plainEveryMs) return;
+    this.#plainMs = nowMs;
+    this.#screen.write(`${plain}\n`);
+  }
+
+  /** A line that a terminal would break would move all that stand below it. */
+  #draw(lines: readonly string[]): void {
+    const { columns = 0 } = this.#screen;
+    const width = columns > 0 ? columns - 1 : Infinity;
+    const up = this.#linesDrawn === 0 ? '' : `\u001b[${this.#linesDrawn}A`;
+    this.#screen.write(`${up}${clearBelow}${lines.map((line) => `${line.slice(0, width)}\n`).join('')}`);
+    this.#linesDrawn = lines.length;
+  }
+}
+
+export class DeviceTally {
+  logins = 0;
+  sleepLogins = 0;
+  refused = 0;
+  errors = 0;
+  heartbeats = 0;
+  messages = 0;
+  wakes = 0;
+  readonly size: number;
+  readonly #stages: Record<DeviceStage, number>;
+
+  /** All begin switched off. */
+  constructor(size: number) {
+    this.size = size;
+    this.#stages = {
+      offline: size,
+      booting: 0,
+      'signing-in': 0,
+      online: 0,
+      'falling-asleep': 0,
+      asleep: 0,
+    };
+  }
+
+  inStage(stage: DeviceStage): number {
+    return this.#stages[stage];
+  }
+
+  countStep(from: DeviceStage, to: DeviceStage): void {
+    this.#stages[from] -= 1;
+    this.#stages[to] += 1;
+    if (from === 'signing-in' && to === 'online') this.logins += 1;
+    if (to === 'asleep') this.sleepLogins += 1;
+  }
+
+  countTrouble(error: Error): void {
+    if (isRefusal(error)) this.refused += 1;
+    else this.errors += 1;
+  }
+}
+
+/** Where the connection just broke, nobody refused. */
+function isRefusal(error: Error): boolean {
+  if (error instanceof SignalRefused) return error.code !== brokenCode;
+  return error instanceof LoginRefused;
+}
+
+/** As WebSockets say that there was no close frame. */
+const brokenCode = 1006;
+
+export interface LatencySummary {
+  readonly count: number;
+  /** Whole milliseconds. */
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly maxMs: number;
+}
+
+const windowMs = 60_000;
+/** Beyond it the oldest are written over, though the minute is not yet over. */
+const samplesMax = 16_384;
+
+export class LatencyWindow {
+  readonly #samples: { readonly atMs: number; readonly tookMs: number }[] = [];
+  #next = 0;
+
+  /** `atMs`: monotonic. */
+  add(atMs: number, tookMs: number): void {
+    this.#samples[this.#next] = { atMs, tookMs };
+    this.#next = (this.#next + 1) % samplesMax;
+  }
+
+  /** Null when there was none in the minute before `nowMs`. */
+  summarize(nowMs: number): LatencySummary | null {
+    const sorted = this.#samples
+      .filter(({ atMs }) => atMs > nowMs - windowMs)
+      .map(({ tookMs }) => tookMs)
+      .sort((one, other) => one - other);
+    if (sorted.length === 0) return null;
+    const at = (part: number): number => Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0);
+    return { count: sorted.length, p50Ms: at(0.5), p95Ms: at(0.95), maxMs: at(1) };
+  }
 }

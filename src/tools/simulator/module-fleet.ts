@@ -7,7 +7,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
 import { fullBucket, takeToken, waitForToken, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { WakeMode } from '../../model/sleep.ts';
-import { retryDelayMs } from './retry-delay.ts';
+import { retryDelayMs } from './simulated-device.ts';
 import type { SimulatedDevice } from './simulated-devices.ts';
 import { LoginRefused, type SleepingModule, type SleepingModuleOptions } from './sleeping-module.ts';
 

@@ -1,12 +1,16 @@
-/** `reveille simulate`: devices over real sockets, until Ctrl-C or for a while. */
+/** `reveille simulate`: devices over real sockets, until Ctrl-C or for a while. Exits 1 when no login succeeded. */
 import { Option, type Command } from 'commander';
 import { heartbeatSecondsMax, heartbeatSecondsMin } from '../../model/limits.ts';
 import { parseOriginOption } from '../../cli/api/api-access.ts';
-import { addExamples, contextOf } from '../../cli/shell/command-context.ts';
+import { addExamples, contextOf, type CommandContext } from '../../cli/shell/command-context.ts';
 import { addCredentialOptions } from '../../cli/api/credential-source.ts';
 import { wholeNumberOption } from '../../cli/shell/option-values.ts';
-import { simulate } from './simulate-action.ts';
-import type { SimulateOptions } from './simulation.ts';
+import type { SimulateOptions, Simulation } from './simulation.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { usageError } from '../../cli/shell/command-error.ts';
+import { findSignalUrl } from './server-urls.ts';
+import { simulateDevices, simulateModules } from './simulate-devices.ts';
+import { chooseDevices } from './simulated-devices.ts';
 
 const devicesMax = 1_000_000;
 const aDayS = 86_400;
@@ -68,4 +72,42 @@ export function addSimulateCommand(program: Command): void {
     ],
     ['simulate --devices 10 --prefix LAB- --secret s3cret --signal 10.0.0.5:8082', 'against another server'],
   );
+}
+
+const reportEveryMs = 1000;
+
+async function simulate(context: CommandContext, options: SimulateOptions): Promise<void> {
+  const { clock } = context;
+  const simulation = await prepare(context, options);
+  simulation.start();
+  const cancelReport = clock.every(reportEveryMs, () => simulation.progress());
+  await untilOver(clock, options.duration);
+  cancelReport();
+  simulation.summary();
+  if (simulation.tally.refused > 0 || simulation.tally.logins === 0) process.exitCode = 1;
+  await simulation.stop();
+}
+
+async function prepare(context: CommandContext, options: SimulateOptions): Promise<Simulation> {
+  const signalUrl = options.onlySleep === true ? null : findSignalUrl(context, options);
+  if (signalUrl === null && options.wakeEvery !== undefined)
+    throw usageError('--wake-every needs controllers that come online', 'name their listener with --signal');
+  const devices = await chooseDevices(context, options);
+  if (signalUrl !== null) return simulateDevices(context, options, devices, signalUrl);
+  if (options.onlySleep !== true)
+    context.output.remark('no signal listener is known (--signal): the modules only sleep');
+  return simulateModules(context, options, devices);
+}
+
+/** Ctrl-C, SIGTERM or the end of the duration; a second Ctrl-C ends the process at once. */
+function untilOver(clock: Clock, seconds: number | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      process.off('SIGINT', end).off('SIGTERM', end);
+      resolve();
+    };
+    const cancel = seconds === undefined ? () => undefined : clock.after(seconds * 1000, end);
+    process.on('SIGINT', end).on('SIGTERM', end);
+  });
 }

@@ -1,17 +1,25 @@
-/** Whole devices, controllers and modules: they come online, sleep, are woken and come online again. */
-import type { Clock } from '../../lib/clock.ts';
-import type { ReveilleClient } from '../../client/reveille-client.ts';
+/**
+ * Two simulations over real sockets: whole devices, which come online, sleep, are woken by chance and come online again,
+ * and sleeping modules alone, as a load on the sleep server.
+ */
+import type { Clock, Cancel } from '../../lib/clock.ts';
+import type { ReveilleClient, WakeupOutcomeData } from '../../client/reveille-client.ts';
 import { findApi, openApi } from '../../cli/api/api-access.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { findCredential } from '../../cli/api/credential-source.ts';
-import { openEndpoints, type DeviceEndpointsOptions } from './device-endpoints.ts';
+import { openEndpoints, type DeviceEndpointsOptions } from './device-connections.ts';
 import { DeviceFleet } from './device-fleet.ts';
 import { DeviceReport } from './device-report.ts';
-import { LiveTable } from './live-table.ts';
-import { RandomWaker } from './random-waker.ts';
-import type { SimulatedDevice } from './simulated-devices.ts';
+import { LiveTable } from './fleet-table.ts';
+import { type SimulatedDevice, sourceAddress } from './simulated-devices.ts';
 import type { SimulateOptions, Simulation } from './simulation.ts';
 import { wakeAndWait } from '../../cli/api/wakeup-outcome.ts';
+import { parseListenAddress, type ListenAddress } from '../../server/config/settings-values.ts';
+import { usageError } from '../../cli/shell/command-error.ts';
+import { FleetReport } from './fleet-report.ts';
+import { ModuleFleet } from './module-fleet.ts';
+import { listenerAddress } from '../../cli/admin/running-server.ts';
+import { SleepingModule } from './sleeping-module.ts';
 
 export async function simulateDevices(
   context: CommandContext,
@@ -81,4 +89,89 @@ function newWaker(api: ReveilleClient, clock: Clock, fleet: DeviceFleet, report:
     onOutcome: (outcome) => report.outcome(outcome),
     onTrouble: (deviceId, error) => report.trouble(deviceId, error),
   });
+}
+
+/** How often a module sends that nobody advised. */
+const heartbeatSecondsUsual = 50;
+
+export function simulateModules(
+  context: CommandContext,
+  options: SimulateOptions,
+  devices: readonly SimulatedDevice[],
+): Simulation {
+  const server = parseServer(options.server ?? listenerAddress(context, 'sleep'));
+  const report = new FleetReport(context, devices.length);
+  const { wakeMode, heartbeat = heartbeatSecondsUsual, ramp } = options;
+  const fleet = new ModuleFleet(
+    devices,
+    { wakeMode, heartbeatSeconds: heartbeat, rampPerSecond: ramp },
+    {
+      clock: context.clock,
+      connect: (module) => SleepingModule.connect(server.port, { ...module, host: server.host }),
+      addressOf: (number) => sourceAddress(number, devices.length, server.host),
+      onWake: (deviceId, packet) => report.wake(deviceId, packet),
+      onTrouble: (deviceId, error) => report.trouble(deviceId, error),
+    },
+  );
+  return {
+    tally: fleet.tally,
+    start: () => fleet.start(),
+    progress: () => report.progress(fleet.tally),
+    summary: () => report.summary(fleet.tally),
+    stop: () => fleet.stop(),
+  };
+}
+
+/** Throws a usage error. */
+function parseServer(text: string): ListenAddress {
+  const address = parseListenAddress(text);
+  if (address === null || address.port === 0) throw usageError(`--server ${text}: expected host:port`);
+  return address;
+}
+
+export interface RandomWakerDeps {
+  readonly clock: Clock;
+  /** One that is asleep; null: none is. */
+  readonly pick: () => string | null;
+  /** Wakes it and waits for the outcome; rejects when it could not be woken, or nobody knows. */
+  readonly wake: (deviceId: string) => Promise<WakeupOutcomeData>;
+  readonly onOutcome: (outcome: WakeupOutcomeData) => void;
+  readonly onTrouble: (deviceId: string, error: Error) => void;
+}
+
+/** Wakeups whose outcome is awaited; beyond it nobody is woken. */
+const awaitedMax = 64;
+
+export class RandomWaker {
+  readonly #deps: RandomWakerDeps;
+  #awaited = 0;
+  #cancel: Cancel | null = null;
+
+  constructor(deps: RandomWakerDeps) {
+    this.#deps = deps;
+  }
+
+  start(everyMs: number): void {
+    this.#cancel = this.#deps.clock.every(everyMs, () => void this.#wakeOne());
+  }
+
+  /** What is awaited still is not told any more. */
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  async #wakeOne(): Promise<void> {
+    const deviceId = this.#awaited < awaitedMax ? this.#deps.pick() : null;
+    if (deviceId === null) return;
+    this.#awaited += 1;
+    try {
+      const outcome = await this.#deps.wake(deviceId);
+      if (this.#cancel !== null) this.#deps.onOutcome(outcome);
+    } catch (error) {
+      if (this.#cancel !== null) this.#deps.onTrouble(deviceId, error as Error);
+    } finally {
+      this.#awaited -= 1;
+    }
+  }
 }

@@ -3,7 +3,7 @@
  * device has accepted, and plays from then on. Source: calls-and-media.md, Legs and Call sessions and call status.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { BridgeLeg, StartText } from '../bridge/bridge-leg.ts';
+import type { BridgeLeg, StartText } from './media-leg.ts';
 import type { FrameSink } from '../bridge/bridge-playback.ts';
 import type { BridgeLogger } from '../bridge/bridge-report.ts';
 import { LegGone, type LegText } from './awaited-texts.ts';

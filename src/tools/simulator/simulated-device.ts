@@ -7,7 +7,6 @@
  */
 import type { WakeCause } from '../../model/signal.ts';
 import type { SleepAdvice } from '../../protocol/signal/server-message.ts';
-import { retryDelayMs } from './retry-delay.ts';
 
 /** `offline`: waits before it starts again. `booting`: the processor starts. */
 export type DeviceStage = 'offline' | 'booting' | 'signing-in' | 'online' | 'falling-asleep' | 'asleep';
@@ -161,4 +160,18 @@ function enter(state: DeviceState, stage: DeviceStage, untilMs: number): DeviceS
 
 function unmoved(state: DeviceState): DeviceStep {
   return { state, effects: [] };
+}
+
+type RetryAdvice = SleepAdvice['retry'];
+
+/** For a device that was told nothing yet: what the server tells all of them. */
+const usualRetry: RetryAdvice = { minSeconds: 2, maxSeconds: 300, jitter: 0.5 };
+
+/**
+ * Milliseconds before the next attempt after `failures` (from 1) in a row. Doubles each time; up to `jitter` of it is
+ * added by chance, so that what was lost together does not come back together. `random`: 0 to below 1.
+ */
+export function retryDelayMs(failures: number, random: number, advice: RetryAdvice = usualRetry): number {
+  const doubled = advice.minSeconds * 2 ** Math.min(failures - 1, 30);
+  return Math.min(advice.maxSeconds, doubled * (1 + advice.jitter * random)) * 1000;
 }

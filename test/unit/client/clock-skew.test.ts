@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { outsideWindow } from '../../../src/protocol/tgv1/auth-failure.ts';
-import type { WireReply } from '../../../src/client/transport.ts';
+import type { WireReply } from '../../../src/client/http-transport.ts';
 import { playScript, refused, settled, success } from '../../support/scripted-transport.ts';
 
 const minuteMs = 60_000;

@@ -7,7 +7,7 @@ import {
   type FollowedEvent,
   type FollowOptions,
 } from '../../../src/client/reveille-client.ts';
-import type { WireReply } from '../../../src/client/transport.ts';
+import type { WireReply } from '../../../src/client/http-transport.ts';
 import {
   playScript,
   refused,

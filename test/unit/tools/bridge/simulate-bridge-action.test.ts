@@ -5,7 +5,7 @@ import { CommandError } from '../../../../src/cli/shell/command-error.ts';
 import {
   simulateBridge,
   type SimulateBridgeOptions,
-} from '../../../../src/tools/bridge/simulate-bridge-action.ts';
+} from '../../../../src/tools/bridge/simulate-bridge-command.ts';
 
 const [landscape, portrait] = [
   { width: 320, height: 240 },

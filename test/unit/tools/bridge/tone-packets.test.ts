@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeAlaw, tonePacket } from '../../../../src/tools/bridge/tone-packets.ts';
+import { encodeAlaw, tonePacket } from '../../../../src/tools/bridge/bridge-playback.ts';
 
 /** ITU-T G.711 the other way round, from its definition. */
 function decodeAlaw(code: number): number {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { credentialLines, sessionOf, showCredentials } from '../../../../src/tools/demo/demo-credentials.ts';
+import { credentialLines, sessionOf, showCredentials } from '../../../../src/tools/demo/demo-participants.ts';
 
 const credentials = {
   peer_id: 'whips://msgvoip?x_msg_app_id=wx&x_msg_model_id=m&x_msg_room_id=r%261&x_device_id=D&x_session=s-1',

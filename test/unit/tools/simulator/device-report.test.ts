@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeviceReport } from '../../../../src/tools/simulator/device-report.ts';
-import { DeviceTally } from '../../../../src/tools/simulator/device-tally.ts';
-import { LiveTable } from '../../../../src/tools/simulator/live-table.ts';
+import { DeviceTally } from '../../../../src/tools/simulator/fleet-table.ts';
+import { LiveTable } from '../../../../src/tools/simulator/fleet-table.ts';
 import type { Output } from '../../../../src/cli/shell/output.ts';
 import type { WakeupOutcomeData } from '../../../../src/client/reveille-client.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LatencyWindow } from '../../../../src/tools/simulator/latency-window.ts';
+import { LatencyWindow } from '../../../../src/tools/simulator/fleet-table.ts';
 
 test('the median, the slowest but one in twenty, and the slowest', () => {
   const window = new LatencyWindow();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LiveTable } from '../../../../src/tools/simulator/live-table.ts';
+import { LiveTable } from '../../../../src/tools/simulator/fleet-table.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
 class Screen {

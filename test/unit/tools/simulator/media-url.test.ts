@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
-import { findMediaUrl } from '../../../../src/tools/simulator/media-url.ts';
+import { findMediaUrl } from '../../../../src/tools/simulator/server-urls.ts';
 
 /** Where no server runs. */
 function found(media: string | undefined, set: readonly string[] = []): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../../../../src/lib/clock.ts';
-import { Metronome } from '../../../../src/tools/simulator/metronome.ts';
+import { Metronome } from '../../../../src/tools/bridge/bridge-playback.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
 function beating(perSecond: number, onHeartbeat: (clock: DrivenClock) => void = () => undefined) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryDelayMs } from '../../../../src/tools/simulator/retry-delay.ts';
+import { retryDelayMs } from '../../../../src/tools/simulator/simulated-device.ts';
 
 test('the wait doubles from 2 s to 300 s', () => {
   assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
-import { findSignalUrl, type SignalChoice } from '../../../../src/tools/simulator/signal-url.ts';
+import { findSignalUrl, type SignalChoice } from '../../../../src/tools/simulator/server-urls.ts';
 
 /** Where no server runs. */
 function found(choice: SignalChoice, set: readonly string[] = []): string | null {

@@ -1,4 +1,4 @@
-/** Where the legs of calls connect, as a URL. */
+/** The URLs at which controllers sign in and the legs of calls connect. */
 import { formatListenAddress, parseListenAddress } from '../../server/config/settings-values.ts';
 import { readRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
@@ -33,4 +33,45 @@ function parseMediaUrl(text: string): string {
   if (address === null || address.port === 0)
     throw usageError(`--media ${text}: expected host:port, ws://host:port or wss://host:port`);
   return `ws://${text}`;
+}
+
+const signalPath = '/v1/signal';
+
+export interface SignalChoice {
+  /** `host:port`, or a URL beginning with `ws://` or `wss://`. */
+  readonly signal?: string;
+  /** The sleep server that was named. */
+  readonly server?: string;
+}
+
+/**
+ * The listener that was named, else that of the running server, else as the settings have it; null when only a
+ * sleep server was named, which may be anywhere, or the running server has none. Throws a usage error.
+ */
+export function findSignalUrl(context: CommandContext, { signal, server }: SignalChoice): string | null {
+  if (signal !== undefined) return parseSignalUrl(signal);
+  if (server !== undefined) return null;
+  const { listen, tls_cert_file: certificate } = context.settings.signal;
+  const running = readRuntimeFile(context.dataDirectory);
+  const listener = running === null ? formatListenAddress(listen) : running.listeners['signal'];
+  return listener === undefined
+    ? null
+    : signalUrl(certificate === null ? 'ws' : 'wss', reachableAddress(listener));
+}
+
+/** `address`: `host:port`. */
+export function signalUrl(scheme: 'ws' | 'wss', address: string): string {
+  return `${scheme}://${address}${signalPath}`;
+}
+
+function parseSignalUrl(text: string): string {
+  if (/^wss?:\/\//.test(text) && URL.canParse(text)) {
+    const url = new URL(text);
+    if (url.pathname === '/') url.pathname = signalPath;
+    return url.href;
+  }
+  const address = parseListenAddress(text);
+  if (address === null || address.port === 0)
+    throw usageError(`--signal ${text}: expected host:port, ws://host:port or wss://host:port`);
+  return signalUrl('ws', text);
 }
