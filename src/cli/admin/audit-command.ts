@@ -1,8 +1,24 @@
-/** `reveille audit`: what operators changed, as the audit log has it. */
+/** `reveille audit`: what operators changed, from the files of the audit log, with or without a running server. */
 import type { Command } from 'commander';
-import { addExamples, contextOf } from '../shell/command-context.ts';
-import { showAudit, type AuditOptions } from './audit-action.ts';
+import type { AuditLine } from '../../model/audit.ts';
+import { AuditFiles } from '../../storage/audit/audit-files.ts';
+import { formatLocalTime } from '../api/events-line.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
+import { showable } from '../shell/showable.ts';
+import { untilInterrupted } from '../shell/until-interrupted.ts';
+import { followAudit } from './audit-follow.ts';
+
+interface AuditOptions {
+  /** The newest so many. */
+  readonly limit: number;
+  /** From this moment on, by the wall. */
+  readonly since?: (nowMs: number) => number;
+  /** Actions, or beginnings of some and `*`. */
+  readonly action?: readonly string[];
+  readonly operator?: string;
+  readonly follow?: boolean;
+}
 
 const shownMax = 10_000;
 
@@ -39,4 +55,64 @@ function parseSince(text: string): (nowMs: number) => number {
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
+}
+
+async function showAudit(
+  { clock, dataDirectory, output }: CommandContext,
+  options: AuditOptions,
+): Promise<void> {
+  const files = new AuditFiles(dataDirectory);
+  const isWanted = filterOf(options, clock.wallMs());
+  const show = (line: AuditLine): void => output.answer(line, describeAuditLine(line));
+  try {
+    const newest: AuditLine[] = [];
+    for await (const { line } of files.read()) {
+      if (isWanted(line)) newest.push(line);
+      if (newest.length > options.limit) newest.shift();
+    }
+    for (const line of newest) show(line);
+    if (options.follow === true) {
+      const following = { clock, files, show: (line: AuditLine) => isWanted(line) && show(line) };
+      return await untilInterrupted((signal) => followAudit(following, signal));
+    }
+    if (newest.length === 0) output.remark('no such change is in the audit log');
+  } finally {
+    await files.closeOld(0);
+  }
+}
+
+function filterOf({ since, action, operator }: AuditOptions, nowMs: number): (line: AuditLine) => boolean {
+  const fromMs = since?.(nowMs) ?? -Infinity;
+  return (line) =>
+    Date.parse(line.at) >= fromMs &&
+    (operator === undefined || line.operator === operator || line.user === operator) &&
+    (action === undefined || action.some((pattern) => isLike(line.action, pattern)));
+}
+
+function isLike(action: string, pattern: string): boolean {
+  return pattern.endsWith('*') ? action.startsWith(pattern.slice(0, -1)) : action === pattern;
+}
+
+const actionWidth = 'credential.create'.length;
+const whoWidth = 12;
+
+/** Local time, action, who, result, the ids, and from where. */
+function describeAuditLine(line: AuditLine): string {
+  const { operator, user, from, action, ids, result, reason } = line;
+  const who = user === undefined ? operator : `${operator}:${user}`;
+  const cells = [
+    formatLocalTime(Date.parse(line.at)),
+    showable(action).padEnd(actionWidth),
+    showable(who).padEnd(whoWidth),
+    result.padEnd('refused'.length),
+    ...Object.entries(ids).map(([name, value]) => `${name}=${showable(valueText(value))}`),
+    `from ${showable(from)}`,
+    ...(reason === undefined ? [] : [`: ${showable(reason)}`]),
+  ];
+  return cells.join('  ').replace('  : ', ': ');
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return /^\S+$/.test(value) ? value : JSON.stringify(value);
+  return JSON.stringify(value);
 }

@@ -1,11 +1,22 @@
 /** `reveille bridge …`: the processes that may stand in a messaging app's room for a device. */
 import type { Command } from 'commander';
-import { addBridge, revokeBridge, type AddBridgeOptions } from './bridge-actions.ts';
-import { addExamples, contextOf } from '../shell/command-context.ts';
+import type { JsonObject } from '../../storage/registry/entry-reader.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { CommandError } from '../shell/command-error.ts';
+import { reveilleCommand } from '../api/invocation.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
-import { listEntries, type ListOptions } from './registry-list-action.ts';
+import { showable } from '../shell/showable.ts';
+import { adminClient, advised } from './admin-client.ts';
+import { isInRegistry } from './registry-look.ts';
+import { listEntries, type ListOptions } from './registry-list.ts';
 
 const listedMax = 1000;
+
+interface AddOptions {
+  /** Application ids, at least one. */
+  readonly app: readonly string[];
+  readonly replace?: boolean;
+}
 
 export function addBridgeCommand(program: Command): void {
   const bridge = program.command('bridge').description('Add, list or revoke bridges of calls.');
@@ -26,9 +37,7 @@ function addAdd(bridge: Command): void {
     .argument('<id>', '1-255 bytes of UTF-8 without control characters')
     .requiredOption('--app <id>', 'an application whose calls it takes; may be repeated', collect)
     .option('--replace', 'also when there is a bridge of this id: it gets a new key')
-    .action((id: string, options: AddBridgeOptions, self: Command) =>
-      addBridge(contextOf(self), id, options),
-    );
+    .action((id: string, options: AddOptions, self: Command) => addBridge(contextOf(self), id, options));
   addExamples(
     command,
     ['bridge add bridge-1 --app 2818153', 'for the calls of one application'],
@@ -60,6 +69,36 @@ function addRevoke(bridge: Command): void {
     command,
     ['bridge revoke bridge-1', 'at once'],
     ['bridge revoke bridge-1 --restore', 'its key is good again'],
+  );
+}
+
+interface FreshBridge {
+  readonly bridge: JsonObject;
+  readonly key: string;
+}
+
+async function addBridge(context: CommandContext, id: string, { app, replace }: AddOptions): Promise<void> {
+  if (replace !== true && (await isInRegistry(context.dataDirectory, 'bridge', id)))
+    throw new CommandError(
+      `bridge ${JSON.stringify(id)} is in the registry already`,
+      'give it a new key with --replace: who shows the old one is sent away',
+    );
+  const fresh = await advised(`see which there are: ${reveilleCommand('registry list applications')}`, () =>
+    adminClient(context).change<FreshBridge>('/v1/bridge/add', { bridge_id: id, app_ids: app }),
+  );
+  context.output.answer(
+    fresh,
+    `added ${showable(id)} for ${app.join(', ')}\nkey  ${fresh.key}  (shown this once)`,
+  );
+}
+
+async function revokeBridge(context: CommandContext, id: string, revoked: boolean): Promise<void> {
+  const { bridge } = await advised(`see which there are: ${reveilleCommand('bridge list')}`, () =>
+    adminClient(context).change<{ bridge: JsonObject }>('/v1/bridge/revoke', { bridge_id: id, revoked }),
+  );
+  context.output.answer(
+    { bridge },
+    revoked ? `${showable(id)} is revoked` : `the key of ${showable(id)} is good again`,
   );
 }
 

@@ -1,9 +1,14 @@
-/** `reveille calls …`: the call sessions that live on a running server. */
+/** `reveille calls …`: the call sessions that live on a running server, which alone has any. */
 import { Option, type Command } from 'commander';
 import { callEndReasons, type CallEndReason } from '../../model/call.ts';
-import { endCall, listCalls, watchCall, type ListCallsOptions } from './calls-actions.ts';
-import { addExamples, contextOf } from '../shell/command-context.ts';
+import type { CallJson } from '../../gateways/admin/call-json.ts';
+import { reveilleCommand } from '../api/invocation.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
+import { showable } from '../shell/showable.ts';
+import { advised, serverClient } from './admin-client.ts';
+import { callsTable } from './calls-view.ts';
+import type { OpsClient } from './ops-client.ts';
 
 /** What the server lists at most. */
 const listedMax = 1000;
@@ -28,7 +33,7 @@ function addList(calls: Command): void {
     .description('List the live call sessions of the running server, the oldest first.')
     .option('--device <id>', 'only of this device', parseDeviceIdOption)
     .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
-    .action((options: ListCallsOptions, self: Command) => listCalls(contextOf(self), options));
+    .action((options: ListOptions, self: Command) => listCalls(contextOf(self), options));
   addExamples(
     command,
     ['calls list', 'all of them'],
@@ -70,5 +75,63 @@ function addWatch(calls: Command): void {
     command,
     [`calls watch ${session}`, 'open the page in a browser'],
     [`calls watch ${session} --json`, 'with when they expire, for machines'],
+  );
+}
+
+interface ListOptions {
+  readonly device?: string;
+  readonly limit: number;
+}
+
+interface Listing {
+  readonly calls: readonly CallJson[];
+  readonly more: boolean;
+}
+
+interface EndAnswer {
+  readonly session: string;
+  readonly device_id: string;
+  readonly reason: CallEndReason;
+}
+
+/** What opens once. */
+interface LinkAnswer {
+  readonly url: string;
+  readonly expires_at: string;
+}
+
+async function listCalls(context: CommandContext, { device, limit }: ListOptions): Promise<void> {
+  const query = new URLSearchParams({
+    limit: String(limit),
+    ...(device !== undefined && { device_id: device }),
+  });
+  const listing = await callServer(context).ask<Listing>('/v1/calls', query);
+  context.output.answer(listing, callsTable(listing.calls, context.clock.wallMs()));
+  if (listing.more) context.output.remark('there are more: ask for them with --limit, or with --device');
+}
+
+async function endCall(context: CommandContext, session: string, reason: CallEndReason): Promise<void> {
+  const answer = await change<EndAnswer>(context, '/v1/calls/end', { session, reason });
+  context.output.answer(answer, `ended the call of ${showable(answer.device_id)} as ${answer.reason}`);
+}
+
+async function watchCall(context: CommandContext, session: string): Promise<void> {
+  const page = await change<LinkAnswer>(context, '/v1/calls/watch', { session });
+  const picture = await change<LinkAnswer>(context, '/v1/calls/ticket', { session });
+  context.output.answer({ page, picture }, `page     ${page.url}\npicture  ${picture.url}`);
+  context.output.remark(`each opens once, until ${page.expires_at}`);
+}
+
+function change<Answer>(context: CommandContext, path: string, body: object): Promise<Answer> {
+  return advised(`see which there are: ${reveilleCommand('calls list')}`, () =>
+    callServer(context).change<Answer>(path, body),
+  );
+}
+
+function callServer(context: CommandContext): OpsClient {
+  return serverClient(
+    context,
+    ', and only a running one has calls',
+    'name the data directory of the running one with --data-dir',
   );
 }

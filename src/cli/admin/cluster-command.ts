@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
-import { findOpsClient, type OpsClient } from './ops-client.ts';
+import { serverClient } from './admin-client.ts';
+import type { OpsClient } from './ops-client.ts';
 import { alignColumns } from '../shell/output.ts';
 
 export function addClusterCommand(program: Command): void {
@@ -55,16 +56,11 @@ async function restartWorkers(context: CommandContext): Promise<void> {
 }
 
 function readCluster(client: OpsClient): Promise<ClusterJson> {
-  return client.ask<ClusterJson>('/v1/cluster', new URLSearchParams());
+  return client.ask<ClusterJson>('/v1/cluster');
 }
 
-function clientOf({ dataDirectory }: CommandContext): OpsClient {
-  const ops = findOpsClient(dataDirectory);
-  if (ops !== null) return ops;
-  throw new CommandError(
-    `no server runs on ${dataDirectory}`,
-    'start it, or name its directory with --data-dir',
-  );
+function clientOf(context: CommandContext): OpsClient {
+  return serverClient(context, '', 'start it, or name its directory with --data-dir');
 }
 
 const head = ['member', 'role', 'state', 'pid', 'sleep', 'signal', 'outbox', 'lag', 'lease', 'restarts'];
@@ -73,7 +69,7 @@ function tableOf(members: readonly MemberJson[]): string {
   return alignColumns([head, ...members.map(rowOf)]);
 }
 
-/** What is not known of a member that does not answer is a dash. */
+/** A dash stands for what a member that does not answer leaves unknown. */
 function rowOf(member: MemberJson): string[] {
   const { node, process, role, state, lease_age_ms: leaseMs } = member;
   return [

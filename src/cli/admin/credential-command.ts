@@ -1,13 +1,12 @@
 /** `reveille credential …`: access keys of an application; several can be live, so that they rotate without an outage. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
-import type { ApplicationId } from '../../model/ids.ts';
 import { permissions, type Grant } from '../../model/registry.ts';
 import type { JsonObject } from '../../storage/registry/entry-reader.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
-import { changeRegistry } from './change-registry.ts';
+import { adminClient } from './admin-client.ts';
 import { showable } from '../shell/showable.ts';
 
 interface CreateOptions {
@@ -75,32 +74,32 @@ function addRevoke(credential: Command): void {
   );
 }
 
+interface CredentialAnswer {
+  readonly credential: JsonObject;
+}
+
 async function createCredential(context: CommandContext, options: CreateOptions): Promise<void> {
-  const { clock, dataDirectory, output } = context;
-  const terms = {
-    appId: options.app as ApplicationId,
-    grants: options.permissions,
-    notBefore: options.notBefore ?? null,
-    notAfter: options.notAfter ?? null,
-  };
-  const credential = await changeRegistry(dataDirectory, clock, (changes) => changes.createCredential(terms));
-  output.answer({ credential }, describeFresh(credential));
+  const { credential } = await adminClient(context).change<CredentialAnswer>('/v1/credential/create', {
+    app_id: options.app,
+    permissions: options.permissions,
+    not_before: options.notBefore ?? null,
+    not_after: options.notAfter ?? null,
+  });
+  context.output.answer({ credential }, describeFresh(credential));
 }
 
 async function rotateCredential(context: CommandContext, id: string, graceSeconds: number): Promise<void> {
-  const { clock, dataDirectory, output } = context;
-  const credential = await changeRegistry(dataDirectory, clock, (changes) =>
-    changes.rotateCredential(id, graceSeconds),
-  );
-  const end = formatMoment(wallSeconds(clock) + graceSeconds, '');
-  output.answer(
+  const body = { access_key_id: id, grace_s: graceSeconds };
+  const { credential } = await adminClient(context).change<CredentialAnswer>('/v1/credential/rotate', body);
+  const end = formatMoment(wallSeconds(context.clock) + graceSeconds, '');
+  context.output.answer(
     { credential, replaced: id },
     `${describeFresh(credential)}\n${showable(id)} is good until ${end}`,
   );
 }
 
 async function revokeCredential(context: CommandContext, id: string): Promise<void> {
-  await changeRegistry(context.dataDirectory, context.clock, (changes) => changes.revokeCredential(id));
+  await adminClient(context).change('/v1/credential/revoke', { access_key_id: id });
   context.output.answer({ revoked: id }, `${showable(id)} is revoked`);
 }
 

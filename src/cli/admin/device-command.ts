@@ -1,8 +1,20 @@
 /** `reveille device …`: one device at a time. */
 import type { Command } from 'commander';
-import { addExamples, contextOf } from '../shell/command-context.ts';
-import { addDevice, disableDevice, kickDevice, showDevice, type AddDeviceOptions } from './device-actions.ts';
-import { parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
+import { wallSeconds } from '../../lib/clock.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import { isExpired } from '../../model/registry.ts';
+import type { JsonObject } from '../../storage/registry/entry-reader.ts';
+import { generateSecret } from '../../storage/registry/generated-secrets.ts';
+import { writeEntry } from '../../storage/registry/registry-entry.ts';
+import { maskSecrets } from '../../storage/registry/registry-export.ts';
+import { reveilleCommand } from '../api/invocation.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { CommandError } from '../shell/command-error.ts';
+import { formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
+import { alignColumns } from '../shell/output.ts';
+import { showable } from '../shell/showable.ts';
+import { adminClient, serverClient } from './admin-client.ts';
+import { isInRegistry, lookIntoRegistry } from './registry-look.ts';
 
 export function addDeviceCommand(program: Command): void {
   const device = program.command('device').description('Add, show, disable or kick one device.');
@@ -26,9 +38,7 @@ function addAdd(device: Command): void {
     .option('--secret <secret>', 'what its login proves, 16 characters or more; made when left out')
     .option('--expires-at <moment>', 'Unix seconds or ISO 8601; never when left out', parseMoment)
     .option('--replace', 'also when there is a device of this id: it gets a new secret')
-    .action((id: string, options: AddDeviceOptions, self: Command) =>
-      addDevice(contextOf(self), id, options),
-    );
+    .action((id: string, options: AddOptions, self: Command) => addDevice(contextOf(self), id, options));
   addExamples(
     command,
     ['device add DOOR-1 --product doorbell', 'with a secret that is made here'],
@@ -73,4 +83,89 @@ function addKick(device: Command): void {
     ['device kick DOOR-1', 'its controller is told with close code 4410; both may log in anew'],
     ['device kick DOOR-1 --json', 'for machines: {"kicked":true,"sessions":["signal","sleep"]}'],
   );
+}
+
+interface AddOptions {
+  readonly product: string;
+  readonly secret?: string;
+  /** Unix seconds. */
+  readonly expiresAt?: number;
+  readonly replace?: boolean;
+}
+
+async function addDevice(context: CommandContext, id: string, options: AddOptions): Promise<void> {
+  const { dataDirectory, output } = context;
+  if (options.replace !== true && (await isInRegistry(dataDirectory, 'device', id)))
+    throw new CommandError(
+      `device ${JSON.stringify(id)} is in the registry already`,
+      'give it a new secret with --replace: what logs in with the old one is locked out',
+    );
+  const { product, secret: given } = options;
+  const secret = given ?? generateSecret();
+  const entry = {
+    device_id: id,
+    product_id: product,
+    secret,
+    expires_at: options.expiresAt ?? null,
+    disabled: false,
+  };
+  const { device } = await adminClient(context).change<DeviceAnswer>('/v1/device/add', entry);
+  const added = `added ${showable(id)} to product ${showable(product)}`;
+  // Who gave the secret knows it.
+  if (given !== undefined) return output.answer({ device }, added);
+  output.answer({ device: { ...device, secret } }, `${added}\nsecret  ${secret}`);
+}
+
+async function showDevice({ clock, dataDirectory, output }: CommandContext, id: string): Promise<void> {
+  const found = await lookIntoRegistry(dataDirectory, (registry) => {
+    const device = registry.findDevice(id as DeviceId);
+    return device && { device, appIds: registry.findProduct(device.productId)?.appIds ?? [] };
+  });
+  if (found === null)
+    throw new CommandError(`no device ${JSON.stringify(id)} in the registry`, adviceToAdd(id));
+  const { device, appIds } = found;
+  const expired = isExpired(device, wallSeconds(clock)) ? ' (expired)' : '';
+  const rows = [
+    ['device', device.deviceId],
+    ['product', device.productId],
+    ['applications', appIds.join(', ')],
+    ['expires', formatMoment(device.expiresAt, 'never') + expired],
+    ['disabled', device.disabled ? 'yes' : 'no'],
+  ];
+  output.answer({ device: maskSecrets(writeEntry('device', device)), app_ids: appIds }, alignColumns(rows));
+}
+
+/** What to do about a device that is not in the registry. */
+export function adviceToAdd(id: string): string {
+  return `add it: ${reveilleCommand(`device add ${showable(id)} --product PRODUCT`)}`;
+}
+
+async function disableDevice(context: CommandContext, id: string, disabled: boolean): Promise<void> {
+  const body = { device_id: id, disabled };
+  const { device } = await adminClient(context).change<DeviceAnswer>('/v1/device/disable', body);
+  context.output.answer({ device }, `${showable(id)} is ${disabled ? 'disabled' : 'enabled'}`);
+}
+
+async function kickDevice(context: CommandContext, id: string): Promise<void> {
+  const ops = serverClient(
+    context,
+    ', so no device has a session',
+    'name the data directory of the running server with --data-dir',
+  );
+  const { kicked, sessions } = await ops.change<KickAnswer>('/v1/device/kick', { device_id: id });
+  const ended = sessions.length === 2 ? `${sessions.join(' and ')} sessions` : `${sessions.join()} session`;
+  context.output.answer(
+    { kicked, sessions },
+    kicked ? `ended the ${ended} of ${showable(id)}` : `${showable(id)} has no session: nothing to end`,
+  );
+}
+
+interface DeviceAnswer {
+  readonly device: JsonObject;
+}
+
+interface KickAnswer {
+  readonly kicked: boolean;
+  /** Those that were ended, of `signal` and `sleep`. */
+  readonly sessions: readonly string[];
 }

@@ -1,6 +1,6 @@
 /**
- * Changes to a running server and questions to it, asked of its ops listener with the token of its data directory.
- * What the listener refuses becomes a CommandError with its words.
+ * Changes and questions of the command line, sent to the ops listener of a running server with the token of its data
+ * directory. What the listener refuses becomes a CommandError with its words.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -10,14 +10,32 @@ import { pipeline } from 'node:stream/promises';
 import { text as readText } from 'node:stream/consumers';
 import { findOpsToken } from '../../gateways/ops/ops-token.ts';
 import type { Runtime } from '../../server/bootstrap/runtime-file.ts';
+import type { ImportReport } from '../../storage/registry/registry-import-messages.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { findRunningServer, reachableAddress } from './running-server.ts';
+
+/** The requests of the ops listener, to a running server or to a store at rest. A refusal is a CommandError. */
+export interface AdminClient {
+  /** False: a store at rest answers, as the last server left it. */
+  readonly isLive: boolean;
+  /** The answer to a question; nothing changes by it. `signal` gives it up. */
+  ask<Answer>(path: string, query?: URLSearchParams, signal?: AbortSignal): Promise<Answer>;
+  /** The answer to one change, which is a line in the audit log. */
+  change<Answer>(path: string, body: object): Promise<Answer>;
+  /** Imports a registry file. `onProgress` is called with the entries read so far, now and then. */
+  importFile(file: string, replace: boolean, onProgress: (entries: number) => void): Promise<ImportReport>;
+}
 
 /** A change is answered at once; an import says how far it is at least this often. */
 const silentMsMax = 60_000;
 
 /** The server could not be reached, or could not answer now: the same may be asked again. */
 export class OpsUnavailableError extends CommandError {}
+
+/** A refusal with its own words; one of 500 or above is no fault of who asked. */
+export function refusalOf(status: number, message: string): CommandError {
+  return status >= 500 ? new OpsUnavailableError(message) : new CommandError(message);
+}
 
 /** Null when the store is at rest. Throws a CommandError like `findRunningServer` and `opsClientOf`. */
 export function findOpsClient(dataDirectory: string): OpsClient | null {
@@ -37,7 +55,8 @@ export function opsClientOf(runtime: Runtime, dataDirectory: string): OpsClient 
   return new OpsClient(reachableAddress(listener), token);
 }
 
-export class OpsClient {
+export class OpsClient implements AdminClient {
+  readonly isLive = true;
   readonly #origin: string;
   readonly #token: string;
 
@@ -46,11 +65,8 @@ export class OpsClient {
     this.#token = token;
   }
 
-  /**
-   * The answer to a question; nothing changes by it. Throws an OpsUnavailableError when none came, and when `signal`
-   * gave it up.
-   */
-  async ask<Answer>(path: string, query: URLSearchParams, signal?: AbortSignal): Promise<Answer> {
+  /** Throws an OpsUnavailableError when no answer came, and when `signal` gave it up. */
+  async ask<Answer>(path: string, query = new URLSearchParams(), signal?: AbortSignal): Promise<Answer> {
     const response = await this.#send(`${path}?${query.toString()}`, { method: 'GET', signal }, (sent) =>
       Promise.resolve(void sent.end()),
     );
@@ -61,7 +77,6 @@ export class OpsClient {
     }
   }
 
-  /** The answer to one change. */
   async change<Answer>(path: string, body: object): Promise<Answer> {
     const json = JSON.stringify(body);
     const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
@@ -71,12 +86,12 @@ export class OpsClient {
     return JSON.parse(await readText(response)) as Answer;
   }
 
-  /** Uploads a registry file. `onProgress` is told the entries read so far, now and then. */
-  async importFile<Report>(
+  /** Uploads the file. */
+  async importFile(
     file: string,
     replace: boolean,
     onProgress: (entries: number) => void,
-  ): Promise<Report> {
+  ): Promise<ImportReport> {
     const { size } = await stat(file);
     const contentType = /\.(ndjson|jsonl)$/i.test(file) ? 'application/x-ndjson' : 'application/json';
     const headers = { 'Content-Type': contentType, 'Content-Length': size };
@@ -85,7 +100,7 @@ export class OpsClient {
       pipeline(createReadStream(file), sent),
     );
     for await (const line of createInterface({ input: response })) {
-      const said = JSON.parse(line) as ImportLine<Report>;
+      const said = JSON.parse(line) as ImportLine;
       if (said.error !== undefined)
         throw new CommandError(said.error.replace(/^the file\b/, file), 'nothing was changed');
       if (said.result !== undefined) return said.result;
@@ -108,7 +123,7 @@ export class OpsClient {
       sent.on('error', fail);
       sent.on('response', (response) => {
         if (response.statusCode === 200) resolve(response);
-        else void refusalOf(response).then(reject, fail);
+        else void readRefusal(response).then(reject, fail);
       });
       // An answer that comes before the whole body was read breaks the upload: the answer tells more.
       write(sent).catch(() => undefined);
@@ -126,18 +141,19 @@ function silence(error: Error): OpsUnavailableError {
   return new OpsUnavailableError(`the running server did not answer on its ops listener: ${error.message}`);
 }
 
-interface ImportLine<Report> {
+interface ImportLine {
   readonly progress?: number;
-  readonly result?: Report;
+  readonly result?: ImportReport;
   readonly error?: string;
 }
 
-async function refusalOf(response: IncomingMessage): Promise<CommandError> {
-  const Refusal = (response.statusCode ?? 0) >= 500 ? OpsUnavailableError : CommandError;
+async function readRefusal(response: IncomingMessage): Promise<CommandError> {
+  const { statusCode: status = 0 } = response;
   const text = await readText(response);
   try {
-    return new Refusal((JSON.parse(text) as { error: string }).error);
+    return refusalOf(status, (JSON.parse(text) as { error: string }).error);
   } catch {
-    return new Refusal(`the ops listener answered ${response.statusCode}`, 'is it of another release?');
+    const Refusal = status >= 500 ? OpsUnavailableError : CommandError;
+    return new Refusal(`the ops listener answered ${status}`, 'is it of another release?');
   }
 }

@@ -1,8 +1,13 @@
 /** `reveille ops-token …`: the tokens by which operators are known to the ops listener. */
 import { Option, type Command } from 'commander';
+import type { FreshOpsTokenJson, OpsTokenListing } from '../../gateways/admin/ops-token-routes.ts';
 import { operatorNameForm, opsRoles, type OpsRole } from '../../model/operator.ts';
-import { addExamples, contextOf } from '../shell/command-context.ts';
-import { createOpsToken, listOpsTokens, revokeOpsToken } from './ops-token-actions.ts';
+import { reveilleCommand } from '../api/invocation.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { formatMoment } from '../shell/option-values.ts';
+import { alignColumns } from '../shell/output.ts';
+import { showable } from '../shell/showable.ts';
+import { adminClient, advised } from './admin-client.ts';
 
 export function addOpsTokenCommand(program: Command): void {
   const opsToken = program
@@ -56,4 +61,38 @@ function addRevoke(opsToken: Command): void {
     ['ops-token revoke alice', 'in the running server at once, else in its file'],
     ['ops-token revoke alice --json', 'for machines'],
   );
+}
+
+async function createOpsToken(context: CommandContext, name: string, role: OpsRole): Promise<void> {
+  const fresh = await adminClient(context).change<FreshOpsTokenJson>('/v1/ops-tokens/create', { name, role });
+  context.output.answer(
+    fresh,
+    `made a token for ${name} (${role})\ntoken  ${fresh.token}  (shown this once)`,
+  );
+}
+
+async function listOpsTokens(context: CommandContext): Promise<void> {
+  const listing = await adminClient(context).ask<OpsTokenListing>('/v1/ops-tokens');
+  context.output.answer(listing, describe(listing));
+}
+
+async function revokeOpsToken(context: CommandContext, name: string): Promise<void> {
+  const client = adminClient(context);
+  const revoke = (): Promise<unknown> => client.change('/v1/ops-tokens/revoke', { name });
+  await (client.isLive ? revoke() : advised(`see ${reveilleCommand('ops-token list')}`, revoke));
+  context.output.answer(
+    { revoked: name },
+    `the token of ${showable(name)} is revoked: it is refused from now on`,
+  );
+}
+
+function describe({ tokens }: OpsTokenListing): string {
+  if (tokens.length === 0) return 'no named tokens; the local command line has ops.token';
+  const rows = tokens.map(({ name, role, created_at: createdAtS, last_used_at: lastUsedAtS }) => [
+    name,
+    role,
+    formatMoment(createdAtS, 'unknown'),
+    formatMoment(lastUsedAtS, 'never'),
+  ]);
+  return alignColumns([['NAME', 'ROLE', 'MADE', 'LAST USED'], ...rows]);
 }

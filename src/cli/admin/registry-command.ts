@@ -1,11 +1,18 @@
 /** `reveille registry …`: who may call, and which devices exist, as files and lists. Source: running.md, Data. */
+import { accessSync, constants, createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { Argument, Option, type Command } from 'commander';
+import { exportRegistry } from '../../storage/registry/registry-export.ts';
+import type { ImportReport } from '../../storage/registry/registry-import-messages.ts';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
-import { addExamples, contextOf } from '../shell/command-context.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
-import { exportRegistryFile, type ExportOptions } from './registry-export-action.ts';
-import { importRegistryFile } from './registry-import-action.ts';
-import { listEntries, type ListOptions } from './registry-list-action.ts';
+import { adminClient } from './admin-client.ts';
+import { describeCounts, listEntries, type ListOptions } from './registry-list.ts';
+import { lookIntoRegistry } from './registry-look.ts';
+import { findRunningServer } from './running-server.ts';
 
 export function addRegistryCommand(program: Command): void {
   const registry = program
@@ -78,4 +85,70 @@ function addList(registry: Command): void {
     ['registry list devices --limit 100 --after DOOR-0100', 'the next hundred'],
     ['registry list credentials --json', 'for machines'],
   );
+}
+
+async function importRegistryFile(context: CommandContext, file: string, replace: boolean): Promise<void> {
+  const { clock, output, dataDirectory } = context;
+  accessSync(file, constants.R_OK);
+  const running = findRunningServer(dataDirectory);
+  const line = context.newProgressLine();
+  const startedMs = clock.monotonicMs();
+  const secondsSoFar = (): number => (clock.monotonicMs() - startedMs) / 1000;
+  const onProgress = (entries: number): void => {
+    if (!output.wantsJson) line.show(`${entries} entries, ${rate(entries, secondsSoFar())} entries/s`);
+  };
+  try {
+    const { counts } = await adminClient(context, running).importFile(file, replace, onProgress);
+    line.clear();
+    const seconds = secondsSoFar();
+    const target = running === null ? dataDirectory : `the running server (process ${running.pid})`;
+    output.answer(
+      { file, replaced: replace, seconds: Number(seconds.toFixed(3)), counts },
+      `${summary(counts, seconds)} into ${target}`,
+    );
+  } finally {
+    line.clear();
+  }
+}
+
+function summary(counts: ImportReport['counts'], seconds: number): string {
+  const entries = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return `imported ${describeCounts(counts)} in ${seconds.toFixed(1)} s (${rate(entries, seconds)} entries/s)`;
+}
+
+function rate(entries: number, seconds: number): number {
+  return Math.round(entries / Math.max(seconds, 0.001));
+}
+
+interface ExportOptions {
+  readonly withSecrets?: boolean;
+  readonly format: 'json' | 'ndjson';
+  readonly output?: string;
+}
+
+async function exportRegistryFile(context: CommandContext, options: ExportOptions): Promise<void> {
+  const { output: file, withSecrets = false } = options;
+  const form = options.format === 'json' ? 'document' : 'ndjson';
+  await lookIntoRegistry(context.dataDirectory, async (registry, tables) => {
+    const pieces = Readable.from(exportRegistry(tables, { form, withSecrets }));
+    if (file === undefined) return pipeline(pieces, process.stdout, { end: false });
+    await writeWhole(pieces, file);
+    const counts = registry.counts();
+    const masked = withSecrets ? '' : '; secrets are masked: it cannot be imported';
+    context.output.answer(
+      { file, with_secrets: withSecrets, counts },
+      `wrote ${describeCounts(counts)} to ${file}${masked}`,
+    );
+  });
+}
+
+async function writeWhole(pieces: Readable, file: string): Promise<void> {
+  const own = `${file}.${process.pid}`;
+  try {
+    await pipeline(pieces, createWriteStream(own, { flags: 'wx', mode: 0o600 }));
+    await rename(own, file);
+  } catch (error) {
+    await rm(own, { force: true });
+    throw error;
+  }
 }

@@ -1,7 +1,13 @@
-/** `reveille token-key …`: the keys that sign the tokens of calls. */
+/** `reveille token-key …`: the keys that sign the tokens of calls. Their secrets are never shown. */
 import type { Command } from 'commander';
-import { addExamples, contextOf } from '../shell/command-context.ts';
-import { listTokenKeys, retireTokenKey, rotateTokenKeys } from './token-key-actions.ts';
+import type { TokenKeyListing, TokenKeyRotationJson } from '../../gateways/admin/token-key-routes.ts';
+import { tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';
+import { reveilleCommand } from '../api/invocation.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { formatMoment } from '../shell/option-values.ts';
+import { alignColumns } from '../shell/output.ts';
+import { showable } from '../shell/showable.ts';
+import { adminClient, advised } from './admin-client.ts';
 
 export function addTokenKeyCommand(program: Command): void {
   const tokenKey = program
@@ -51,4 +57,48 @@ function addRetire(tokenKey: Command): void {
     ['token-key retire 5f2b9c01', 'when somebody else may have it: rotate first'],
     ['token-key retire 5f2b9c01 --json', 'for machines'],
   );
+}
+
+async function listTokenKeys(context: CommandContext): Promise<void> {
+  const client = adminClient(context);
+  // A running server has said so in its log.
+  if (!client.isLive) await warnIfOpen(context);
+  const listing = await client.ask<TokenKeyListing>('/v1/token-keys');
+  context.output.answer(listing, describeListing(listing));
+}
+
+async function warnIfOpen({ settings, output }: CommandContext): Promise<void> {
+  const file = tokenKeyFileOf(settings);
+  const openMode = (await file.find())?.openMode ?? null;
+  if (openMode !== null) output.remark(`others can read ${file.path}: chmod 600 it, and rotate`);
+}
+
+async function rotateTokenKeys(context: CommandContext): Promise<void> {
+  const rotated = await adminClient(context).change<TokenKeyRotationJson>('/v1/token-keys/rotate', {});
+  context.output.answer(rotated, describeRotation(rotated));
+}
+
+async function retireTokenKey(context: CommandContext, kid: string): Promise<void> {
+  const client = adminClient(context);
+  const retire = (): Promise<TokenKeyListing> => client.change('/v1/token-keys/retire', { kid });
+  const left = await (client.isLive ? retire() : advised(`see ${reveilleCommand('token-key list')}`, retire));
+  context.output.answer(
+    left,
+    `${showable(kid)} is retired: its tokens are refused\n${describeListing(left)}`,
+  );
+}
+
+function describeListing({ keys }: TokenKeyListing): string {
+  if (keys.length === 0) return 'no token keys yet: the first start of the server makes one';
+  const rows = keys.map(({ kid, created_at: createdAtS, signs }) => [
+    kid,
+    formatMoment(createdAtS, 'unknown'),
+    signs ? 'signs' : 'accepted',
+  ]);
+  return alignColumns([['KID', 'MADE', 'USE'], ...rows]);
+}
+
+function describeRotation(rotated: TokenKeyRotationJson): string {
+  const dropped = rotated.dropped.map((kid) => `\n${kid} is dropped: its tokens are refused`);
+  return describeListing(rotated) + dropped.join('');
 }

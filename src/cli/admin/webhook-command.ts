@@ -1,10 +1,14 @@
 /** `reveille webhook …`: how receivers fare, and what an operator can do for them. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { addExamples, contextOf } from '../shell/command-context.ts';
+import type { WebhookJson } from '../../gateways/admin/webhook-json.ts';
+import { reveilleCommand } from '../api/invocation.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
-import { enableWebhook, replayWebhook, testWebhook, type ReplayOptions } from './webhook-actions.ts';
-import { listWebhooks, type ListOptions } from './webhook-list-action.ts';
-import type { NameOptions } from './webhook-name.ts';
+import { showable } from '../shell/showable.ts';
+import { adminClient, serverClient } from './admin-client.ts';
+import type { OpsClient } from './ops-client.ts';
+import type { WebhookListing } from './store-queries.ts';
+import { describeWebhookAlone, webhookTable } from './webhook-view.ts';
 
 const parkedShownMax = 1000;
 const url = 'https://backend.example/hook';
@@ -102,4 +106,118 @@ function parseUrl(text: string): string {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
     throw new InvalidArgumentError('A webhook is named by its URL, as the registry has it.');
   return text;
+}
+
+interface NameOptions {
+  /** Application; absent: the only one that has the URL. */
+  readonly app?: string;
+}
+
+interface ListOptions extends NameOptions {
+  readonly limit: number;
+  /** The sequence of the last parked event seen. */
+  readonly after: number;
+}
+
+interface ReplayOptions extends NameOptions {
+  /** Event id; absent: all that are parked. */
+  readonly event?: string;
+}
+
+interface TestAnswer {
+  readonly delivered: boolean;
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly took_ms: number;
+}
+
+interface ReplayAnswer {
+  readonly replayed: number;
+  readonly parked: number;
+}
+
+async function testWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
+  const answer = await sendingServer(context).change<TestAnswer>(
+    '/v1/webhook/test',
+    webhookName(url, options),
+  );
+  const { delivered, status, reason, took_ms: tookMs } = answer;
+  const text = delivered
+    ? `delivered: answered ${status} after ${tookMs} ms`
+    : `not delivered: ${reason} (after ${tookMs} ms)`;
+  context.output.answer(answer, text);
+  if (!delivered) process.exitCode = 1;
+}
+
+async function replayWebhook(context: CommandContext, url: string, options: ReplayOptions): Promise<void> {
+  const name = webhookName(url, options);
+  const ops = sendingServer(context);
+  const answer =
+    options.event === undefined
+      ? await replayAll(ops, name)
+      : await ops.change<ReplayAnswer>('/v1/webhook/replay', { ...name, event_id: options.event });
+  context.output.answer(answer, describeReplay(answer, url));
+}
+
+/** The server takes some at a time, and no more than it has room for. */
+async function replayAll(ops: OpsClient, name: object): Promise<ReplayAnswer> {
+  let replayed = 0;
+  for (;;) {
+    const answer = await ops.change<ReplayAnswer>('/v1/webhook/replay', name);
+    replayed += answer.replayed;
+    if (answer.replayed === 0 || answer.parked === 0) return { replayed, parked: answer.parked };
+  }
+}
+
+function describeReplay({ replayed, parked }: ReplayAnswer, url: string): string {
+  if (replayed === 0 && parked === 0) return 'no event is parked: nothing to send again';
+  const sent = `${replayed} ${replayed === 1 ? 'event is' : 'events are'} sent again`;
+  if (parked === 0) return sent;
+  return `${sent}; ${parked} are still parked: see ${reveilleCommand(`webhook list ${url}`)}`;
+}
+
+async function enableWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
+  const ops = sendingServer(context);
+  const name = webhookName(url, options);
+  const answer = await ops.change<{ webhook: WebhookJson }>('/v1/webhook/enable', name);
+  const { behind } = answer.webhook;
+  context.output.answer(answer, `${showable(url)} is on; ${behind} events of the log are behind its cursor`);
+}
+
+/** `url` null: all of them, without their parked events. */
+async function listWebhooks(
+  context: CommandContext,
+  url: string | null,
+  options: ListOptions,
+): Promise<void> {
+  const { clock, output } = context;
+  const client = adminClient(context);
+  const listing = await client.ask<WebhookListing>('/v1/webhook/list', queryOf(url, options));
+  const [webhook] = listing.webhooks;
+  const { parked } = listing;
+  const text =
+    webhook !== undefined && parked !== undefined
+      ? describeWebhookAlone(webhook, parked, clock.wallMs())
+      : webhookTable(listing.webhooks, clock.wallMs());
+  output.answer(listing, text);
+  if (!client.isLive) output.remark('no server runs: this is how the last one left it');
+}
+
+function queryOf(url: string | null, options: ListOptions): URLSearchParams {
+  if (url === null) return new URLSearchParams();
+  const { limit, after } = options;
+  return new URLSearchParams({ ...webhookName(url, options), limit: String(limit), after: String(after) });
+}
+
+/** As the ops listener takes it. */
+function webhookName(url: string, { app }: NameOptions): { readonly url: string; readonly app_id?: string } {
+  return { url, ...(app !== undefined && { app_id: app }) };
+}
+
+function sendingServer(context: CommandContext): OpsClient {
+  return serverClient(
+    context,
+    ', and only a running one sends to webhooks',
+    'start it, or name the data directory of the running one with --data-dir',
+  );
 }

@@ -1,12 +1,28 @@
-/** `reveille events`: the log of what happened, over all applications, as an operator reads it. */
+/** `reveille events`: the log of events over all applications, as an operator reads it. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { eventTypes } from '../../model/events.ts';
 import { eventsPageMax } from '../../model/limits.ts';
+import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-answer.ts';
 import { parseTypePattern } from '../../gateways/admin/event-filter.ts';
-import { addExamples, contextOf } from '../shell/command-context.ts';
+import { adminClient } from '../admin/admin-client.ts';
+import { findOpsClient, type AdminClient } from '../admin/ops-client.ts';
+import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
-import { events, type EventsOptions } from './events-action.ts';
-import { parseSince } from './events-since.ts';
+import { untilInterrupted } from '../shell/until-interrupted.ts';
+import { followEvents, type EventFeed, type FeedAnswer } from './events-follow.ts';
+import { formatEvent } from './events-line.ts';
+import { parseSince, startQuery, type EventsSince } from './events-since.ts';
+
+interface EventsOptions {
+  /** At most what one answer may hold. */
+  readonly last: number;
+  /** Instead of the last ones. */
+  readonly since?: EventsSince;
+  readonly follow?: boolean;
+  readonly device?: string;
+  /** Types, or beginnings of some and `*`. */
+  readonly type?: readonly string[];
+}
 
 export function addEventsCommand(program: Command): void {
   const since = new Option(
@@ -27,7 +43,7 @@ export function addEventsCommand(program: Command): void {
       'only this type; ends with * for all that begin so; may be repeated',
       collectType,
     )
-    .action((options: EventsOptions, self: Command) => events(contextOf(self), options));
+    .action((options: EventsOptions, self: Command) => showEvents(contextOf(self), options));
   addExamples(
     command,
     ['events', 'the newest 20, also of a server that does not run'],
@@ -41,4 +57,102 @@ function collectType(text: string, before: readonly string[] = []): readonly str
   if (parseTypePattern(text) === null)
     throw new InvalidArgumentError(`There is no such type. There are ${eventTypes.join(', ')}.`);
   return [...before, text];
+}
+
+/** What one answer may hold. */
+const pageEvents = '1000';
+
+async function showEvents(context: CommandContext, options: EventsOptions): Promise<void> {
+  const { clock, output } = context;
+  const client = adminClient(context);
+  if (!client.isLive) output.remark('no server is running here: from the store');
+  const reading = new Reading(context, client, filterOf(options));
+  const { since, last, follow } = options;
+  const next =
+    since === undefined
+      ? await reading.showLast(last)
+      : await reading.showFrom(startQuery(since, clock.wallMs()));
+  if (follow === true) return untilInterrupted((signal) => reading.follow(next, signal));
+  if (!reading.hasShown && last > 0) output.remark('no such event is kept');
+}
+
+function filterOf({ device, type = [] }: EventsOptions): URLSearchParams {
+  const filter = new URLSearchParams();
+  for (const pattern of type) filter.append('type', pattern);
+  if (device !== undefined) filter.set('device_id', device);
+  return filter;
+}
+
+/** Null: no server runs. */
+function findFeed(dataDirectory: string): EventFeed | null {
+  const ops = findOpsClient(dataDirectory);
+  return ops && { ask: (query, signal) => ops.ask<FeedAnswer>('/v1/events', query, signal) };
+}
+
+class Reading {
+  readonly #context: CommandContext;
+  readonly #client: AdminClient;
+  readonly #filter: URLSearchParams;
+  hasShown = false;
+
+  constructor(context: CommandContext, client: AdminClient, filter: URLSearchParams) {
+    this.#context = context;
+    this.#client = client;
+    this.#filter = filter;
+  }
+
+  /** The newest so many, however far back they are. Resolves to where to read on. */
+  async showLast(count: number): Promise<number> {
+    const progress = this.#context.newProgressLine();
+    let answer = await this.#ask([['last', String(count)]]);
+    const { next } = answer;
+    let found = answer.events;
+    while (answer.before !== null) {
+      progress.show(`looked back through ${next - answer.before} events`);
+      const missing = String(count - found.length);
+      answer = await this.#ask([
+        ['last', missing],
+        ['before', String(answer.before)],
+      ]);
+      found = [...answer.events, ...found];
+    }
+    progress.clear();
+    this.#show(found);
+    return next;
+  }
+
+  /** Everything from there to what was the newest when it began. Resolves to where to read on. */
+  async showFrom(start: readonly [key: string, value: string]): Promise<number> {
+    const limit = ['limit', pageEvents] as const;
+    let answer = await this.#ask([start, limit]);
+    const { head } = answer;
+    for (;;) {
+      if (answer.truncated) this.#context.output.remark('events before these are not kept any more');
+      this.#show(answer.events);
+      if (answer.next >= head) return answer.next;
+      answer = await this.#ask([['after', String(answer.next)], limit]);
+    }
+  }
+
+  follow(after: number, signal: AbortSignal): Promise<void> {
+    const { clock, dataDirectory, output } = this.#context;
+    const deps = {
+      clock,
+      connect: () => findFeed(dataDirectory),
+      show: (found: readonly WireEvent[]) => this.#show(found),
+      remark: (text: string) => output.remark(text),
+    };
+    return followEvents(deps, this.#filter, after, signal);
+  }
+
+  #ask(more: readonly (readonly [key: string, value: string])[]): Promise<EventsAnswer> {
+    const query = new URLSearchParams(this.#filter);
+    for (const [key, value] of more) query.set(key, value);
+    return this.#client.ask<EventsAnswer>('/v1/events', query);
+  }
+
+  #show(found: readonly WireEvent[]): void {
+    for (const event of found) this.#context.output.answer(event, formatEvent(event));
+    if (found.length > 0) this.hasShown = true;
+  }
 }

@@ -3,15 +3,24 @@
  * looked at, so that nothing is missed or shown twice.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { WireEvent } from '../../gateways/admin/event-answer.ts';
+import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-answer.ts';
 import { CommandError } from '../shell/command-error.ts';
-import type { EventFeed, FeedAnswer } from './events-feed.ts';
 import { OpsUnavailableError } from '../admin/ops-client.ts';
 import { pauseUnless } from '../shell/pause-unless.ts';
 
+export interface FeedAnswer extends EventsAnswer {
+  /** The server is stopping: it answers at once, whatever the wait. */
+  readonly draining?: boolean;
+}
+
+export interface EventFeed {
+  /** Throws an OpsUnavailableError when the same may be asked again. `signal`: gives the question up. */
+  ask(query: URLSearchParams, signal: AbortSignal): Promise<FeedAnswer>;
+}
+
 export interface FollowDeps {
   readonly clock: Clock;
-  /** The feed of the server that runs now; null: none does. Throws a CommandError while one starts or stops. */
+  /** The server that runs now; null: none does. Throws a CommandError while one starts or stops. */
   connect(): EventFeed | null;
   show(events: readonly WireEvent[]): void;
   /** For people. */
@@ -69,11 +78,11 @@ async function askBehind(
   query.set('after', String(place));
   query.set('limit', pageEvents);
   query.set('wait', waitSeconds);
-  const feed = connect(deps);
-  if (feed === null) return 'no server is running here';
-  if (typeof feed === 'string') return feed;
+  const server = connect(deps);
+  if (server === null) return 'no server is running here';
+  if (typeof server === 'string') return server;
   try {
-    return await feed.ask(query, signal);
+    return await server.ask(query, signal);
   } catch (error) {
     if (error instanceof OpsUnavailableError) return error.message;
     throw error;

@@ -11,7 +11,7 @@ import type { CommandContext } from '../shell/command-context.ts';
 import { chooseCredential } from '../api/credential-source.ts';
 import { failing, ok, warn, type Finding } from './doctor-finding.ts';
 import { reveilleCommand } from '../api/invocation.ts';
-import { describeCounts } from '../admin/registry-import-action.ts';
+import { describeCounts } from '../admin/registry-list.ts';
 import { lookIntoRegistry } from '../admin/registry-look.ts';
 
 export async function checkRegistry(context: CommandContext): Promise<Finding[]> {

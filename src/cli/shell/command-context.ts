@@ -1,4 +1,4 @@
-/** What every command has: the options that all of them take, the settings in force, a clock and a voice. */
+/** The context of every command: the options that all of them take, the settings in force, a clock and an output. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,14 +15,28 @@ export interface GlobalOptions {
   readonly json?: boolean;
 }
 
+/** Left out: those of the process. */
+interface CommandSurroundings {
+  readonly clock?: Clock;
+  readonly output?: Output;
+}
+
 export class CommandContext {
-  readonly clock: Clock = new SystemClock();
+  readonly clock: Clock;
   readonly output: Output;
   readonly settingsSources: SettingsSources;
   #settings: Settings | null = null;
 
-  constructor(options: GlobalOptions, env: SettingsSources['env'] = process.env) {
-    this.output = new ProcessOutput(options.json === true);
+  constructor(
+    options: GlobalOptions,
+    env: SettingsSources['env'] = process.env,
+    {
+      clock = new SystemClock(),
+      output = new ProcessOutput(options.json === true),
+    }: CommandSurroundings = {},
+  ) {
+    this.clock = clock;
+    this.output = output;
     const dataDirectory = options.dataDir === undefined ? [] : [`data.dir=${options.dataDir}`];
     this.settingsSources = {
       file: options.config,
@@ -47,9 +61,10 @@ export class CommandContext {
   }
 }
 
-/** For an action: `command` is the one that was called. */
+/** For an action: `command` is the one that was called. A program may have been given its context as an option value. */
 export function contextOf(command: Command): CommandContext {
-  return new CommandContext(command.optsWithGlobals<GlobalOptions>());
+  const { context, ...options } = command.optsWithGlobals<GlobalOptions & { context?: CommandContext }>();
+  return context ?? new CommandContext(options);
 }
 
 /** Examples under a command's help: each a command line behind `reveille`, and what it is for. */

@@ -5,7 +5,6 @@
 import { randomBytes } from 'node:crypto';
 import { generateSecret } from '../../storage/registry/generated-secrets.ts';
 import type { OpsClient } from '../../cli/admin/ops-client.ts';
-import type { FreshBridge } from '../../cli/admin/registry-changes.ts';
 import type { SimulatedDevice } from '../simulator/simulated-devices.ts';
 import type { Timeline } from '../bridge/timeline.ts';
 import type { CallCredentialsData } from '../../client/reveille-client.ts';
@@ -31,7 +30,7 @@ export async function addParticipants(
   const suffix = randomBytes(3).toString('hex').toUpperCase();
   const bridgeId = `DEMO-BRIDGE-${suffix}`;
   const device = { deviceId: `DEMO-${suffix}`, secret: generateSecret() };
-  const { key } = await ops.change<FreshBridge>('/v1/bridge/add', {
+  const { key } = await ops.change<{ readonly key: string }>('/v1/bridge/add', {
     bridge_id: bridgeId,
     app_ids: [appId],
   });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
-import type { EventFeed, FeedAnswer } from '../../../../src/cli/api/events-feed.ts';
-import { followEvents } from '../../../../src/cli/api/events-follow.ts';
+import { followEvents, type EventFeed, type FeedAnswer } from '../../../../src/cli/api/events-follow.ts';
 import { OpsUnavailableError } from '../../../../src/cli/admin/ops-client.ts';
 import type { WireEvent } from '../../../../src/gateways/admin/event-answer.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -144,7 +143,7 @@ test('an interruption while it waits ends it at once, and its answer is not show
     ask: (_query, signal) =>
       new Promise((resolve) => {
         given = signal;
-        signal?.addEventListener('abort', () => resolve(answerOf(8)));
+        signal.addEventListener('abort', () => resolve(answerOf(8)));
       }),
   });
   const running = scene.run();

@@ -1,6 +1,7 @@
-/** `registry list`: one page of one kind as a table, or how many there are of each. */
+/** Entries of the registry as text: one page of one kind as a table, or how many there are of each kind. */
 import { assert } from '../../lib/assert.ts';
 import type { JsonObject } from '../../storage/registry/entry-reader.ts';
+import type { ImportReport } from '../../storage/registry/registry-import-messages.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
 import {
@@ -70,4 +71,12 @@ function cell(value: unknown): string {
   if (Array.isArray(value)) return value.join(',');
   if (value === null) return '-';
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** `2 applications, 1 device`; kinds without an entry are left out. */
+export function describeCounts(counts: ImportReport['counts']): string {
+  const parts = (Object.entries(counts) as [KindName, number][])
+    .filter(([, count]) => count > 0)
+    .map(([kind, count]) => `${count} ${count === 1 ? kind : listNames[kind]}`);
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
 }

@@ -1,37 +1,31 @@
 /** `reveille audit` over the files of a directory, and what commands on a store at rest leave there. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { showAudit, type AuditOptions } from '../../../../src/cli/admin/audit-action.ts';
+import { addAuditCommand } from '../../../../src/cli/admin/audit-command.ts';
 import { followAudit } from '../../../../src/cli/admin/audit-follow.ts';
-import { changeRegistry } from '../../../../src/cli/admin/change-registry.ts';
-import {
-  createOpsToken,
-  listOpsTokens,
-  revokeOpsToken,
-} from '../../../../src/cli/admin/ops-token-actions.ts';
+import { addBridgeCommand } from '../../../../src/cli/admin/bridge-command.ts';
+import { addDeviceCommand } from '../../../../src/cli/admin/device-command.ts';
+import { addOpsTokenCommand } from '../../../../src/cli/admin/ops-token-command.ts';
 import type { AuditLine } from '../../../../src/model/audit.ts';
 import { auditResultMsMax } from '../../../../src/model/limits.ts';
 import { AuditFiles, auditPath } from '../../../../src/storage/audit/audit-files.ts';
 import { AuditRefusal } from '../../../../src/storage/audit/audit-log.ts';
 import { anIntent, linesInFile, openAudit } from '../../../support/audit-scene.ts';
-import { DrivenClock } from '../../../support/driven-clock.ts';
-import { HeardOutput } from '../../../support/received-output.ts';
-import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
+import { commandScene, type CommandScene } from '../../../support/command-scene.ts';
+import type { Ending } from '../../../support/temporary-store.ts';
 
 const ok = () => ({ result: 'ok' }) as const;
 const nothing = (): Promise<void> => Promise.resolve();
 
-function scene(t: Ending) {
-  const clock = new DrivenClock();
-  const dataDirectory = join(temporaryDirectory(t), 'data');
-  return { clock, dataDirectory, output: new HeardOutput() };
+function scene(t: Ending): CommandScene {
+  return commandScene(t, (program) => {
+    for (const add of [addAuditCommand, addBridgeCommand, addDeviceCommand, addOpsTokenCommand]) add(program);
+  });
 }
 
 test('changes are shown oldest first, the newest so many, by age, action and operator', async (t) => {
-  const context = scene(t);
-  const { clock, dataDirectory } = context;
+  const { clock, dataDirectory, output, run } = scene(t);
   mkdirSync(dataDirectory);
   const { audit } = openAudit(dataDirectory, clock);
   await audit.record(anIntent({ ids: { device_id: 'a\n\u001b[2J' } }), nothing, () => {
@@ -40,26 +34,23 @@ test('changes are shown oldest first, the newest so many, by age, action and ope
   clock.advance(3_600_000);
   await audit.record(anIntent({ action: 'device.disable', operator: 'bob' }), nothing, ok);
   await audit.record(anIntent({ action: 'credential.revoke', operator: 'bob' }), nothing, ok);
-  const shown = async (options: Partial<AuditOptions>): Promise<readonly string[]> => {
-    const output = new HeardOutput();
-    await showAudit({ ...context, output }, { limit: 50, ...options });
+  const shown = async (...options: readonly string[]): Promise<readonly string[]> => {
+    output.texts.length = 0;
+    await run('audit', ...options);
     return output.texts.map((text) => /(?:device|credential)\.\w+/.exec(text)?.[0] ?? text);
   };
-  assert.deepEqual(await shown({}), ['device.kick', 'device.disable', 'credential.revoke']);
-  assert.deepEqual(await shown({ limit: 2 }), ['device.disable', 'credential.revoke']);
-  assert.deepEqual(await shown({ action: ['device.*'] }), ['device.kick', 'device.disable']);
-  assert.deepEqual(await shown({ operator: 'alice' }), ['device.kick']);
-  assert.deepEqual(await shown({ since: (nowMs) => nowMs - 60_000 }), [
-    'device.disable',
-    'credential.revoke',
-  ]);
-  await showAudit(context, { limit: 50, operator: 'alice' });
+  assert.deepEqual(await shown(), ['device.kick', 'device.disable', 'credential.revoke']);
+  assert.deepEqual(await shown('--limit', '2'), ['device.disable', 'credential.revoke']);
+  assert.deepEqual(await shown('--action', 'device.*'), ['device.kick', 'device.disable']);
+  assert.deepEqual(await shown('--operator', 'alice'), ['device.kick']);
+  assert.deepEqual(await shown('--since', '60s'), ['device.disable', 'credential.revoke']);
+  await run('audit', '--operator', 'alice');
   assert.match(
-    context.output.text,
+    output.text,
     /device\.kick +alice +refused {2}device_id="a\\n\\u001b\[2J" {2}from 10\.0\.0\.7: no such device$/,
   );
-  await showAudit(context, { limit: 50, operator: 'nobody' });
-  assert.deepEqual(context.output.remarks, ['no such change is in the audit log']);
+  await run('audit', '--operator', 'nobody');
+  assert.deepEqual(output.remarks, ['no such change is in the audit log']);
 });
 
 test('a follower shows a change once, when its result is known, and one without end after a minute', async (t) => {
@@ -115,37 +106,32 @@ test('a follower shows a change once, when its result is known, and one without 
 });
 
 test('a command on a store at rest has its line, under the user of the system, and is refused without', async (t) => {
-  const { clock, dataDirectory } = scene(t);
-  const disable = () => changeRegistry(dataDirectory, clock, (changes) => changes.disableDevice('X', true));
-  await assert.rejects(disable(), /no device "X"/);
+  const { dataDirectory, run } = scene(t);
+  await assert.rejects(run('device', 'disable', 'X'), /no device "X"/);
   const [line] = linesInFile(dataDirectory);
   assert.deepEqual(
     [line?.operator, line?.role, line?.from, line?.action, line?.result],
     ['cli', null, `pid ${process.pid}`, 'device.disable', 'refused'],
   );
   assert.ok(line?.user !== undefined);
-  const { dataDirectory: other } = scene(t);
-  mkdirSync(auditPath(other), { recursive: true });
-  await assert.rejects(
-    changeRegistry(other, clock, (changes) => changes.addBridge('b', ['a'])),
-    AuditRefusal,
-  );
+  const other = scene(t);
+  mkdirSync(auditPath(other.dataDirectory), { recursive: true });
+  await assert.rejects(other.run('bridge', 'add', 'b', '--app', 'a'), AuditRefusal);
 });
 
 test('tokens are made, listed and revoked at rest, a token shown once and never written', async (t) => {
-  const context = scene(t);
-  const { output } = context;
-  await listOpsTokens(context);
+  const { dataDirectory, output, run } = scene(t);
+  await run('ops-token', 'list');
   assert.match(output.text, /no named tokens/);
-  await createOpsToken(context, 'alice', 'viewer');
+  await run('ops-token', 'create', 'alice', '--role', 'viewer');
   const { token } = output.json as { token: string };
   assert.equal(output.text, `made a token for alice (viewer)\ntoken  ${token}  (shown this once)`);
-  await assert.rejects(createOpsToken(context, 'alice', 'viewer'), /a token "alice" already/);
-  await listOpsTokens(context);
+  await assert.rejects(run('ops-token', 'create', 'alice', '--role', 'viewer'), /a token "alice" already/);
+  await run('ops-token', 'list');
   assert.match(output.text, /^NAME +ROLE +MADE +LAST USED\nalice +viewer +2026-11-20T08:30:00Z +never$/);
-  await revokeOpsToken(context, 'alice');
-  await assert.rejects(revokeOpsToken(context, 'alice'), /no token "alice"/);
-  const lines = linesInFile(context.dataDirectory);
+  await run('ops-token', 'revoke', 'alice');
+  await assert.rejects(run('ops-token', 'revoke', 'alice'), /no token "alice"/);
+  const lines = linesInFile(dataDirectory);
   assert.deepEqual(
     lines.map(({ action, ids, result }) => [action, ids.name, result]),
     [

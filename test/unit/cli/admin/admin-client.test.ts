@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { advised } from '../../../../src/cli/admin/advised.ts';
+import { advised } from '../../../../src/cli/admin/admin-client.ts';
 import { CommandError, usageError } from '../../../../src/cli/shell/command-error.ts';
 import { OpsUnavailableError } from '../../../../src/cli/admin/ops-client.ts';
 

@@ -1,0 +1,159 @@
+/**
+ * The requests of the ops listener on a store at rest, answered in process by the routes of a server. A change holds
+ * the lock of the data directory, so that no server starts meanwhile, and is a line in its audit log.
+ */
+import { userInfo } from 'node:os';
+import { assert } from '../../lib/assert.ts';
+import { wallSeconds } from '../../lib/clock.ts';
+import type { AuditIntent } from '../../model/audit.ts';
+import { registryRoutes } from '../../gateways/admin/admin-routes.ts';
+import { bridgeRoutes } from '../../gateways/admin/bridge-routes.ts';
+import { opsTokenRoutes } from '../../gateways/admin/ops-token-routes.ts';
+import { tokenKeyRoutes } from '../../gateways/admin/token-key-routes.ts';
+import type { AdminReply, AdminRoute, ChangeRoute } from '../../gateways/ops/admin-route.ts';
+import { outcomeOf } from '../../gateways/ops/audited-change.ts';
+import { importOutcome } from '../../server/bootstrap/unasked-changes.ts';
+import { AuditLog } from '../../storage/audit/audit-log.ts';
+import { tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';
+import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
+import { prepareDataDirectory } from '../../storage/lmdb/data-directory.ts';
+import { openStore } from '../../storage/lmdb/open-store.ts';
+import { ServerLock } from '../../storage/lmdb/server-lock.ts';
+import { importRegistry } from '../../storage/registry/registry-import.ts';
+import type { ImportReport } from '../../storage/registry/registry-import-messages.ts';
+import { RegistryStore } from '../../storage/registry/registry-store.ts';
+import { RegistryWriter } from '../../storage/registry/registry-write.ts';
+import { CommandError, usageError } from '../shell/command-error.ts';
+import { refusalOf, type AdminClient } from './ops-client.ts';
+import { storeQueries, type StoreContext } from './store-queries.ts';
+
+/** What a change needs while it lasts. */
+interface OpenedRoutes {
+  readonly directory: string;
+  readonly routes: readonly AdminRoute[];
+  close(): Promise<void>;
+}
+
+const keyFilePaths = /^\/v1\/(?:ops-tokens|token-keys)\//;
+
+export class StoreClient implements AdminClient {
+  readonly isLive = false;
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  /** Throws a StoreOpenError where there is no store. */
+  async ask<Answer>(path: string, query = new URLSearchParams()): Promise<Answer> {
+    const answer = storeQueries[path];
+    assert(answer !== undefined, 'only a running server can answer this');
+    return (await answer(this.#context, query)) as Answer;
+  }
+
+  /** Rejects with an AuditRefusal, and changes nothing, when the audit log cannot be written. */
+  async change<Answer>(path: string, body: object): Promise<Answer> {
+    const isOfKeyFile = keyFilePaths.test(path);
+    const opened = isOfKeyFile ? openKeyFiles(this.#context) : openRegistry(this.#context);
+    try {
+      const route = opened.routes.find((each) => each.path === path);
+      assert(route !== undefined && 'audit' in route, 'only a running server can change this');
+      const { status, body: answer } = await this.#record(opened.directory, route, body);
+      if (status === 200) return answer as Answer;
+      const { error } = answer as { readonly error: string };
+      throw status === 400 && !isOfKeyFile ? usageError(error) : refusalOf(status, error);
+    } finally {
+      await opened.close();
+    }
+  }
+
+  async importFile(
+    file: string,
+    replace: boolean,
+    onProgress: (entries: number) => void,
+  ): Promise<ImportReport> {
+    const { dataDirectory, settings } = this.#context;
+    const allowShortSecrets = settings.registry.allow_short_secrets;
+    const request = { file, replace, skipUnchanged: false, allowShortSecrets };
+    const store = openStore(dataDirectory);
+    try {
+      const imported = await this.#openAudit(store.directory).record(
+        { ...localUser(), action: 'registry.import', ids: { file, replace } },
+        async () => importRegistry(store.registry, request, onProgress),
+        importOutcome,
+      );
+      if (imported.ok) return imported.value;
+      throw new CommandError(imported.error.message, 'nothing was changed');
+    } finally {
+      await store.close();
+    }
+  }
+
+  /** Ids that are asked for stand in the line from its beginning, whichever of them a server takes from its answer. */
+  #record(directory: string, route: ChangeRoute, body: object): Promise<AdminReply> {
+    const { action, asked = [], answered = {} } = route.audit;
+    const names = new Set<string>([...asked, ...Object.keys(answered)]);
+    const ids = Object.fromEntries(Object.entries(body).filter(([name]) => names.has(name)));
+    return this.#openAudit(directory).record(
+      { ...localUser(), action, ids },
+      () => route.handle({ query: new URLSearchParams(), body }),
+      (reply) => outcomeOf(reply, route.audit),
+    );
+  }
+
+  #openAudit(directory: string): AuditLog {
+    return new AuditLog({
+      directory,
+      clock: this.#context.clock,
+      told: () => undefined,
+      lost: (_line, reason) =>
+        process.stderr.write(`the result of this change is not in the audit log: ${reason}\n`),
+    });
+  }
+}
+
+function openRegistry({ clock, dataDirectory, settings }: StoreContext): OpenedRoutes {
+  const store = openStore(dataDirectory);
+  const { directory, registry } = store;
+  const writer = new RegistryWriter(registry, new RegistryStore(registry));
+  const rules = { allowShortSecrets: settings.registry.allow_short_secrets };
+  // Nobody is connected, and nothing is derived yet.
+  const changed = (): void => undefined;
+  const routes = [
+    ...registryRoutes({ clock, writer, rules, changed, forgetDerivedKeys: changed }),
+    ...bridgeRoutes({ writer, changed }),
+  ];
+  return { directory, routes, close: () => store.close() };
+}
+
+/** The files beside the store. The routes that read them are not asked: a look needs no lock. */
+function openKeyFiles({ clock, dataDirectory, settings }: StoreContext): OpenedRoutes {
+  const { directory } = prepareDataDirectory(dataDirectory);
+  const lock = new ServerLock(directory);
+  const tokens = new OpsTokenFile(directory);
+  const keys = tokenKeyFileOf(settings);
+  const nowS = wallSeconds(clock);
+  const routes = [
+    ...opsTokenRoutes({
+      stored: [],
+      create: (operator) => tokens.create(operator, nowS),
+      revoke: async (name) => (await tokens.revoke(name)) !== null,
+    }),
+    ...tokenKeyRoutes({
+      stored: [],
+      rotate: () => keys.rotate(nowS),
+      retire: (kid) => keys.retire(kid),
+    }),
+  ];
+  return { directory, routes, close: async () => lock.release() };
+}
+
+/** The audit log has a command under the user of the system; a container may run as a user without a name. */
+function localUser(): Pick<AuditIntent, 'operator' | 'role' | 'user' | 'from'> {
+  const from = `pid ${process.pid}`;
+  try {
+    return { operator: 'cli', role: null, user: userInfo().username, from };
+  } catch {
+    return { operator: 'cli', role: null, user: `uid ${process.getuid?.()}`, from };
+  }
+}

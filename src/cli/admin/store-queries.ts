@@ -1,0 +1,132 @@
+/** The questions of the ops listener that a store at rest can answer, each as a running server would answer it. */
+import type { DeviceId } from '../../model/ids.ts';
+import type { Webhook } from '../../model/registry.ts';
+import type { WebhookStatus } from '../../core/ports/webhook-admin.ts';
+import {
+  describeDevice,
+  type DeviceStatus,
+  type ObservedConnection,
+} from '../../gateways/admin/device-status.ts';
+import { readEvents, type EventsAnswer } from '../../gateways/admin/event-answer.ts';
+import { parseEventsRequest } from '../../gateways/admin/event-request.ts';
+import { encodeOpsTokens, type OpsTokenListing } from '../../gateways/admin/ops-token-routes.ts';
+import { encodeTokenKeys, type TokenKeyListing } from '../../gateways/admin/token-key-routes.ts';
+import {
+  encodeParked,
+  encodeWebhook,
+  type ParkedJson,
+  type WebhookJson,
+} from '../../gateways/admin/webhook-json.ts';
+import { StoredEvents } from '../../storage/events/stored-events.ts';
+import { tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';
+import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
+import { openStoreReadOnly, type Store } from '../../storage/lmdb/open-store.ts';
+import { findConnectionRecord, type ConnectionTables } from '../../storage/records/connection-rows.ts';
+import { RegistryStore } from '../../storage/registry/registry-store.ts';
+import { LmdbDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
+import { hasWebhookTables, WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
+import { describeParked, describeWebhook } from '../../webhooks/delivery/webhook-status.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { CommandError, usageError } from '../shell/command-error.ts';
+
+export type StoreContext = Pick<CommandContext, 'clock' | 'dataDirectory' | 'settings'>;
+
+type StoreQuery = (context: StoreContext, query: URLSearchParams) => Promise<object>;
+
+/** By the path of the route. Each throws a CommandError for what it refuses, a StoreOpenError where there is no store. */
+export const storeQueries: Readonly<Record<string, StoreQuery>> = {
+  '/v1/device/status': ({ clock, dataDirectory }, query) =>
+    withStore(dataDirectory, async (store) => findStatus(store, query, clock.wallMs())),
+  '/v1/events': ({ dataDirectory }, query) => readStoredEvents(dataDirectory, query),
+  '/v1/ops-tokens': async ({ dataDirectory }): Promise<OpsTokenListing> => {
+    return { tokens: encodeOpsTokens(await new OpsTokenFile(dataDirectory).read()) };
+  },
+  '/v1/token-keys': async ({ settings }): Promise<TokenKeyListing> => {
+    return { keys: encodeTokenKeys((await tokenKeyFileOf(settings).find())?.keys ?? []) };
+  },
+  '/v1/webhook/list': ({ dataDirectory }, query) =>
+    withStore(dataDirectory, (store) => listWebhooks(store, query)),
+};
+
+async function withStore<Answer>(
+  dataDirectory: string,
+  look: (store: Store) => Promise<Answer>,
+): Promise<Answer> {
+  const store = openStoreReadOnly(dataDirectory);
+  try {
+    return await look(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function readStoredEvents(dataDirectory: string, query: URLSearchParams): Promise<EventsAnswer> {
+  const request = parseEventsRequest(query);
+  if (!request.ok) throw usageError(request.error);
+  return withStore(dataDirectory, ({ state }) => readEvents(new StoredEvents(state), request.value));
+}
+
+function findStatus({ registry, state }: Store, query: URLSearchParams, nowMs: number): DeviceStatus {
+  const deviceId = query.get('device_id') as DeviceId;
+  const device = new RegistryStore(registry).findDevice(deviceId);
+  if (device === null) throw new CommandError(`no device ${JSON.stringify(deviceId)} in the registry`);
+  const observed = (tables: ConnectionTables): ObservedConnection => {
+    return { record: findConnectionRecord(tables, deviceId), isHeld: false, heartbeatAt: 0 };
+  };
+  const { signal, sleep } = state.connections;
+  const events = new StoredEvents(state);
+  return describeDevice({ device, events, nowMs, signal: observed(signal), sleep: observed(sleep) });
+}
+
+export interface WebhookListing {
+  readonly webhooks: readonly WebhookJson[];
+  /** Of one that was named. */
+  readonly parked?: readonly ParkedJson[];
+}
+
+async function listWebhooks(store: Store, query: URLSearchParams): Promise<WebhookListing> {
+  const tables = hasWebhookTables(store.directory) ? new WebhookTables(store.directory, 'read-only') : null;
+  try {
+    const deliveries = tables === null ? null : new LmdbDeliveryStore(tables);
+    return query.has('url') ? oneWebhook(store, deliveries, query) : allWebhooks(store, deliveries);
+  } finally {
+    await tables?.environment.close();
+  }
+}
+
+/** Null: no server with webhooks has run yet. */
+type Deliveries = LmdbDeliveryStore | null;
+
+function allWebhooks(store: Store, deliveries: Deliveries): WebhookListing {
+  const webhooks = Array.from(store.registry.entries('webhook'));
+  return { webhooks: webhooks.map((webhook) => encodeWebhook(describeStored(store, deliveries, webhook))) };
+}
+
+function oneWebhook(store: Store, deliveries: Deliveries, query: URLSearchParams): WebhookListing {
+  const url = query.get('url');
+  const appId = query.get('app_id');
+  const [webhook, other] = Array.from(store.registry.entries('webhook')).filter(
+    (candidate) => candidate.url === url && (appId === null || candidate.appId === appId),
+  );
+  if (webhook === undefined) throw new CommandError(`no webhook ${url} in the registry`);
+  if (other !== undefined)
+    throw new CommandError(`several applications have the webhook ${url}`, 'name one with --app');
+  const record = deliveries?.hooks().get(idOf(webhook));
+  const [after, limit] = [Number(query.get('after')), Number(query.get('limit'))];
+  const parked = record === undefined ? [] : (deliveries?.parked(record.number, after, limit) ?? []);
+  return {
+    webhooks: [encodeWebhook(describeStored(store, deliveries, webhook))],
+    parked: parked.map((event) => encodeParked(describeParked(event))),
+  };
+}
+
+function describeStored(store: Store, deliveries: Deliveries, webhook: Webhook): WebhookStatus {
+  const record = deliveries?.hooks().get(idOf(webhook)) ?? null;
+  const failed = record === null ? 0 : (deliveries?.countFailed(record.number) ?? 0);
+  const { head } = new StoredEvents(store.state);
+  return describeWebhook(webhook, record, { head, failed, isCircuitOpen: false });
+}
+
+function idOf({ appId, url }: Webhook): string {
+  return `${appId}\n${url}`;
+}
