@@ -5,7 +5,7 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { LegRefused } from '../../src/tools/simulator/media-leg.ts';
-import type { CallJson } from '../../src/gateways/admin/call-json.ts';
+import type { CallJson } from '../../src/gateways/admin/call-routes.ts';
 import {
   connectBridge,
   connectDevice,

@@ -11,7 +11,7 @@ import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
-import type { CallJson } from '../../src/gateways/admin/call-json.ts';
+import type { CallJson } from '../../src/gateways/admin/call-routes.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { callBody, callStatus, issuance } from '../support/call-actions.ts';
 import { h264Film } from '../support/coded-frames.ts';

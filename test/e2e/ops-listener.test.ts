@@ -15,7 +15,7 @@ import type {
   AuditTerms,
   UploadRoute,
 } from '../../src/gateways/ops/admin-route.ts';
-import type { ViewerRoute } from '../../src/gateways/watch/viewer-route.ts';
+import type { ViewerRoute } from '../../src/gateways/ops/viewer-service.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { Operators } from '../../src/gateways/ops/operators.ts';
 import { OpsListener } from '../../src/gateways/ops/ops-listener.ts';

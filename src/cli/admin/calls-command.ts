@@ -1,7 +1,7 @@
 /** `reveille calls …`: the call sessions that live on a running server, which alone has any. */
 import { Option, type Command } from 'commander';
 import { callEndReasons, type CallEndReason } from '../../model/call.ts';
-import type { CallJson } from '../../gateways/admin/call-json.ts';
+import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import { reveilleCommand } from '../api/invocation.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';

@@ -1,5 +1,5 @@
 /** Live calls as text for people. Ids of devices and rooms come from outside: what a terminal would obey is shown escaped. */
-import type { CallJson, CallMediaJson } from '../../gateways/admin/call-json.ts';
+import type { CallJson, CallMediaJson } from '../../gateways/admin/call-routes.ts';
 import { ageInWords } from '../shell/ages-in-words.ts';
 import { showable } from '../shell/showable.ts';
 import { alignColumns } from '../shell/output.ts';

@@ -6,12 +6,16 @@ import { userInfo } from 'node:os';
 import { assert } from '../../lib/assert.ts';
 import { wallSeconds } from '../../lib/clock.ts';
 import type { AuditIntent } from '../../model/audit.ts';
-import { registryRoutes } from '../../gateways/admin/admin-routes.ts';
+import { registryRoutes } from '../../gateways/admin/registry-routes.ts';
 import { bridgeRoutes } from '../../gateways/admin/bridge-routes.ts';
 import { opsTokenRoutes } from '../../gateways/admin/ops-token-routes.ts';
 import { tokenKeyRoutes } from '../../gateways/admin/token-key-routes.ts';
-import type { AdminReply, AdminRoute, ChangeRoute } from '../../gateways/ops/admin-route.ts';
-import { outcomeOf } from '../../gateways/ops/audited-change.ts';
+import {
+  type AdminReply,
+  type AdminRoute,
+  type ChangeRoute,
+  outcomeOf,
+} from '../../gateways/ops/admin-route.ts';
 import { importOutcome } from '../../server/bootstrap/unasked-changes.ts';
 import { AuditLog } from '../../storage/audit/audit-log.ts';
 import { tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';

@@ -7,8 +7,11 @@ import {
   type DeviceStatus,
   type ObservedConnection,
 } from '../../gateways/admin/device-status.ts';
-import { readEvents, type EventsAnswer } from '../../gateways/admin/event-answer.ts';
-import { parseEventsRequest } from '../../gateways/admin/event-request.ts';
+import {
+  answerEventsRequest,
+  type EventsAnswer,
+  parseEventsRequest,
+} from '../../gateways/admin/event-query.ts';
 import { encodeOpsTokens, type OpsTokenListing } from '../../gateways/admin/ops-token-routes.ts';
 import { encodeTokenKeys, type TokenKeyListing } from '../../gateways/admin/token-key-routes.ts';
 import {
@@ -16,7 +19,7 @@ import {
   encodeWebhook,
   type ParkedJson,
   type WebhookJson,
-} from '../../gateways/admin/webhook-json.ts';
+} from '../../gateways/admin/webhook-routes.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
@@ -63,7 +66,7 @@ async function withStore<Answer>(
 async function readStoredEvents(dataDirectory: string, query: URLSearchParams): Promise<EventsAnswer> {
   const request = parseEventsRequest(query);
   if (!request.ok) throw usageError(request.error);
-  return withStore(dataDirectory, ({ state }) => readEvents(new StoredEvents(state), request.value));
+  return withStore(dataDirectory, ({ state }) => answerEventsRequest(new StoredEvents(state), request.value));
 }
 
 function findStatus({ registry, state }: Store, query: URLSearchParams, nowMs: number): DeviceStatus {

@@ -1,6 +1,6 @@
 /** `reveille webhook …`: how receivers fare, and what an operator can do for them. */
 import { InvalidArgumentError, type Command } from 'commander';
-import type { WebhookJson } from '../../gateways/admin/webhook-json.ts';
+import type { WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { reveilleCommand } from '../api/invocation.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';

@@ -1,5 +1,5 @@
 /** Webhooks as text for people. */
-import type { FailureJson, ParkedJson, WebhookJson } from '../../gateways/admin/webhook-json.ts';
+import type { FailureJson, ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { ageInWords } from '../shell/ages-in-words.ts';
 import { reveilleCommand } from '../api/invocation.ts';
 import { alignColumns } from '../shell/output.ts';

@@ -2,8 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { eventTypes } from '../../model/events.ts';
 import { eventsPageMax } from '../../model/limits.ts';
-import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-answer.ts';
-import { parseTypePattern } from '../../gateways/admin/event-filter.ts';
+import { type EventsAnswer, type WireEvent, parseTypePattern } from '../../gateways/admin/event-query.ts';
 import { adminClient } from '../admin/admin-client.ts';
 import { findOpsClient, type AdminClient } from '../admin/ops-client.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';

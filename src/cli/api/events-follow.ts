@@ -3,7 +3,7 @@
  * looked at, so that nothing is missed or shown twice.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-answer.ts';
+import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { OpsUnavailableError } from '../admin/ops-client.ts';
 import { pauseUnless } from '../shell/pause-unless.ts';

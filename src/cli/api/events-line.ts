@@ -1,5 +1,5 @@
 /** One event as a line for people. Ids come from devices and callers: what a terminal would obey is shown escaped. */
-import type { WireEvent } from '../../gateways/admin/event-answer.ts';
+import type { WireEvent } from '../../gateways/admin/event-query.ts';
 import { showable } from '../shell/showable.ts';
 
 /** `2026-11-20 09:30:00.123` where the reader is. */

@@ -1,18 +1,17 @@
 /**
- * Bridges on the ops listener: `POST /v1/bridge/add` makes one with a random key, which is told once and kept as its
- * hash only; `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false takes it again.
+ * Bridges on the ops listener: `POST /v1/bridge/add` makes one with a random key, which is answered once and stored as its
+ * hash only; `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false accepts it again.
  */
 import { z } from 'zod';
 import type { BridgeId } from '../../model/ids.ts';
-import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import { changeRoute, missingEntry, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
 import { generateBridgeKey } from '../../storage/registry/generated-secrets.ts';
 import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
 import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
-import { changeRoute, missingEntry } from '../ops/checked-route.ts';
 
 export interface BridgeDeps {
   readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge'>;
-  /** After every change: who is connected may be no bridge any more. */
+  /** Called after every change: a connected bridge may have lost its right to be one. */
   changed(): void;
 }
 

@@ -1,21 +1,92 @@
 /**
  * Call sessions on the ops listener. `GET /v1/calls` lists those that live, of one device with `device_id`; `POST
- * /v1/calls/end` ends one, `/v1/calls/ticket` lets one person watch it. Room keys, tokens and payloads are told to
- * nobody. What is told is committed, or has had the time to be.
+ * /v1/calls/end` ends one, `/v1/calls/ticket` lets one person watch it. No answer has a room key, a token or a payload.
+ * What is answered is committed, or has had the time to be.
  */
+import { type CallMedia, type CallSession, callEndReasons, type CallEndReason } from '../../model/call.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import { z } from 'zod';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
-import { callEndReasons, type CallEndReason, type CallSession } from '../../model/call.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
 import type { ViewerTickets } from '../../core/calls/viewer-keys.ts';
-import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
-import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
-import { encodeCall } from './call-json.ts';
-import { changeRoute, readRoute } from '../ops/checked-route.ts';
-import { pictureLink } from '../watch/picture-link.ts';
+import {
+  type AdminReply,
+  type AdminRoute,
+  type AuditTerms,
+  changeRoute,
+  readRoute,
+} from '../ops/admin-route.ts';
+
+/** The legs connected now. */
+export interface CallLegs {
+  readonly device: boolean;
+  readonly bridge: boolean;
+}
+
+/** A live call session, as JSON for operators: nothing in it lets anybody into the call. */
+export interface CallJson {
+  readonly session: string;
+  readonly app_id: string;
+  readonly device_id: string;
+  readonly room_id: string;
+  readonly state: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly legs: CallLegs;
+  readonly media: CallMediaJson;
+}
+
+/** The fields of the request by which it was issued, after defaults. */
+export interface CallMediaJson {
+  readonly no_video: boolean;
+  readonly up_video_mt: string;
+  readonly down_video_mt: string;
+  readonly down_video_rotation: number;
+  readonly screen_width: number | null;
+  readonly screen_height: number | null;
+  readonly video_res_mode: string;
+  readonly down_audio_mt: string;
+  readonly audio_rate: number;
+  readonly audio_channels: number;
+}
+
+export function encodeCall(session: CallSession, legs: CallLegs): CallJson {
+  return {
+    session: session.sessionId,
+    app_id: session.appId,
+    device_id: session.deviceId,
+    room_id: session.room.roomId,
+    state: session.state,
+    created_at: formatTimestamp(session.createdAtMs),
+    expires_at: formatTimestamp(session.expiresAtMs),
+    legs,
+    media: encodeMedia(session.media),
+  };
+}
+
+function encodeMedia(media: CallMedia): CallMediaJson {
+  return {
+    no_video: media.noVideo,
+    up_video_mt: media.upVideo,
+    down_video_mt: media.downVideo,
+    down_video_rotation: media.rotation,
+    screen_width: media.screen?.width ?? null,
+    screen_height: media.screen?.height ?? null,
+    video_res_mode: media.resolution,
+    down_audio_mt: media.downAudio,
+    audio_rate: media.audioRate,
+    audio_channels: media.audioChannels,
+  };
+}
+
+/** Opens once, by its ticket. `picture`: what the bridge sends, or what the device is sent, which it is when left out. */
+export function pictureLink(origin: string, ticket: string, picture?: 'source' | 'output'): string {
+  const query = new URLSearchParams({ ticket, ...(picture !== undefined && { picture }) });
+  return `${origin}/media/v1/downlink.mjpeg?${query.toString()}`;
+}
 
 export interface CallDeps {
   readonly clock: Clock;
@@ -24,7 +95,7 @@ export interface CallDeps {
     'find' | 'sessionsOf' | 'sessions' | 'end' | 'hasDevice' | 'hasBridge' | 'committed'
   >;
   readonly tickets: Pick<ViewerTickets, 'issue'>;
-  /** By what people reach the media listener, such as `https://media.example:8083`. */
+  /** The origin by which people reach the media listener, such as `https://media.example:8083`. */
   mediaOrigin(): string;
 }
 

@@ -1,16 +1,15 @@
 /**
- * What is known of one device, for an operator: its registry entry, its two connections and what happened to it
- * lately. The same from a running server and from a store at rest; times are Unix seconds, those of events ISO 8601.
+ * The status of one device, for an operator: its registry entry, its two connections and its latest events. The same from
+ * a running server and from a store at rest; times are Unix seconds, those of events ISO 8601.
  */
-import type { ConnectionRecord } from '../../model/connectivity.ts';
-import { neverConnected } from '../../model/connectivity.ts';
+import { type ConnectionRecord, neverConnected } from '../../model/connectivity.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
-import { wireEvent, type WireEvent } from './event-answer.ts';
+import { wireEvent, type WireEvent } from './event-query.ts';
 import type { EventSource } from './event-pages.ts';
 
 export interface DeviceStatus {
-  /** Wall milliseconds of who answers: ages are counted from it. */
+  /** Wall clock of the answering process in milliseconds: ages are counted from it. */
   readonly now_ms: number;
   readonly device: {
     readonly device_id: string;
@@ -26,7 +25,7 @@ export interface DeviceStatus {
 }
 
 export interface ConnectionStatus {
-  /** `lost`: it was open when the server was last there, which did not stop in order; the next start ends it. */
+  /** `lost`: it was open when the server died; the next start ends it. */
   readonly state: 'open' | 'closed' | 'lost' | 'never';
   /** The session that is open or lost. */
   readonly session: string | null;
@@ -40,10 +39,10 @@ export interface ConnectionStatus {
   readonly last_offline_at: number | null;
 }
 
-/** One connection as its keeper has it. */
+/** One connection as the member that holds it sees it. */
 export interface ObservedConnection {
   readonly record: ConnectionRecord | null;
-  /** Somebody here holds its socket. */
+  /** A member holds its socket now. */
   readonly isHeld: boolean;
   /** Unix seconds of the latest heartbeat on the socket; 0: none, or no socket. */
   readonly heartbeatAt: number;

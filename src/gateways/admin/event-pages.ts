@@ -1,13 +1,25 @@
 /**
- * Reading the log for operators: forward from a place, or the newest ones back from the head, through a filter. The
- * log is looked through in slices with a turn of the loop between them, so that a search that finds little does
- * not keep devices and callers waiting, and one call looks at a bounded number of events.
+ * Reads the log for operators: forward from a place, or the newest events back from the head, through a filter. The log is
+ * scanned in slices with a turn of the event loop between them, so that a search that finds little does not keep devices
+ * and callers waiting, and one call scans a bounded number of events.
  */
-import type { LoggedEvent } from '../../model/events.ts';
+import type { EventType, LoggedEvent } from '../../model/events.ts';
+import type { DeviceId } from '../../model/ids.ts';
 import { eventsScannedMax, recentEventsOfDeviceMax } from '../../model/limits.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import { eventIdMs } from '../../storage/events/event-rows.ts';
-import { isWanted, type EventFilter } from './event-filter.ts';
+
+/** The events an operator wants to see: of one device, of some types, or all. */
+export interface EventFilter {
+  /** Null: of every device. */
+  readonly deviceId: DeviceId | null;
+  /** Null: of every type. */
+  readonly types: ReadonlySet<EventType> | null;
+}
+
+export function isWanted({ deviceId, types }: EventFilter, event: LoggedEvent): boolean {
+  return (deviceId === null || event.deviceId === deviceId) && (types === null || types.has(event.type));
+}
 
 /** The log of a running server, or of a store at rest. */
 export type EventSource = Pick<EventLog, 'head' | 'oldest' | 'read' | 'recentOf'>;
@@ -86,7 +98,7 @@ function newestOf(events: readonly LoggedEvent[], head: number, before: number |
   return { events, next: head, head, hasGap: false, before };
 }
 
-/** What needs no walk through the log: a device's latest. Null: there may be more than these. */
+/** A device's latest events, which need no scan of the log. Null: there may be more than these. */
 function findRecent(source: EventSource, filter: EventFilter, count: number): LoggedEvent[] | null {
   if (count === 0) return [];
   if (filter.deviceId === null) return null;

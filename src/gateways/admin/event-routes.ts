@@ -9,21 +9,25 @@ import type { ApplicationId } from '../../model/ids.ts';
 import { WaitingReaders, type ReaderSlot } from '../../core/events/waiting-readers.ts';
 import type { AdminReply, AdminRequest, AdminRoute } from '../ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
-import { isWanted, type EventFilter } from './event-filter.ts';
-import { readEvents, type EventsAnswer } from './event-answer.ts';
-import { parseEventsRequest, type EventsRequest } from './event-request.ts';
+import { isWanted, type EventFilter } from './event-pages.ts';
+import {
+  answerEventsRequest,
+  type EventsAnswer,
+  parseEventsRequest,
+  type EventsRequest,
+} from './event-query.ts';
 
 export interface EventRoutesDeps {
   readonly clock: Clock;
   readonly events: EventLog;
 }
 
-/** Operators who read or wait at the same time; another is answered 503. One that hung up counts until its wait is over. */
+/** Operators who read or wait at the same time; the next is answered 503. One that hung up counts until its wait is over. */
 export const operatorsReadingMax = 64;
-/** All operators are one to the seats. */
+/** All operators are one application to the waiting readers. */
 const operators = 'operators' as ApplicationId;
 
-/** What one operator waits for. */
+/** A wait of one operator. */
 interface Following {
   readonly filter: EventFilter;
   readonly slot: ReaderSlot;
@@ -36,7 +40,7 @@ export class EventRoutes {
   readonly #following = new Set<Following>();
   #isDraining = false;
 
-  /** Follows the log for good. */
+  /** Follows the log for its lifetime. */
   constructor({ clock, events }: EventRoutesDeps) {
     this.#clock = clock;
     this.#events = events;
@@ -49,7 +53,7 @@ export class EventRoutes {
     return [{ method: 'GET', path: '/v1/events', handle: (request) => this.#handle(request) }];
   }
 
-  /** For a drain: who waits is answered now, and nobody waits any more; reading goes on. */
+  /** For a drain: every wait is answered now, later ones at once; reading goes on. */
   endWaits(): void {
     this.#isDraining = true;
     this.#readers.wakeAll();
@@ -70,10 +74,10 @@ export class EventRoutes {
     }
   }
 
-  /** Looks again each time something came, until there is something to say. */
+  /** Reads again each time an event comes, until there is something to answer. */
   async #answer(request: EventsRequest, slot: ReaderSlot): Promise<EventsAnswer & { draining: boolean }> {
     const endMs = this.#clock.monotonicMs() + request.waitMs;
-    let answer = await readEvents(this.#events, request);
+    let answer = await answerEventsRequest(this.#events, request);
     let truncated = false;
     for (;;) {
       truncated ||= answer.truncated;
@@ -82,7 +86,10 @@ export class EventRoutes {
       if (isOver || leftMs <= 0 || this.#isDraining)
         return { ...answer, truncated, draining: this.#isDraining };
       await slot.wait(leftMs);
-      answer = await readEvents(this.#events, { ...request, start: { kind: 'after', after: answer.next } });
+      answer = await answerEventsRequest(this.#events, {
+        ...request,
+        start: { kind: 'after', after: answer.next },
+      });
     }
   }
 

@@ -1,15 +1,14 @@
-/** The named tokens of operators on the ops listener. A token is in one answer only: that of its making. */
+/** The named tokens of operators on the ops listener. A token is in one answer only: that of its creation. */
 import { z } from 'zod';
 import { opsTokensMax } from '../../model/limits.ts';
 import { operatorNameForm, opsRoles, type Operator } from '../../model/operator.ts';
-import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import { type AdminReply, type AdminRoute, changeRoute, orFileError, readRoute } from '../ops/admin-route.ts';
 import type { Operators } from '../ops/operators.ts';
 import type { OpsTokenRefusal } from '../../storage/keys/ops-token-file.ts';
 import type { StoredOpsToken } from '../../storage/keys/ops-token-json.ts';
-import { changeRoute, orWhyNot, readRoute } from '../ops/checked-route.ts';
 
 export interface OpsTokenJson extends Operator {
-  /** Unix seconds; null: whoever made it did not say. */
+  /** Unix seconds; null: not recorded when it was made. */
   readonly created_at: number | null;
   /** Unix seconds; null: never. */
   readonly last_used_at: number | null;
@@ -20,7 +19,7 @@ export interface OpsTokenListing {
 }
 
 export interface FreshOpsTokenJson extends Operator {
-  /** Told here only. */
+  /** In no other answer. */
   readonly token: string;
 }
 
@@ -38,13 +37,13 @@ export function opsTokenRoutes(live: Live): AdminRoute[] {
       '/v1/ops-tokens/create',
       createBody,
       { action: 'ops-token.create', asked: ['name', 'role'] },
-      (operator) => orWhyNot(() => create(live, operator)),
+      (operator) => orFileError(() => create(live, operator)),
     ),
     changeRoute(
       '/v1/ops-tokens/revoke',
       revokeBody,
       { action: 'ops-token.revoke', asked: ['name'] },
-      ({ name }) => orWhyNot(() => revoke(live, name)),
+      ({ name }) => orFileError(() => revoke(live, name)),
     ),
   ];
 }
@@ -55,7 +54,7 @@ export function encodeOpsTokens(tokens: readonly StoredOpsToken[]): OpsTokenJson
   });
 }
 
-/** Why a token was not made, in words. */
+/** The reason why a token was not made, in words. */
 export const createRefusals: Readonly<Record<OpsTokenRefusal, (name: string) => string>> = {
   name: (name) => `${JSON.stringify(name)} is no name for a token: ${operatorNameForm}, and no reserved one`,
   taken: (name) => `there is a token ${JSON.stringify(name)} already: revoke it first`,

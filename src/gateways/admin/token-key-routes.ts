@@ -1,16 +1,15 @@
-/** The keys of calls' tokens on the ops listener. No answer has a secret: nobody needs to see one. */
+/** The keys that sign the tokens of calls, on the ops listener. No answer has a secret: nobody needs to see one. */
 import { z } from 'zod';
-import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import { type AdminReply, type AdminRoute, changeRoute, orFileError, readRoute } from '../ops/admin-route.ts';
 import type { TokenKeyRotation } from '../../storage/keys/token-key-file.ts';
 import type { StoredTokenKey } from '../../storage/keys/token-key-json.ts';
-import { changeRoute, orWhyNot, readRoute } from '../ops/checked-route.ts';
 import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
 
 export interface TokenKeyJson {
   readonly kid: string;
-  /** Unix seconds; null: whoever made it did not say. */
+  /** Unix seconds; null: not recorded when it was made. */
   readonly created_at: number | null;
-  /** The others are good still, but sign no more. */
+  /** The others still verify, but no longer sign. */
   readonly signs: boolean;
 }
 
@@ -19,7 +18,7 @@ export interface TokenKeyListing {
 }
 
 export interface TokenKeyRotationJson extends TokenKeyListing {
-  /** Kids of those that had to go. */
+  /** Kids of the keys that were removed. */
   readonly dropped: readonly string[];
 }
 
@@ -35,13 +34,13 @@ export function tokenKeyRoutes(live: Keys): AdminRoute[] {
       '/v1/token-keys/rotate',
       rotateBody,
       { action: 'token-key.rotate', answered: { kid: 'keys.0.kid', dropped: 'dropped' } },
-      () => orWhyNot(() => rotate(live)),
+      () => orFileError(() => rotate(live)),
     ),
     changeRoute(
       '/v1/token-keys/retire',
       retireBody,
       { action: 'token-key.retire', asked: ['kid'] },
-      ({ kid }) => orWhyNot(() => retire(live, kid)),
+      ({ kid }) => orFileError(() => retire(live, kid)),
     ),
   ];
 }
@@ -55,7 +54,7 @@ export function encodeRotation({ keys, dropped }: TokenKeyRotation): TokenKeyRot
   return { keys: encodeTokenKeys(keys), dropped: dropped.map(({ kid }) => kid) };
 }
 
-/** Why a key was not retired, in words. */
+/** The reason why a key was not retired, in words. */
 export const retireRefusals = {
   unknown: (kid: string) => `no token key ${JSON.stringify(kid)}`,
   last: (kid: string) => `${kid} is the only token key: rotate first`,

@@ -1,5 +1,12 @@
-/** What an administrative route says of itself; the listener does the rest. */
-import type { AuditAction, AuditId } from '../../model/audit.ts';
+/**
+ * An administrative route: what it declares of itself, how its query or body is checked, and what the audit log has of a
+ * change. The listener does the rest.
+ */
+import type { AuditAction, AuditId, AuditIds, AuditIntent, AuditOutcome } from '../../model/audit.ts';
+import type { z } from 'zod';
+import { StoreOpenError } from '../../storage/lmdb/store-open-error.ts';
+import type { MissingEntry } from '../../storage/registry/registry-write.ts';
+import type { Operator } from '../../model/operator.ts';
 
 export interface AdminRequest {
   readonly query: URLSearchParams;
@@ -13,7 +20,7 @@ export interface AdminReply {
   readonly body: unknown;
 }
 
-/** What the audit log has of a change. */
+/** The parts of a change that the audit log has. */
 export interface AuditTerms {
   readonly action: AuditAction;
   /** Taken from the body, of an upload from the query, by the same names. */
@@ -27,7 +34,7 @@ interface BaseRoute {
   handle(request: AdminRequest): Promise<AdminReply>;
 }
 
-/** Changes nothing: a viewer may ask, too. */
+/** Changes nothing, so that a viewer may ask it too. */
 export interface ReadRoute extends BaseRoute {
   readonly method: 'GET';
 }
@@ -39,7 +46,7 @@ export interface ChangeRoute extends BaseRoute {
 
 export type AdminRoute = ReadRoute | ChangeRoute;
 
-/** A route that takes a body of any size up to the limit, and tells how far it is, line by line. */
+/** A route that takes a body of any size up to the limit, and reports its progress line by line. */
 export interface UploadRoute {
   readonly method: 'POST' | 'PUT';
   readonly path: string;
@@ -53,4 +60,97 @@ export interface Upload {
   readonly lines: AsyncIterable<unknown>;
   /** How it ended, also for a caller that has hung up. Its body is the last line; undefined: there is none. */
   readonly ended: Promise<AdminReply>;
+}
+
+/** A question; a query that is not of this schema is 400 and names the field. */
+export function readRoute<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+  handle: (query: z.output<Schema>) => Promise<AdminReply>,
+): ReadRoute {
+  return {
+    method: 'GET',
+    path,
+    handle: async ({ query }) => checked(schema, Object.fromEntries(query), 'query', handle),
+  };
+}
+
+/** A change; a body that is not of this schema is 400 and names the field. */
+export function changeRoute<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+  audit: AuditTerms,
+  handle: (body: z.output<Schema>) => Promise<AdminReply>,
+): ChangeRoute {
+  return {
+    method: 'POST',
+    path,
+    audit,
+    handle: async ({ body }) => checked(schema, body, 'body', handle),
+  };
+}
+
+async function checked<Schema extends z.ZodType>(
+  schema: Schema,
+  asked: unknown,
+  whole: 'query' | 'body',
+  handle: (asked: z.output<Schema>) => Promise<AdminReply>,
+): Promise<AdminReply> {
+  const parsed = schema.safeParse(asked);
+  if (parsed.success) return handle(parsed.data);
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || whole}: ${issue.message}`);
+  return { status: 400, body: { error: problems.join('; ') } };
+}
+
+export function missingEntry({ kind, id }: MissingEntry): AdminReply {
+  return { status: 404, body: { error: `no ${kind} ${JSON.stringify(id)} in the registry` } };
+}
+
+/** Answers 500 with the reason when the file behind a change cannot be used: the operator has to mend it. */
+export async function orFileError(change: () => Promise<AdminReply>): Promise<AdminReply> {
+  try {
+    return await change();
+  } catch (error) {
+    if (error instanceof StoreOpenError) return { status: 500, body: { error: error.message } };
+    throw error;
+  }
+}
+
+/** The operator of a request and its origin. */
+export interface OpsCaller {
+  readonly operator: Operator;
+  /** Remote address. */
+  readonly from: string;
+  /** False once the token is revoked. */
+  readonly holds: () => boolean;
+}
+
+/** The intent of a change from its request. `asked`: the body, or the query of an upload. */
+export function intentOf({ operator, from }: OpsCaller, terms: AuditTerms, asked: unknown): AuditIntent {
+  const ids = Object.fromEntries((terms.asked ?? []).map((name) => [name, valueAt(asked, name)]));
+  return { operator: operator.name, role: operator.role, from, action: terms.action, ids };
+}
+
+/** The outcome of a change from its answer. */
+export function outcomeOf({ status, body }: AdminReply, { answered = {} }: AuditTerms): AuditOutcome {
+  if (status >= 400) {
+    const reason = valueAt(body, 'error');
+    return {
+      result: status >= 500 ? 'failed' : 'refused',
+      ...(typeof reason === 'string' && { reason }),
+    };
+  }
+  const places = Object.entries(answered) as [AuditId, string][];
+  const ids: AuditIds = Object.fromEntries(places.map(([name, place]) => [name, valueAt(body, place)]));
+  return { result: 'ok', ids };
+}
+
+/** `place`: keys with dots between them. Undefined: nothing is there. */
+function valueAt(body: unknown, place: string): unknown {
+  let value = body;
+  for (const key of place.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[key];
+  }
+  return value;
 }

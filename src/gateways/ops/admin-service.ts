@@ -1,6 +1,6 @@
 /**
- * Administration behind the caller's check: finds the route, takes the body in, sends what the route says. A change is
- * for operators alone, and stands in the audit log before it begins.
+ * Administration behind the caller's check: finds the route, receives the body, sends the route's reply. A change is for
+ * operators alone, and stands in the audit log before it begins.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
@@ -8,24 +8,26 @@ import { join } from 'node:path';
 import type { HttpRequest } from '../../lib/uws.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { AuditRefusal, type AuditLog } from '../../storage/audit/audit-log.ts';
-import type {
-  AdminReply,
-  AdminRequest,
-  AdminRoute,
-  ChangeRoute,
-  ReadRoute,
-  UploadRoute,
+import {
+  type AdminReply,
+  type AdminRequest,
+  type AdminRoute,
+  type ChangeRoute,
+  type ReadRoute,
+  type UploadRoute,
+  intentOf,
+  outcomeOf,
+  type OpsCaller,
 } from './admin-route.ts';
-import { intentOf, outcomeOf, type OpsCaller } from './audited-change.ts';
 import { takeJson, takeUpload, type BodyRefusal, type BodyTerms } from './ops-body.ts';
 import type { OpsExchange } from './ops-exchange.ts';
 
-/** Uploads taken in or used at the same time; beyond it 503. */
+/** Uploads received or used at the same time; the next is answered 503. */
 const uploadsAtOnceMax = 4;
 
 type Route = AdminRoute | UploadRoute;
 
-/** What is needed of a request after the front end has forgotten it. */
+/** The parts of a request that outlive the front end's handler. */
 interface Asked extends BodyTerms {
   readonly query: URLSearchParams;
 }
@@ -52,7 +54,7 @@ export class AdminService {
     this.#log = log;
   }
 
-  /** Makes the spool directory anew: what a killed process left in it is of no use. */
+  /** Creates the spool directory anew: files that a killed process left in it are of no use. */
   async open(): Promise<void> {
     await rm(this.#spoolDirectory, { recursive: true, force: true });
     await mkdir(this.#spoolDirectory, { recursive: true, mode: 0o700 });
@@ -77,7 +79,7 @@ export class AdminService {
     work.catch((error: unknown) => this.#fault(exchange, path, error));
   }
 
-  /** In the log and not in the audit log: who may change nothing shall not be able to fill it. */
+  /** Logged, but not in the audit log: a viewer must not be able to fill that. */
   #refuseViewer(exchange: OpsExchange, { operator, from }: OpsCaller, path: string): void {
     this.#log.warn({ operator: operator.name, from, path }, 'a viewer asked for a change, and was refused');
     refuseBody(exchange, { status: 403, message: `${operator.name} is a viewer and may change nothing` });
@@ -151,7 +153,7 @@ export class AdminService {
   }
 }
 
-/** An answer may have been waited for: nothing is told to who lost the token meanwhile. */
+/** The answer may have taken long: a caller whose token was revoked meanwhile gets 401. */
 async function read(caller: OpsCaller, route: ReadRoute, request: AdminRequest): Promise<AdminReply> {
   const reply = await route.handle(request);
   return caller.holds() ? reply : { status: 401, body: { error: 'the token was revoked meanwhile' } };

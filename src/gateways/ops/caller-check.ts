@@ -1,6 +1,6 @@
 /**
- * Who may administrate: whoever holds a token and asks by a known name. The name keeps out a browser that was
- * led here by another name for this address, the origin keeps out the pages of others; both hold for guests, too.
+ * Admits a caller who holds a token and asks by a known name. The name keeps out a browser that was led here by another
+ * name for this address, the origin keeps out the pages of others; viewers are checked for both, too.
  * Source: running.md, Processes and listeners.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -36,7 +36,7 @@ export class CallerCheck {
     this.#names = new Set([...loopbackNames, ...names.map((name) => bracketed(name.toLowerCase()))]);
   }
 
-  /** Who may go on. */
+  /** The operator who asks, or why the caller is refused. */
   admit(caller: Caller): Result<Operator, CallerRefusal> {
     const refusal = this.refuseViewer(caller);
     if (refusal !== null) return fail(refusal);
@@ -48,7 +48,7 @@ export class CallerCheck {
     return fail({ status: 401, message: 'the bearer token of ops.token, or of an operator, is needed' });
   }
 
-  /** The same of somebody who brings a credential of another kind, which is not judged here. */
+  /** The same for a viewer, whose credential is of another kind and is not checked here. */
   refuseViewer({ host, origin }: Caller): CallerRefusal | null {
     const name = hostForm.exec(host.toLowerCase())?.[1];
     if (name === undefined || !this.#names.has(name)) return { status: 403, message: 'unknown Host' };

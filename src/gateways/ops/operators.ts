@@ -1,6 +1,6 @@
 /**
- * Who holds a token now: `ops.token`, and the named ones of the file, imported and changed in both places. When a
- * named one was last used is written behind, at most once a minute.
+ * The tokens that are valid now: `ops.token`, and the named ones of the file, changed in memory and in the file together.
+ * The last use of a named one is written later, at most once a minute.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { wallSeconds, type Cancel, type Clock } from '../../lib/clock.ts';
@@ -35,7 +35,7 @@ export class Operators {
   readonly #local: Holder;
   #tokens: readonly StoredOpsToken[] = [];
   #holders: readonly Holder[];
-  /** Uses that are not written yet, by hash. */
+  /** Uses that are not written yet, in Unix seconds by hash. */
   readonly #uses = new Map<string, number>();
   #writtenMs = -Infinity;
   #cancelWrite: Cancel | null = null;
@@ -53,7 +53,7 @@ export class Operators {
     await this.#turns.run(async () => this.#adopt(await this.#deps.file.read()));
   }
 
-  /** Null: nobody holds this token now. */
+  /** Null: the token is not valid now. */
   identify(token: string): Operator | null {
     const hash = hashOpsToken(token);
     // All are compared, each in constant time, so that how long it takes tells nothing.
@@ -89,7 +89,7 @@ export class Operators {
     });
   }
 
-  /** SIGHUP. Never rejects: what is wrong with the file is logged, and who holds a token stays. */
+  /** SIGHUP. Never rejects: an error in the file is logged, and the valid tokens stay. */
   async reload(): Promise<void> {
     try {
       await this.open();
@@ -98,7 +98,7 @@ export class Operators {
     }
   }
 
-  /** Resolves when what was used is written. */
+  /** Resolves when the latest uses are written. */
   async close(): Promise<void> {
     this.#cancelWrite?.();
     if (this.#uses.size > 0) await this.#writeUses();

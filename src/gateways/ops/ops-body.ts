@@ -1,4 +1,4 @@
-/** How a request body is taken in on the ops listener: a small one to memory, a large one to a file. */
+/** Receives a request body on the ops listener: a small one in memory, an upload in a file. */
 import { createWriteStream } from 'node:fs';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { isJsonContentType } from '../../protocol/rest/shared-fields.ts';
@@ -8,7 +8,7 @@ const adminBodyBytesMax = 256 * 1024;
 /** About ten million devices. */
 const uploadBytesMax = 2 * 1024 * 1024 * 1024;
 
-/** What the headers say of a body. */
+/** A body as the headers announce it. */
 export interface BodyTerms {
   /** Empty when there is none. */
   readonly contentType: string;
@@ -23,7 +23,7 @@ export interface BodyRefusal {
 }
 
 const tooLarge: BodyRefusal = { status: 413, message: 'request body too large' };
-/** Said to nobody: the peer has hung up. */
+/** Never sent: the peer has hung up. */
 const cutShort: BodyRefusal = { status: 400, message: 'request body cut short' };
 const noJson: BodyRefusal = { status: 400, message: 'request body is not JSON' };
 const noJsonType: BodyRefusal = { status: 415, message: 'Content-Type must be application/json' };

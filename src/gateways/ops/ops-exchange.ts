@@ -23,9 +23,9 @@ export class OpsExchange {
   readonly #isHead: boolean;
   readonly #budget: TurnBudget;
   #state: 'open' | 'streaming' | 'over' = 'open';
-  /** Told once when the peer goes. */
+  /** Called once when the peer goes. */
   #whenGone: () => void = () => undefined;
-  /** Told when the peer has taken what was written. */
+  /** Called when the peer has taken what was written. */
   #whenWritable: () => void = () => undefined;
 
   /** Within the front end's handler. To a HEAD no body is sent, which the front end would. `budget`: answers within one turn. */
@@ -41,8 +41,8 @@ export class OpsExchange {
   }
 
   /**
-   * Does nothing when the peer has gone. Beyond the budget it comes in a later turn, and to who has sent another request by
-   * then the library closes the connection.
+   * Does nothing when the peer has gone. Beyond the budget the answer is sent in a later turn; if the peer has sent another
+   * request by then, the library closes the connection.
    */
   answer(answer: OpsAnswer): void {
     if (this.#state !== 'open') return;

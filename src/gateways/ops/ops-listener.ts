@@ -1,12 +1,19 @@
 /**
- * The operators' front end: probes and metrics for everybody who can reach it, administration for whoever holds
- * a token, pages for whoever was given a ticket by it. It stays up while the server drains, so that a probe can see it. Source: running.md, Processes and
- * listeners, Probes.
+ * The operators' front end: probes and metrics for everybody who can reach it, administration for a caller with a token,
+ * pages for a viewer with a ticket. It stays up while the server drains, so that a probe can see it.
+ * Source: running.md, Processes and listeners, Probes.
  */
 import { remoteAddress, type HttpConnections } from '../../lib/http-connections.ts';
 import { TurnBudget } from '../../lib/turn-budget.ts';
-import { closeListenSocket, createApp, listenExclusively, type ListenSocket } from '../../lib/uws.ts';
-import type { HttpRequest, HttpResponse, TemplatedApp } from '../../lib/uws.ts';
+import {
+  closeListenSocket,
+  createApp,
+  listenExclusively,
+  type ListenSocket,
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+} from '../../lib/uws.ts';
 import { plainAddress } from '../../lib/address-key.ts';
 import { answersPerTurnMax } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -14,8 +21,7 @@ import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import { AdminService } from './admin-service.ts';
 import type { AdminRoute, UploadRoute } from './admin-route.ts';
 import { CallerCheck, type CallerRefusal } from './caller-check.ts';
-import { ViewerService } from '../watch/viewer-service.ts';
-import type { ViewerRoute } from '../watch/viewer-route.ts';
+import { ViewerService, type ViewerRoute } from './viewer-service.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import type { Operators } from './operators.ts';
 import { OpsExchange } from './ops-exchange.ts';
@@ -36,9 +42,9 @@ export interface OpsListenerSettings {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
-  /** Names that administration may be asked by, beside the loopback ones and `host`. */
+  /** Host names that requests for administration may use, beside the loopback ones and `host`. */
   readonly hosts: readonly string[];
-  /** Where uploads lie while they are used; this listener's alone, and emptied when it starts. */
+  /** The directory of uploads while they are used; this listener's alone, and emptied when it starts. */
   readonly spoolDirectory: string;
 }
 
@@ -63,13 +69,13 @@ export class OpsListener {
       .any('/*', (response, request) => this.#handle(response, request));
   }
 
-  /** With the real port, once it listens. */
+  /** Has the real port once it listens. */
   get address(): { readonly host: string; readonly port: number } {
     const { host, port } = this.#settings;
     return { host, port: this.#listening?.port ?? port };
   }
 
-  /** Resolves to the real port. Rejects when the address cannot be had, the tokens not be read, or the spool directory not be made. */
+  /** Resolves to the real port. Rejects when the address is taken, the tokens cannot be read, or the spool directory cannot be made. */
   async listen(): Promise<number> {
     await this.#deps.operators.open();
     await this.#service.open();

@@ -1,4 +1,4 @@
-/** HTML around text that may hold anything: what is put into a template is escaped, unless it is HTML already. */
+/** HTML templates: a value put into one is escaped, unless it is HTML already. */
 
 export class Html {
   readonly text: string;

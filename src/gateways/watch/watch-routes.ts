@@ -1,14 +1,108 @@
 /**
- * How a call's pictures go, on the ops listener: `GET /v1/calls/media` tells it to machines, `POST /v1/calls/watch` hands
- * out the address of a page that shows it to one person, once.
+ * The pictures of a call on the ops listener: `GET /v1/calls/media` describes them to machines, `POST /v1/calls/watch` answers
+ * the address of a page that shows them to one person, once.
  */
-import { z } from 'zod';
+import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { SessionId } from '../../model/ids.ts';
-import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import type { ViewerTickets, WatchKeys } from '../../core/calls/viewer-keys.ts';
+import { encodeCall, type CallJson, noTicket, unknownSession } from '../admin/call-routes.ts';
+import type { MediaView, StreamView } from '../../model/picture.ts';
+import type { MediaAddress } from '../../protocol/media-link/media-values.ts';
+import { z } from 'zod';
+import { type AdminReply, type AdminRoute, changeRoute, readRoute } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
-import { noTicket, unknownSession } from '../admin/call-routes.ts';
-import { changeRoute, readRoute } from '../ops/checked-route.ts';
-import { describeCarriedCall, type WatchDeps } from './watch-deps.ts';
+
+/** What routes and pages that show a call need. */
+export interface WatchDeps {
+  readonly calls: Pick<CallDirectory, 'find' | 'hasDevice' | 'hasBridge'>;
+  readonly media: MediaProcess;
+  /** Tickets of pictures. */
+  readonly tickets: Pick<ViewerTickets, 'issue'>;
+  /** Tickets of pages: a set of their own, so that neither opens the other. */
+  readonly pageTickets: Pick<ViewerTickets, 'issue' | 'take'>;
+  /** Keys of pages that are open. */
+  readonly keys: Pick<WatchKeys, 'issue' | 'find'>;
+  /** The origin by which people reach the ops listener. */
+  opsOrigin(): string;
+  /** The same of the media listener, such as `https://media.example:8083`. */
+  mediaOrigin(): string;
+}
+
+/** The media process, asked about a call. */
+export interface MediaProcess {
+  /** Null: there is none, or it does not listen yet. */
+  readonly address: MediaAddress | null;
+  view(session: SessionId): Promise<MediaView | null>;
+}
+
+export interface CarriedCallJson {
+  readonly call: CallJson;
+  /** Null: none of its legs is connected to the media process yet, or that does not answer. */
+  readonly view: MediaViewJson | null;
+}
+
+/** Null: there is no such live session. */
+export async function describeCarriedCall(
+  { calls, media }: Pick<WatchDeps, 'calls' | 'media'>,
+  sessionId: SessionId,
+): Promise<CarriedCallJson | null> {
+  const view = await media.view(sessionId);
+  const session = calls.find(sessionId);
+  if (session === null) return null;
+  const legs = { device: calls.hasDevice(sessionId), bridge: calls.hasBridge(sessionId) };
+  return { call: encodeCall(session, legs), view: view === null ? null : encodeMediaView(view) };
+}
+
+/** A session in the media process, as JSON for operators. */
+export interface MediaViewJson {
+  readonly mode: string;
+  readonly device: boolean;
+  readonly bridge: boolean;
+  readonly viewers: number;
+  readonly source: StreamViewJson | null;
+  readonly output: StreamViewJson | null;
+  /** Counts by result. */
+  readonly frames: MediaView['frames'];
+  readonly rebuilds: number;
+  readonly key_frames_asked: number;
+  readonly frame_ms: MediaView['frameMs'];
+  readonly work_ms: MediaView['workMs'];
+}
+
+export interface StreamViewJson {
+  readonly format: string;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly frames_per_second: number;
+  readonly bytes_per_second: number;
+}
+
+export function encodeMediaView(view: MediaView): MediaViewJson {
+  return {
+    mode: view.mode,
+    device: view.hasDevice,
+    bridge: view.hasBridge,
+    viewers: view.viewers,
+    source: encodeStream(view.source),
+    output: encodeStream(view.output),
+    frames: view.frames,
+    rebuilds: view.rebuilds,
+    key_frames_asked: view.keyFramesAsked,
+    frame_ms: view.frameMs,
+    work_ms: view.workMs,
+  };
+}
+
+function encodeStream(stream: StreamView | null): StreamViewJson | null {
+  if (stream === null) return null;
+  return {
+    format: stream.format,
+    width: stream.size?.width ?? null,
+    height: stream.size?.height ?? null,
+    frames_per_second: stream.framesPerSecond,
+    bytes_per_second: stream.bytesPerSecond,
+  };
+}
 
 const asked = z.strictObject({ session: z.string().min(1) as unknown as z.ZodType<SessionId> });
 

@@ -1,19 +1,18 @@
 /**
- * The page that shows one person a call, and what it asks while it is open. It is opened by a ticket, once, since a
- * browser can bring no bearer token then; in it stands a key of this call alone, by which it asks how the call goes and
- * for tickets of its pictures. The address is worth nothing any more once the page is there.
+ * The page that shows one person a call, and the requests it makes while it is open. A ticket opens it, once, since a browser
+ * can bring no bearer token then; the page holds a key of this call alone, by which it asks for the state of the call and
+ * for tickets of its pictures. The address is worth nothing once the page is there.
  */
 import { randomBytes } from 'node:crypto';
-import type { ViewerRequest, ViewerRoute } from './viewer-route.ts';
+import type { ViewerRequest, ViewerRoute } from '../ops/viewer-service.ts';
 import type { OpsAnswer } from '../ops/ops-exchange.ts';
 import type { WatchedCall } from '../../core/calls/viewer-keys.ts';
-import { noTicket } from '../admin/call-routes.ts';
+import { noTicket, pictureLink } from '../admin/call-routes.ts';
 import type { Html } from './html-text.ts';
-import { pictureLink } from './picture-link.ts';
-import { describeCarriedCall, type CarriedCallJson, type WatchDeps } from './watch-deps.ts';
+import { describeCarriedCall, type CarriedCallJson, type WatchDeps } from './watch-routes.ts';
 import { noWatchPage, watchPage } from './watch-page.ts';
 
-/** How a call goes, to its page. */
+/** The state of a call, for its page. */
 export interface WatchedCallJson extends Partial<CarriedCallJson> {
   /** Null: it lives. */
   readonly end_reason: string | null;
@@ -22,7 +21,10 @@ export interface WatchedCallJson extends Partial<CarriedCallJson> {
 export function watchViewerRoutes(deps: WatchDeps): ViewerRoute[] {
   return [
     { path: '/watch', handle: ({ query }) => Promise.resolve(openPage(deps, query.get('ticket') ?? '')) },
-    { path: '/watch/view', handle: (request) => withKey(deps, request, (watched) => notify(deps, watched)) },
+    {
+      path: '/watch/view',
+      handle: (request) => withKey(deps, request, (watched) => answerView(deps, watched)),
+    },
     {
       path: '/watch/pictures',
       handle: (request) => withKey(deps, request, async (watched) => givePictures(deps, watched)),
@@ -50,11 +52,11 @@ async function withKey(
   return watched === null ? jsonAnswer(401, { error: 'the key of an open page is needed' }) : answer(watched);
 }
 
-async function notify(deps: WatchDeps, watched: WatchedCall): Promise<OpsAnswer> {
+async function answerView(deps: WatchDeps, watched: WatchedCall): Promise<OpsAnswer> {
   const described = await describeCarriedCall(deps, watched.sessionId);
   // It may have ended meanwhile.
-  const told: WatchedCallJson = { ...described, end_reason: watched.endReason };
-  return jsonAnswer(200, told);
+  const body: WatchedCallJson = { ...described, end_reason: watched.endReason };
+  return jsonAnswer(200, body);
 }
 
 /** A page has one ticket for each picture: by asking again and again it takes its own, and none from others. */
@@ -71,9 +73,9 @@ function givePictures(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnsw
 }
 
 interface PagePolicy {
-  /** Of the page's own script and style: no other runs. */
+  /** The nonce of the page's own script and style: no other runs. */
   readonly nonce: string;
-  /** An origin; left out: it has none. */
+  /** The origin of its pictures; left out: it has none. */
   readonly pictures?: string;
 }
 

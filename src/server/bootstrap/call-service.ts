@@ -9,7 +9,7 @@ import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import { LocalLegService } from '../../core/calls/local-leg-service.ts';
 import { ViewerTickets, WatchKeys } from '../../core/calls/viewer-keys.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { ViewerRoute } from '../../gateways/watch/viewer-route.ts';
+import type { ViewerRoute } from '../../gateways/ops/viewer-service.ts';
 import type { CallRecords } from '../../core/ports/call-records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';

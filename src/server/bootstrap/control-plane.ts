@@ -15,8 +15,9 @@ import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
 import type { ImportResult } from '../../storage/registry/registry-import-messages.ts';
 import { RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
-import { adminRoutes } from '../../gateways/admin/admin-routes.ts';
 import { bridgeRoutes } from '../../gateways/admin/bridge-routes.ts';
+import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
+import { registryRoutes } from '../../gateways/admin/registry-routes.ts';
 import { CallService, type CallServiceDeps } from './call-service.ts';
 import { EventRoutes } from '../../gateways/admin/event-routes.ts';
 import type { ServerContext } from './server-context.ts';
@@ -24,7 +25,6 @@ import type { Logging } from './logging.ts';
 import { opsTokenRoutes } from '../../gateways/admin/ops-token-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { formatListenAddress } from '../config/settings-values.ts';
-import { statusRoutes } from '../../gateways/admin/status-routes.ts';
 import { tokenKeyRoutes } from '../../gateways/admin/token-key-routes.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-service.ts';
 
@@ -181,9 +181,9 @@ export class ControlPlane {
     };
     const { sleep: sleepRecords, signal: signalRecords, events } = records;
     const all = [
-      ...adminRoutes(context),
+      ...registryRoutes(context),
       ...bridgeRoutes(context),
-      ...statusRoutes({ ...context, sleepRecords, signalRecords, events }),
+      ...deviceRoutes({ ...context, sleepRecords, signalRecords, events }),
       ...this.#eventRoutes.routes,
       ...this.#webhooks.routes,
       ...this.calls.routes,

@@ -9,7 +9,7 @@ import type {
   WakeupOutcomeData,
 } from '../../client/reveille-client.ts';
 import type { FailureCode, WakeupCode } from '../../model/codes.ts';
-import type { WireEvent } from '../../gateways/admin/event-answer.ts';
+import type { WireEvent } from '../../gateways/admin/event-query.ts';
 import { envelopeOf } from '../../cli/api/api-access.ts';
 import { credentialLines, showCredentials } from './demo-participants.ts';
 import { DemoFailure, untilRight, type DemoStage } from './demo-stage.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { callsTable } from '../../../../src/cli/admin/calls-view.ts';
 import type { CallSession } from '../../../../src/model/call.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
-import { encodeCall, type CallLegs } from '../../../../src/gateways/admin/call-json.ts';
+import { encodeCall, type CallLegs } from '../../../../src/gateways/admin/call-routes.ts';
 import { callMedia, callRoom, callSession } from '../../../support/call-scene.ts';
 
 const nobody: CallLegs = { device: false, bridge: false };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatEvent, formatLocalTime, tellingPart } from '../../../../src/cli/api/events-line.ts';
-import type { WireEvent } from '../../../../src/gateways/admin/event-answer.ts';
+import type { WireEvent } from '../../../../src/gateways/admin/event-query.ts';
 
 function wireEvent(overrides: Partial<WireEvent>): WireEvent {
   return {

@@ -2,11 +2,17 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { intentOf, outcomeOf } from '../../../../src/gateways/ops/audited-change.ts';
-import type { AdminRoute, AuditTerms, UploadRoute } from '../../../../src/gateways/ops/admin-route.ts';
+import {
+  intentOf,
+  outcomeOf,
+  type AdminRoute,
+  type AuditTerms,
+  type UploadRoute,
+} from '../../../../src/gateways/ops/admin-route.ts';
 import { localOperator } from '../../../../src/model/operator.ts';
-import { adminRoutes } from '../../../../src/gateways/admin/admin-routes.ts';
 import { bridgeRoutes } from '../../../../src/gateways/admin/bridge-routes.ts';
+import { deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
+import { registryRoutes } from '../../../../src/gateways/admin/registry-routes.ts';
 import { callRoutes } from '../../../../src/gateways/admin/call-routes.ts';
 import { opsTokenRoutes } from '../../../../src/gateways/admin/ops-token-routes.ts';
 import { processRoutes } from '../../../../src/server/supervisor/process-view.ts';
@@ -21,7 +27,8 @@ import { checkout } from '../../../support/checkout.ts';
 const nobody = {} as never;
 
 const routes: readonly (AdminRoute | UploadRoute)[] = [
-  ...adminRoutes(nobody),
+  ...registryRoutes(nobody),
+  ...deviceRoutes(nobody),
   ...bridgeRoutes(nobody),
   ...callRoutes(nobody),
   ...opsTokenRoutes(nobody),

@@ -3,8 +3,12 @@ import { test } from 'node:test';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { eventsScannedMax } from '../../../../src/model/limits.ts';
-import type { EventFilter } from '../../../../src/gateways/admin/event-filter.ts';
-import { findPlace, readForward, readNewest } from '../../../../src/gateways/admin/event-pages.ts';
+import {
+  type EventFilter,
+  findPlace,
+  readForward,
+  readNewest,
+} from '../../../../src/gateways/admin/event-pages.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
 
 const everything: EventFilter = { deviceId: null, types: null };

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import type { DeviceStatus } from '../../../../src/gateways/admin/device-status.ts';
-import { statusRoutes } from '../../../../src/gateways/admin/status-routes.ts';
+import { deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
 import { DraftedEventLog } from '../../../support/drafted-event-log.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeConnection, FakeRecords, FakeRegistry, testDevice } from '../../../support/fakes.ts';
+import { FakeConnection, FakeLog, FakeRecords, FakeRegistry, testDevice } from '../../../support/fakes.ts';
 
 class Scene {
   readonly clock = new DrivenClock();
@@ -14,6 +14,7 @@ class Scene {
   readonly signalRecords = new FakeRecords();
   readonly sleepRecords = new FakeRecords();
   readonly events = new DraftedEventLog();
+  readonly log = new FakeLog();
   readonly cluster = null;
   readonly directory = new DeviceDirectory({
     sleepRecords: this.sleepRecords,
@@ -36,7 +37,7 @@ class Scene {
   }
 
   ask(query: string): Promise<{ readonly status: number; readonly body: unknown }> {
-    const [route] = statusRoutes(this);
+    const [route] = deviceRoutes(this);
     assert.ok(route !== undefined);
     return route.handle({ query: new URLSearchParams(query), body: undefined });
   }

@@ -1,34 +1,36 @@
 /**
- * What the command line may change in a running server. Each route is one change of the registry, or of a session;
- * reads need none, because the store may be looked at by any process of its owner.
+ * Changes of devices and credentials: of a running server, and of the command line on a store at rest. Reads need no route,
+ * because the store may be read by any process of its owner.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { z } from 'zod';
 import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
 import { permissions, type Credential, type Device } from '../../model/registry.ts';
-import { disconnectEverywhere, type DisconnectDeps } from '../../cluster/ownership/disconnect-everywhere.ts';
-import type { AdminReply, AdminRoute, AuditTerms } from '../ops/admin-route.ts';
+import {
+  type AdminReply,
+  type AdminRoute,
+  type AuditTerms,
+  changeRoute,
+  missingEntry,
+} from '../ops/admin-route.ts';
 import { generateSecret } from '../../storage/registry/generated-secrets.ts';
 import type { EntryRules } from '../../storage/registry/entry-reader.ts';
 import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import type { MissingEntry, RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { Result } from '../../lib/result.ts';
-import { changeRoute, missingEntry } from '../ops/checked-route.ts';
 
 export interface RegistryChangeDeps {
   readonly clock: Clock;
   readonly writer: RegistryWriter;
   readonly rules: EntryRules;
-  /** After every change of a credential: what was derived from it is dropped. */
+  /** Called after every change of a credential: drops the keys derived from it. */
   forgetDerivedKeys(): void;
-  /** After every change of a device: what it may not have any more ends. */
+  /** Called after every change of a device: ends the sessions and calls that it may no longer have. */
   changed(): void;
 }
 
-export type AdminDeps = RegistryChangeDeps & DisconnectDeps;
-
-const deviceId = z.string().transform((text, context): DeviceId => {
+export const deviceIdField = z.string().transform((text, context): DeviceId => {
   const parsed = parseDeviceId(text);
   if (parsed === null) context.addIssue('1-255 bytes of valid UTF-8');
   return parsed ?? z.NEVER;
@@ -42,16 +44,6 @@ const grants = z
 
 const dayS = 86_400;
 
-export function adminRoutes(deps: AdminDeps): AdminRoute[] {
-  return [
-    ...registryRoutes(deps),
-    changeRoute('/v1/device/kick', z.strictObject({ device_id: deviceId }), audited.kickDevice, (body) =>
-      kickDevice(deps, body),
-    ),
-  ];
-}
-
-/** The changes of devices and credentials: of a running server, and of the command line on a store at rest. */
 export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
   return [
     changeRoute('/v1/device/add', deviceBody, audited.addDevice, (body) => addDevice(deps, body)),
@@ -80,7 +72,6 @@ const audited = {
     asked: ['device_id'],
     answered: { disabled: 'device.disabled' },
   },
-  kickDevice: { action: 'device.kick', asked: ['device_id'], answered: { kicked: 'kicked' } },
   createCredential: {
     action: 'credential.create',
     asked: ['app_id', 'permissions'],
@@ -95,13 +86,13 @@ const audited = {
 } as const satisfies Record<string, AuditTerms>;
 
 const deviceBody = z.strictObject({
-  device_id: deviceId,
+  device_id: deviceIdField,
   product_id: z.string().min(1),
   secret: z.string().min(1).optional(),
   expires_at: unixSeconds,
   disabled: z.boolean().default(false),
 });
-const disableBody = z.strictObject({ device_id: deviceId, disabled: z.boolean().default(true) });
+const disableBody = z.strictObject({ device_id: deviceIdField, disabled: z.boolean().default(true) });
 const credentialBody = z.strictObject({
   app_id: z.string().min(1),
   permissions: grants,
@@ -129,11 +120,6 @@ async function disableDevice(
   const changed = await deps.writer.disableDevice(body.device_id, body.disabled);
   deps.changed();
   return deviceReply(changed, false);
-}
-
-async function kickDevice(deps: AdminDeps, body: { device_id: DeviceId }): Promise<AdminReply> {
-  const sessions = await disconnectEverywhere(deps, body.device_id);
-  return { status: 200, body: { kicked: sessions.length > 0, sessions } };
 }
 
 async function createCredential(
@@ -164,7 +150,7 @@ async function revoke(deps: RegistryChangeDeps, body: { access_key_id: AccessKey
   return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missingEntry(revoked.error);
 }
 
-/** `isSecretFresh`: it was made just now, and is told here only. */
+/** `isSecretFresh`: it was made just now, and no other answer has it. */
 function deviceReply(outcome: Result<Device, MissingEntry>, isSecretFresh: boolean): AdminReply {
   if (!outcome.ok) return missingEntry(outcome.error);
   const device = writeEntry('device', outcome.value);

@@ -1,9 +1,24 @@
-/** What guests may ask, behind the check of the name they ask by: finds the route and sends what it says. */
+/**
+ * Routes for viewers, who come without the bearer token since a browser cannot bring it when a page is opened. A route asks
+ * for a credential of its own and checks it itself; the name a viewer asks by is checked before.
+ */
+import type { OpsAnswer, OpsExchange } from './ops-exchange.ts';
 import type { HttpRequest } from '../../lib/uws.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { ViewerRequest, ViewerRoute } from './viewer-route.ts';
-import type { OpsExchange } from '../ops/ops-exchange.ts';
 
+export interface ViewerRequest {
+  readonly query: URLSearchParams;
+  /** The credential after `Bearer`; null: there is none. */
+  readonly bearer: string | null;
+}
+
+/** Answers GET alone: a HEAD must not use up a ticket that is good once. */
+export interface ViewerRoute {
+  readonly path: string;
+  handle(request: ViewerRequest): Promise<OpsAnswer>;
+}
+
+/** Finds the route of a viewer's request and sends its answer. */
 export class ViewerService {
   readonly #routes: ReadonlyMap<string, ViewerRoute>;
   readonly #log: Log;
@@ -13,7 +28,7 @@ export class ViewerService {
     this.#log = log;
   }
 
-  /** Null: the path is none of theirs. */
+  /** Null: no viewer route has this path. */
   find(path: string): ViewerRoute | null {
     return this.#routes.get(path) ?? null;
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseEventsRequest } from '../../../../src/gateways/admin/event-request.ts';
+import { parseEventsRequest } from '../../../../src/gateways/admin/event-query.ts';
 
 const id = '01a2b3c4-0000-7000-8000-000000000003';
 

@@ -1,10 +1,23 @@
-/** What is asked of the log by an operator: a query of the ops listener, which the command line also makes for a store at rest. */
+/**
+ * A query of the event log by an operator and its answer: the same from a running server and from a store at rest, for
+ * which the command line makes the query.
+ */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { parseDeviceId } from '../../model/ids.ts';
 import { eventsPageDefault, eventsPageMax, longPollSecondsMax } from '../../model/limits.ts';
-import { parseTypePattern, type EventFilter } from './event-filter.ts';
+import {
+  type EventFilter,
+  findPlace,
+  readForward,
+  readNewest,
+  type EventPage,
+  type EventSource,
+} from './event-pages.ts';
+import { eventTypes, type EventType, type LoggedEvent } from '../../model/events.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { encodeEvent } from '../../protocol/rest/events.ts';
 
-/** Where reading begins. */
+/** The place at which reading begins. */
 export type EventStart =
   /** Behind this sequence; null: with the oldest kept. */
   | { readonly kind: 'after'; readonly after: number | null }
@@ -27,7 +40,7 @@ const startKeys = ['after', 'since', 'last'] as const;
 
 class BadQuery extends Error {}
 
-/** What is wrong is said in words. Keys that nobody asked for are ignored. */
+/** Fails with what is wrong, in words. Unknown keys are ignored. */
 export function parseEventsRequest(query: URLSearchParams): Result<EventsRequest, string> {
   try {
     return succeed({
@@ -69,10 +82,81 @@ function parseFilter(query: URLSearchParams): EventFilter {
   return { deviceId, types: new Set(types) };
 }
 
+/** A type, or the beginning of some and `*`; null: there is no such type. */
+export function parseTypePattern(text: string): readonly EventType[] | null {
+  const types = text.endsWith('*')
+    ? eventTypes.filter((type) => type.startsWith(text.slice(0, -1)))
+    : eventTypes.filter((type) => type === text);
+  return types.length === 0 ? null : types;
+}
+
 function readNumber(query: URLSearchParams, key: string, min: number, max = Infinity): number | null {
   const text = query.get(key);
   if (text === null) return null;
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
   throw new BadQuery(`${key}: a whole number from ${min}${max === Infinity ? '' : ` to ${max}`}`);
+}
+
+/** An event as backends read it. Source: events.md, The log. */
+export interface WireEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly at: string;
+  readonly device_id: string;
+  readonly seq: number;
+  readonly epoch: number | null;
+  readonly data: JsonObject;
+}
+
+export interface EventsAnswer {
+  /** In the order of the log. */
+  readonly events: readonly WireEvent[];
+  /** Pass it back as `after`: nothing is missed or repeated. */
+  readonly next: number;
+  /** Of the log when it was read; `next` is less where the answer was full or the search was long. */
+  readonly head: number;
+  /** Pass it back with `last` to look further back; null: there is nothing to look for. */
+  readonly before: number | null;
+  /** Events between where it was to begin and where it does are not kept. */
+  readonly truncated: boolean;
+}
+
+export async function answerEventsRequest(
+  source: EventSource,
+  request: EventsRequest,
+): Promise<EventsAnswer> {
+  const { start, filter, limit } = request;
+  if (start.kind === 'last') {
+    const newest = await readNewest(source, filter, start.count, start.before);
+    return answerOf(newest, newest.before, false);
+  }
+  const { place, isCut } = placeOf(source, start);
+  const page = await readForward(source, filter, place, limit);
+  return answerOf(page, null, isCut || page.hasGap);
+}
+
+/** `isCut`: what was asked for began before what is kept, or beyond the end. */
+function placeOf(
+  source: EventSource,
+  start: Exclude<EventStart, { kind: 'last' }>,
+): { readonly place: number; readonly isCut: boolean } {
+  const begin = source.oldest - 1;
+  if (start.kind === 'since') {
+    const place = findPlace(source, start.since);
+    return { place, isCut: place === begin && begin > 0 };
+  }
+  const after = start.after ?? begin;
+  // A cursor beyond the end is of another log, or of what a power cut took.
+  const place = Math.min(Math.max(after, begin), source.head);
+  return { place, isCut: place !== after };
+}
+
+function answerOf(page: EventPage, before: number | null, truncated: boolean): EventsAnswer {
+  const { events, next, head } = page;
+  return { events: events.map(wireEvent), next, head, before, truncated };
+}
+
+export function wireEvent(event: LoggedEvent): WireEvent {
+  return JSON.parse(encodeEvent(event)) as WireEvent;
 }
