@@ -1,4 +1,4 @@
-/** What several nodes share in buckets of a real nats-server: registry, wakeups, calls. */
+/** What several nodes share in buckets of a real nats-server: rows, registry, wakeups, calls. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
@@ -9,6 +9,7 @@ import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
 import { RegistryMirror } from '../../src/cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../src/cluster/registry/registry-publisher.ts';
 import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
+import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import { WakeupRepository } from '../../src/cluster/records/wakeup-repository.ts';
 import type { DeviceCallsKept, MemberId } from '../../src/model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
@@ -209,4 +210,33 @@ test('a question to a NATS that hangs is given up in the time it has, and one to
   relay.break();
   await linkIs(link, 'away');
   await assert.rejects(repository.find('device' as DeviceId, 60_000), { name: 'SharedStateAway' });
+});
+
+/** More than are asked for ahead. */
+const count = 4000;
+
+async function deleteConsumers(link: NatsLink): Promise<void> {
+  const stream = link.names.bucketStream('rows');
+  const { consumers } = await link.jetstream().jetstreamManager(false);
+  for await (const { name } of consumers.list(stream)) await consumers.delete(stream, name);
+}
+
+test('a reading of all rows that breaks off goes on where it was: each row once, in the order of their revisions', async (t) => {
+  const link = await linkTo(t, (await startNats(t)).url);
+  await link.ready();
+  const rows = new NatsKvStore(link, 'rows', clock);
+  const names = Array.from({ length: count }, (_, index) => `row${index}`);
+  await Promise.all(names.map((name) => rows.put(name, Buffer.from(name))));
+  const revisions: number[] = [];
+  const seen = new Set<string>();
+  for await (const { value, revision } of rows.since(0)) {
+    if (revisions.length === 10) await deleteConsumers(link);
+    revisions.push(revision);
+    seen.add(Buffer.from(value).toString());
+  }
+  assert.deepEqual(seen, new Set(names));
+  assert.deepEqual(
+    revisions,
+    Array.from({ length: count }, (_, index) => index + 1),
+  );
 });

@@ -3,6 +3,7 @@ import { after } from 'node:test';
 import { callRecordsConformance } from '../conformance/call-records.ts';
 import { connectionRecordsConformance } from '../conformance/connection-records.ts';
 import { eventLogConformance } from '../conformance/event-log.ts';
+import { kvStoreConformance } from '../conformance/kv-store.ts';
 import { registryConformance } from '../conformance/registry.ts';
 import { sleepAtNodes } from '../conformance/sleep-slots.ts';
 import { wakeupRecordsConformance } from '../conformance/wakeup-records.ts';
@@ -11,7 +12,7 @@ import { sessionLocatorConformance } from '../conformance/session-locator.ts';
 import { sharedDeliveryStore } from '../support/kept-delivery-stores.ts';
 import { nodesLog } from '../support/kept-log.ts';
 import { nodeRecords, type MakeKeptRecords } from '../support/kept-records.ts';
-import { natsGround, natsKvStore } from '../support/nats-ground.ts';
+import { natsBucket, natsGround } from '../support/nats-ground.ts';
 import { startNats } from '../support/nats-server.ts';
 import { NodesSite } from '../support/nodes-site.ts';
 import type { MakeSite } from '../support/slots-seen.ts';
@@ -19,13 +20,16 @@ import { nodesRegistry } from '../support/seen-registries.ts';
 
 const { url } = await startNats({ after });
 
+for (const bucket of ['rows', 'members', 'calls'] as const)
+  kvStoreConformance(`the bucket of ${bucket}, over NATS`, (t) => natsBucket(t, url, bucket));
+
 const records: MakeKeptRecords = (t) => nodeRecords(t, natsGround(url));
 connectionRecordsConformance('connections, over NATS', records);
 wakeupRecordsConformance('wakeups, over NATS', records);
 callRecordsConformance('calls, over NATS', records);
 eventLogConformance('the log, over NATS', (t) => nodesLog(t, natsGround(url)));
 deliveryStoreConformance('the book, over NATS', async (t) =>
-  sharedDeliveryStore(t, await natsKvStore(t, url, 'hooks')),
+  sharedDeliveryStore(t, (await natsBucket(t, url, 'hooks')).one),
 );
 registryConformance('as another node has it', (t) => nodesRegistry(t, url));
 

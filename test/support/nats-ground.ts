@@ -22,8 +22,15 @@ export function joinNats(url: string): (ending: Ending) => Promise<NatsLink> {
   };
 }
 
-export async function natsKvStore(t: Ending, url: string, bucket: BucketName): Promise<NatsKvStore> {
-  return new NatsKvStore(await joinNats(url)(t), bucket, clock);
+/** One bucket, as two nodes have it. */
+export async function natsBucket(
+  t: Ending,
+  url: string,
+  bucket: BucketName,
+): Promise<{ readonly one: NatsKvStore; readonly other: NatsKvStore }> {
+  const join = joinNats(url);
+  const open = async (): Promise<NatsKvStore> => new NatsKvStore(await join(t), bucket, clock);
+  return { one: await open(), other: await open() };
 }
 
 export function natsGround(url: string): JoinGround {

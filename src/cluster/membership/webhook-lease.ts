@@ -88,7 +88,7 @@ export class WebhookLease {
       const lease = held ?? (await this.#vacant());
       if (lease === null) return;
       if (await lease.renew(encodeVersioned({ holder: self }))) this.#hold(lease, startedMs, held);
-      else if (held !== null) this.#lose('another node delivers the webhooks now');
+      else if (held !== null && held === this.#lease) this.#lose('another node delivers the webhooks now');
     } catch (error) {
       log.debug({ err: error }, 'the lease of the webhooks cannot be reached');
     }

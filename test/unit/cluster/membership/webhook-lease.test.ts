@@ -112,3 +112,19 @@ test('a renewal that takes longer than the lease renews nothing', async () => {
   await scene.pass(500);
   assert.equal(one.isHeld, false);
 });
+
+test('a holder whose time ran out while another took the lease loses it once', async () => {
+  const scene = new Scene();
+  const one = scene.lease(nodeA);
+  one.start();
+  await scene.pass(1000);
+  scene.kv.hold();
+  await scene.pass(6000);
+  assert.deepEqual(scene.told, ['a gained', 'a lost']);
+  scene.dead.add(nodeA);
+  scene.lease(nodeB, scene.kv.bucket.open()).start();
+  await scene.pass(500);
+  scene.kv.release();
+  await scene.pass(500);
+  assert.deepEqual(scene.told, ['a gained', 'a lost', 'b gained']);
+});

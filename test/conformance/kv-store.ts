@@ -1,0 +1,103 @@
+/** What every bucket does that members share, as two of them have it. */
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { test } from 'node:test';
+import type { KvChange, KvEntry, KvStore } from '../../src/cluster/nats/kv-store.ts';
+import type { Ending } from '../support/temporary-store.ts';
+
+export interface SharedBucket {
+  readonly one: KvStore;
+  readonly other: KvStore;
+}
+
+function bytes(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text));
+}
+
+function wordsOf({ key, value }: KvEntry): string {
+  return `${key} ${Buffer.from(value).toString()}`.trim();
+}
+
+async function listed(entries: AsyncIterable<KvEntry>): Promise<string[]> {
+  const words: string[] = [];
+  for await (const entry of entries) words.push(wordsOf(entry));
+  return words;
+}
+
+export function kvStoreConformance(name: string, make: (t: Ending) => Promise<SharedBucket>): void {
+  test(`${name}: what one member puts the other finds, at its revision`, async (t) => {
+    const { one, other } = await make(t);
+    assert.equal(await other.find('key'), null);
+    await one.put('key', bytes('old'));
+    const revision = await one.put('key', bytes('new'));
+    assert.deepEqual(await other.find('key'), { key: 'key', value: bytes('new'), revision });
+    assert.equal(await other.position(), revision);
+  });
+
+  test(`${name}: of two writers at one revision the first wins`, async (t) => {
+    const { one, other } = await make(t);
+    const first = await one.compareAndSet('key', bytes('1'), null);
+    assert.ok(first !== null);
+    assert.equal(await other.compareAndSet('key', bytes('other'), null), null);
+    const second = await other.compareAndSet('key', bytes('2'), first);
+    assert.ok(second !== null && second > first);
+    assert.equal(await one.compareAndSet('key', bytes('one'), first), null);
+    assert.deepEqual(await listed(one.all()), ['key 2']);
+  });
+
+  test(`${name}: a key that is removed is found empty, and may be written at its revision`, async (t) => {
+    const { one, other } = await make(t);
+    const before = await one.put('key', bytes('value'));
+    const revision = await one.put('key', bytes('newer'));
+    assert.equal(await other.remove('key', before), false);
+    assert.equal(await other.remove('key', revision), true);
+    const removed = await one.find('key');
+    assert.deepEqual(removed, { key: 'key', value: new Uint8Array(), revision: revision + 1 });
+    assert.equal(await one.compareAndSet('key', bytes('again'), null), null);
+    assert.equal(await one.compareAndSet('key', bytes('again'), removed.revision), revision + 2);
+    assert.equal(await other.remove('key', null), true);
+  });
+
+  test(`${name}: what was written behind a position comes in its order, the latest of each key`, async (t) => {
+    const { one, other } = await make(t);
+    for (const key of ['a', 'b', 'c']) await one.put(key, bytes('1'));
+    const position = await one.position();
+    assert.deepEqual(await listed(other.since(position)), []);
+    for (const key of ['c', 'b', 'c']) await one.put(key, bytes('2'));
+    assert.deepEqual(await listed(other.since(position)), ['b 2', 'c 2']);
+    assert.deepEqual(await listed(other.all()), ['a 1', 'b 2', 'c 2']);
+  });
+
+  test(`${name}: what is erased leaves no trace, and nothing else goes`, async (t) => {
+    const { one, other } = await make(t);
+    for (const key of ['a', 'a.1', 'a.2.3', 'ab.1']) await one.put(key, bytes('v'));
+    await one.eraseAll('a');
+    assert.deepEqual(await listed(other.all()), ['a v', 'ab.1 v']);
+    await one.erase((await one.find('a'))?.revision ?? 0);
+    assert.equal(await other.find('a'), null);
+    assert.ok((await other.compareAndSet('a', bytes('v'), null)) !== null);
+  });
+
+  test(`${name}: a watch has the latest of each key, then each change, until it is stopped`, async (t) => {
+    const { one, other } = await make(t);
+    for (const value of ['1', '2']) await one.put('a', bytes(value));
+    const news = new EventEmitter();
+    const seen: KvChange[] = [];
+    const stop = await other.watch((change) => {
+      seen.push(change);
+      news.emit('change');
+    });
+    await one.put('b', bytes('3'));
+    await one.remove('b', null);
+    while (seen.length < 3) await once(news, 'change');
+    assert.deepEqual(seen.map(wordsOf), ['a 2', 'b 3', 'b']);
+    assert.deepEqual(
+      seen.map(({ isRemoved }) => isRemoved),
+      [false, false, true],
+    );
+    stop();
+    assert.equal(await one.put('a', bytes('4')), (seen.at(-1)?.revision ?? 0) + 1);
+    assert.equal((await other.find('a'))?.revision, await other.position());
+    assert.equal(seen.length, 3);
+  });
+}
