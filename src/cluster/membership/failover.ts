@@ -1,7 +1,7 @@
 /**
- * The sessions of a lost member, ended for it: those that it wrote down last, and those in rows that have changed since.
- * Each is ended once, whoever buries and however often, and none that was claimed since the burial began: a burier that
- * was stopped on the way does no harm. Source: cluster.md, Node loss.
+ * Ends the sessions of a lost member: those that it wrote down last, and those in rows that have changed since. Each is
+ * ended once, however many members do so and however often, and none that was claimed since the failover began: a member
+ * that stops halfway does no harm. Source: cluster.md, Node loss.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { decodeDeviceRow, type DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
@@ -31,7 +31,7 @@ export interface FailoverDeps {
 
 const connections = ['sleep', 'signal'] as const;
 
-/** What is to be ended, by its session. As many as the lost member had. */
+/** The slots to end, by session. As many as the lost member had. */
 type LostSlots = Map<SessionId, LostSlot>;
 
 export class Failover {
@@ -41,7 +41,7 @@ export class Failover {
     this.#deps = deps;
   }
 
-  /** Resolves when nothing of it is left. Rejects while NATS is away, and is to be called again then. */
+  /** Resolves when nothing of it is left. Rejects while NATS is unavailable; call it again then. */
   async failOver(member: MemberId): Promise<void> {
     const { heartbeats, log } = this.#deps;
     const slots = await this.#slotsOf(member);
@@ -50,7 +50,7 @@ export class Failover {
     log.info({ member, sessions: slots.size }, 'sessions of a lost member are closed');
   }
 
-  /** Without anything written down all rows are looked at. */
+  /** Reads all rows where the member had written nothing down. */
   async #slotsOf(member: MemberId): Promise<LostSlots> {
     const { heartbeats, kv } = this.#deps;
     const slots: LostSlots = new Map();
@@ -87,7 +87,7 @@ export class Failover {
     }
   }
 
-  /** Behind what this member itself has to say of the device. */
+  /** Queued behind this member's own changes of the device. */
   #end(lost: LostSlot): Promise<void> {
     const { rows, clock, queue, events, publish } = this.#deps;
     const marked = { id: events.id(), atMs: clock.wallMs() };
@@ -99,7 +99,7 @@ export class Failover {
   }
 }
 
-/** Those that have one, and those that were buried: the newest of a session first. */
+/** Slots in use, then slots failed over before: the newest of a session first. */
 function slotsIn(row: DeviceRow, connection: ConnectionKind): SessionSlot[] {
   const failedOver = failedOverIn(row[connection]).map(({ slot }) => slot);
   return [...row[connection].slots, ...failedOver.toReversed()];

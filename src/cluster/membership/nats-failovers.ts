@@ -1,6 +1,6 @@
 /**
- * The lost members that this one closes the sessions of. A burial is a lease as well, on the dead member's key: who has
- * it renews it, and where it is not renewed the next survivor takes it. Source: cluster.md, Node loss.
+ * The lost members whose sessions this one closes. A failover is a lease as well, on the lost member's key: its holder
+ * renews it, and where it is not renewed the next survivor takes it. Source: cluster.md, Node loss.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
@@ -30,7 +30,7 @@ interface Failover {
 
 export class NatsFailovers {
   readonly #deps: FailoversDeps;
-  /** null: it is being taken. */
+  /** Null: its lease is being taken. */
   readonly #failovers = new Map<MemberId, Failover | null>();
 
   constructor(deps: FailoversDeps) {
@@ -69,7 +69,7 @@ export class NatsFailovers {
     failover.isAtWork = true;
     const isDone = await this.#attempt(async () => {
       await this.#deps.failOver(member);
-      // False as well: somebody else has it by now, and will find nothing left.
+      // Also done when this is false: somebody else holds it by now, and finds nothing left.
       await failover.lease.release();
       return true;
     });
@@ -87,7 +87,7 @@ export class NatsFailovers {
     if (this.#failovers.get(member) === failover) this.#failovers.delete(member);
   }
 
-  /** False also when it could not be done: it is tried again. */
+  /** False also when `work` failed: it is tried again. */
   async #attempt(work: () => Promise<boolean>): Promise<boolean> {
     try {
       return await work();

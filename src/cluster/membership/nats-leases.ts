@@ -1,7 +1,7 @@
 /**
- * The leases of members as this one sees them, counted by its own monotonic clock from the last change it saw: wall
- * clocks of machines differ. Who could not see for a while starts to count anew for everybody: that nothing changed
- * means nothing then. Source: cluster.md, Node loss.
+ * The leases of members as this one sees them, timed by its own monotonic clock from the last change it saw: wall clocks
+ * of machines differ. A member that could not watch for a while times all leases anew: that nothing changed means nothing
+ * then. Source: cluster.md, Node loss.
  */
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseLostMs } from '../../model/limits.ts';
@@ -14,18 +14,18 @@ export type MembersStore = Pick<KvStore, 'find' | 'compareAndSet' | 'remove' | '
 
 export interface SeenLease {
   readonly status: MemberStatus;
-  /** Of the key it is kept in. */
+  /** The revision of its key. */
   readonly revision: number;
   readonly seenAtMs: number;
 }
 
-/** Members known of at once; what is said of more is passed over. */
+/** Members known at once; the leases of more are ignored. */
 const membersMax = 1024;
 
 export class NatsLeases {
   readonly #leases = new Map<MemberId, SeenLease>();
 
-  /** What is kept of a member; an older revision than the one known changes nothing. False: there is no room. */
+  /** Notes a lease; an older revision than the one known changes nothing. False: `membersMax` are known. */
   saw(status: MemberStatus, revision: number, nowMs: number): boolean {
     const known = this.#leases.get(status.member);
     if (known === undefined && this.#leases.size >= membersMax) return false;
@@ -34,7 +34,7 @@ export class NatsLeases {
     return true;
   }
 
-  /** Its key is no more. */
+  /** The member's key was removed. */
   gone(member: MemberId): void {
     this.#leases.delete(member);
   }
@@ -56,7 +56,7 @@ export class NatsLeases {
     return lease !== undefined && lease.status.state !== 'lost' && !isOverdue(lease, nowMs);
   }
 
-  /** Nobody has renewed them: neither the member, nor, where it is lost, who buries it. */
+  /** Leases that nobody has renewed: neither the member, nor, where it is lost, the member that fails it over. */
   overdue(nowMs: number): SeenLease[] {
     return this.all().filter((lease) => isOverdue(lease, nowMs));
   }

@@ -1,7 +1,6 @@
 /**
- * The keys of members as they change, read into the leases that this member knows. JetStream's own watch notices after a
- * minute that what sends to it is gone; whoever finds that nothing comes any more begins it anew, and sees everything
- * there is once more.
+ * Watches the keys of members, and notes their leases. JetStream's own watch takes a minute to notice that its sender is
+ * gone; a member that receives nothing more begins the watch anew, and receives everything there is once more.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { decodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
@@ -11,7 +10,7 @@ import type { KvChange } from '../nats/kv-store.ts';
 import { memberToken } from '../nats/nats-names.ts';
 import type { MembersLink, MembersStore, NatsLeases } from './nats-leases.ts';
 
-/** How long it is remembered that a member was there: until those who were cut off have seen it. */
+/** The marker of a removed key is kept until members that were cut off have seen it. */
 const markerKeptMs = 3600 * 1000;
 
 export interface MembersWatchDeps {
@@ -20,7 +19,7 @@ export interface MembersWatchDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly leases: NatsLeases;
-  /** A lease was written, by its member or by the one that closes its sessions. */
+  /** A lease was written, by its member or by the one that fails it over. */
   readonly onSeen: (member: MemberId) => void;
   /** A member is called lost, or its lease is removed. */
   readonly onGone: (member: MemberId) => void;
@@ -35,7 +34,7 @@ export class NatsMembersWatch {
     this.#deps = deps;
   }
 
-  /** Resolves when what changes from now on will be seen. Rejects while NATS is unavailable. */
+  /** Resolves when no change from now on will be missed. Rejects while NATS is unavailable. */
   async begin(): Promise<void> {
     const { link, kv } = this.#deps;
     this.stop();
@@ -76,7 +75,7 @@ export class NatsMembersWatch {
     onSeen(member);
   }
 
-  /** Every life of every member leaves a mark; old ones are taken away, by whoever comes by. */
+  /** Every life of every member leaves a marker; each member erases the old ones that it sees. */
   #forget({ writtenAtMs, revision }: KvChange): void {
     const { clock, kv } = this.#deps;
     if (clock.wallMs() - writtenAtMs >= markerKeptMs) kv.erase(revision).catch(() => undefined);

@@ -1,8 +1,8 @@
 /**
- * Who lives in the cluster: each member renews a lease in a bucket by compare-and-set, and all watch all leases. One that
- * is not renewed is taken by one survivor, by compare-and-set on the same key, who has its sessions closed, renews the
- * key while that lasts, and removes it; a survivor that stops on the way is followed by the next. Who can't see its own
- * renewals come by can't see others' either, and calls nobody lost. Source: cluster.md, Node loss.
+ * The living members of the cluster: each renews a lease in a bucket by compare-and-set, and all watch all leases. A
+ * lease that is not renewed is taken by one survivor, by compare-and-set on the same key; the survivor closes the
+ * sessions, renews the key meanwhile, and then removes it. If it stops halfway, the next one takes over. A member that
+ * does not see its own renewals does not see others' either, and calls nobody lost. Source: cluster.md, Node loss.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
@@ -21,16 +21,16 @@ export interface NatsMembersDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly self: MemberId;
-  /** Its `state` and `leaseAgeMs` are seen to here. */
+  /** Its `state` and `leaseAgeMs` are set here. */
   readonly status: () => MemberStatus;
   /** Closes all sessions of the member. May be called again, also here when it has rejected. */
   readonly failOver: (member: MemberId) => Promise<void>;
-  /** This member was called lost: its live sessions are to be told of again. Called before its lease is there again. */
+  /** This member was called lost: its live sessions have to be claimed again. Called before its lease is there again. */
   readonly reregister: () => void;
 }
 
 const lookMs = 1000;
-/** Own renewals that do not come by for this long: nothing comes by. Shorter than a lease by more than a renewal. */
+/** Without its own renewals for so long the watch is dead. Shorter than a lease by more than a renewal. */
 const unseenMsMax = 2 * leaseRenewMs;
 const startMsMax = 5000;
 const stopMsMax = 2000;
@@ -45,7 +45,7 @@ export class NatsMembers {
   #isStopped = false;
   #lookedAtMs: number;
   #echoAtMs: number;
-  /** Of the watch, under way. */
+  /** Beginnings of the watch that are under way. */
   #beginnings = 0;
   #twins: readonly MemberId[] | null = null;
   #joined: () => void = () => undefined;
@@ -64,7 +64,7 @@ export class NatsMembers {
     this.#failovers = new NatsFailovers({ ...deps, leases: this.#leases });
   }
 
-  /** Resolves when the lease is there and the others are known; at once while NATS is away, and after 5 s at the latest. */
+  /** Resolves when the lease is there and the others are known; at once while NATS is unavailable, and after 5 s at the latest. */
   async start(): Promise<void> {
     const { clock, link } = this.#deps;
     const joined = new Promise<void>((resolve) => (this.#joined = resolve));
@@ -77,7 +77,7 @@ export class NatsMembers {
     await settlesWithin(clock, startMsMax, joined);
   }
 
-  /** This one among them. */
+  /** Includes this one. */
   alive(): MemberId[] {
     const nowMs = this.#deps.clock.monotonicMs();
     const others = this.#leases.all().map(({ status }) => status.member);
@@ -91,7 +91,7 @@ export class NatsMembers {
     return !this.#isOther(member) || this.#leases.isAlive(member, this.#deps.clock.monotonicMs());
   }
 
-  /** All that are known, this one first, lost ones among them. */
+  /** All known members, this one first, lost ones among them. */
   all(): MemberStatus[] {
     const nowMs = this.#deps.clock.monotonicMs();
     const others = this.#leases.all().filter(({ status }) => this.#isOther(status.member));
@@ -101,15 +101,15 @@ export class NatsMembers {
     ];
   }
 
-  /** Another process that lives under the same node name, and did so before this one; null: there is none. */
+  /** Another process with the same node name, older than this one; null: there is none. */
   get twin(): MemberId | null {
     return this.#twins?.find((member) => this.isAlive(member)) ?? null;
   }
 
   /** Called when a member's lease is gone, perhaps more than once. */
-  onGone(told: (member: MemberId) => void): Cancel {
-    this.#followers.add(told);
-    return () => this.#followers.delete(told);
+  onGone(follower: (member: MemberId) => void): Cancel {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
   }
 
   /** From now on the lease says so. */
@@ -118,7 +118,7 @@ export class NatsMembers {
     void this.#own.renew();
   }
 
-  /** Gives the lease up in order: the sessions are closed already. Burials under way are for others to finish. */
+  /** Gives the lease up in order: the sessions are closed already. Failovers under way are left to others. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const cancel of this.#cancels) cancel();
@@ -176,7 +176,7 @@ export class NatsMembers {
   }
 
   #notifyGone(member: MemberId): void {
-    for (const told of this.#followers) told(member);
+    for (const follower of this.#followers) follower(member);
   }
 
   #isOther(member: MemberId): boolean {

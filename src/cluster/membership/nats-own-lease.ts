@@ -1,6 +1,6 @@
 /**
- * This member's lease. Where its key is not as this member left it, somebody has called it lost: while it is being buried
- * it waits; then it has its sessions claimed again, and comes back under the same id. Source: cluster.md, Node loss.
+ * This member's own lease. Where its key is not as this member left it, another one has called it lost: this member waits
+ * while its failover lasts, then claims its sessions again and comes back under the same id. Source: cluster.md, Node loss.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
@@ -34,7 +34,7 @@ export class NatsOwnLease {
   readonly #key: string;
   #lease: Lease;
   #state: MemberState = 'up';
-  /** What this member was found lost with; null: it is not lost. */
+  /** The lease as another member wrote it; null: this member is not lost. */
   #lost: LostLease | null = null;
   #isRenewing = false;
   #isRemoved = false;
@@ -58,7 +58,7 @@ export class NatsOwnLease {
     return this.#lost !== null || nowMs - this.#renewedAtMs >= leaseRenewMs;
   }
 
-  /** One at a time; never rejects: while NATS is away, the next one does it. */
+  /** One at a time. Never rejects: what fails while NATS is unavailable is for the next renewal. */
   async renew(): Promise<void> {
     const { clock, link, log } = this.#deps;
     if (this.#isRenewing || this.#isRemoved || link.isUnavailable) return;
@@ -73,7 +73,7 @@ export class NatsOwnLease {
     this.#isRenewing = false;
   }
 
-  /** Rejects while NATS is away: the lease runs out then. */
+  /** Rejects while NATS is unavailable: the lease runs out then. */
   async remove(): Promise<void> {
     this.#isRemoved = true;
     await this.#lease.release();
@@ -86,7 +86,7 @@ export class NatsOwnLease {
     const state = kept !== null && kept.ok ? kept.value.state : null;
     const revision = entry?.revision ?? null;
     const lease = new Lease(kv, this.#key, revision);
-    // Neither: what it wrote itself last, without having heard that it was written.
+    // Any other state: its own last write, whose answer was lost.
     if (state === null || state === 'lost') {
       if (this.#lost === null) log.warn({ member: self }, 'this member was called lost, and comes back');
       const isGivenUp = this.#isGivenUp(revision);
@@ -98,7 +98,7 @@ export class NatsOwnLease {
     this.#lost = null;
   }
 
-  /** Who buries it renews the key meanwhile. Only what was looked at all the time counts. */
+  /** The member that fails it over renews the key meanwhile. Only time without a gap between looks counts. */
   #isGivenUp(revision: number | null): boolean {
     const nowMs = this.#deps.clock.monotonicMs();
     const before = this.#lost;

@@ -1,7 +1,7 @@
 /**
- * Which node delivers the webhooks: the one that holds this lease, by compare-and-set on one key. It is taken over from a
- * member that is gone, or that let go. A holder that cannot renew it stops before others may call it gone: of two nodes
- * never both deliver, as far as their clocks run alike. Source: events.md, Webhooks; cluster.md, Node loss.
+ * Elects the node that delivers the webhooks: it holds this lease, by compare-and-set on one key. It is taken over from a
+ * member that is gone, or that let go. A holder that cannot renew it stops before others may call it gone: two nodes never
+ * both deliver, as far as their clocks run alike. Source: events.md, Webhooks; cluster.md, Node loss.
  */
 import { z } from 'zod';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -19,7 +19,7 @@ export interface WebhookLeaseDeps {
   readonly log: Log;
   readonly self: MemberId;
   readonly isAlive: (member: MemberId) => boolean;
-  /** Called in turns: gained, lost, gained, ... */
+  /** Called alternately: gained, lost, gained, ... */
   readonly onGained: () => void;
   readonly onLost: () => void;
 }
@@ -41,23 +41,23 @@ export class WebhookLease {
     this.#deps = deps;
   }
 
-  /** Who holds it, as far as was heard; null: nobody. */
+  /** The holder as last read; null: nobody. */
   get holder(): MemberId | null {
     return this.#holder;
   }
 
-  /** Nobody else may deliver now. */
+  /** True: nobody else may deliver now. */
   get isHeld(): boolean {
     return this.#lease !== null && this.#deps.clock.monotonicMs() - this.#renewedMs < webhookLeaseMs;
   }
 
-  /** Once the members that live are known. */
+  /** Call it once the living members are known. */
   start(): void {
     this.#cancelTicks = this.#deps.clock.every(leaseRenewMs, () => this.#tick());
     this.#tick();
   }
 
-  /** Lets go, so that another takes it at once. What was delivered is to be written before. */
+  /** Lets go, so that another takes it at once. Write down what was delivered before. */
   async release(): Promise<void> {
     this.#cancelTicks();
     await this.#asking;
@@ -79,7 +79,7 @@ export class WebhookLease {
     });
   }
 
-  /** Never rejects: what fails is asked again at the next tick, and held no longer than it may be. */
+  /** Never rejects: a failure is retried at the next tick, and the lease runs out meanwhile. */
   async #ask(): Promise<void> {
     const { clock, self, log } = this.#deps;
     const startedMs = clock.monotonicMs();
@@ -130,7 +130,7 @@ export class WebhookLease {
   }
 }
 
-/** What cannot be read is held by nobody. */
+/** A lease that cannot be read is held by nobody. */
 function holderOf(bytes: Uint8Array): MemberId | null {
   const decoded = decodeVersioned(bytes, leaseValue);
   return decoded.ok && decoded.value.holder !== null ? parseMemberId(decoded.value.holder) : null;

@@ -1,14 +1,13 @@
-/** Work on many things, so many of them at once. */
-
 /**
- * Resolves when all are done. Rejects with the first failure when what was under way has settled; no more is begun then.
+ * Runs at most `concurrencyMax` tasks concurrently. Resolves when all are done. After the first failure it begins no more,
+ * and rejects with that failure when the tasks under way have settled.
  */
 export async function eachBounded<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
-  atOnceMax: number,
+  concurrencyMax: number,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  const source = inTurn(items);
+  const source = oneByOne(items);
   const failures: unknown[] = [];
   const take = async (): Promise<void> => {
     try {
@@ -20,12 +19,12 @@ export async function eachBounded<Item>(
       failures.push(error);
     }
   };
-  await Promise.all(Array.from({ length: atOnceMax }, take));
+  await Promise.all(Array.from({ length: concurrencyMax }, take));
   await source.return();
   if (failures.length > 0) throw failures[0];
 }
 
-async function* inTurn<Item>(
+async function* oneByOne<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
 ): AsyncGenerator<Item, void, undefined> {
   yield* items;

@@ -1,7 +1,7 @@
 /**
- * Changes on their way to NATS: of one device strictly one after another, of many devices at once. What fails is tried
- * again, and nothing of its device overtakes it; while NATS is away nothing is begun. What can never succeed is told of
- * and dropped, and holds up nothing. How many changes there are at once their givers bound.
+ * Changes on their way to NATS: those of one device strictly one after another, those of many devices concurrently. A
+ * change that fails is retried, and nothing of its device overtakes it; while NATS is unavailable none begins. A change
+ * that can never succeed is logged and dropped. The callers bound how many changes wait.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { DeviceId } from '../../model/ids.ts';
@@ -9,14 +9,14 @@ import type { Log } from '../../core/ports/log.ts';
 import { RowUnreadable } from '../records/device-rows.ts';
 import { changeRetryMsMax, changeRetryMsMin, outboxUnderWayMax } from '../records/row-limits.ts';
 
-/** Resolves when it is done. What rejects is called again, and goes on where it was. */
+/** Resolves when it is done. One that rejects is called again, and goes on where it was. */
 export type Change = () => Promise<void>;
 
 export interface KeyedQueueDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly isUnavailable: () => boolean;
-  /** Changes of this member that others do not see yet. */
+  /** The number of changes of this member that others do not see yet. */
   readonly waiting: () => number;
 }
 
@@ -24,11 +24,11 @@ interface KeyQueue {
   readonly deviceId: DeviceId;
   readonly changes: { readonly run: Change; readonly done: () => void }[];
   failures: number;
-  /** While it rests after a failure. */
+  /** Cancels the rest after a failure. */
   wake: Cancel | null;
 }
 
-/** It cannot become better. */
+/** A change that no retry can make succeed. */
 export class ChangeRefused extends Error {}
 
 export class KeyedQueue {
@@ -43,7 +43,7 @@ export class KeyedQueue {
     this.#deps = deps;
   }
 
-  /** Behind everything of the device. `done` is called once, when it is done or dropped. */
+  /** Queues a change behind all others of the device. `done` is called once, when it is done or dropped. */
   push(deviceId: DeviceId, run: Change, done: () => void): void {
     const queue = this.#queues.get(deviceId);
     if (queue !== undefined) {
@@ -56,12 +56,12 @@ export class KeyedQueue {
     this.#begin();
   }
 
-  /** The same; resolves when it is done or dropped. */
+  /** Like `push`; resolves when the change is done or dropped. */
   perform(deviceId: DeviceId, run: Change): Promise<void> {
     return new Promise((resolve) => this.push(deviceId, run, resolve));
   }
 
-  /** NATS may be back: what waits is tried now. */
+  /** NATS may be back: retries at once what waits. */
   resume(): void {
     for (const queue of this.#resting) this.#rested(queue);
     this.#begin();
@@ -124,7 +124,7 @@ export class KeyedQueue {
     this.#ready.push(queue);
   }
 
-  /** Told once for each outage, not for each change. */
+  /** Logs once for each outage, not for each change. */
   #troubled(error: unknown): void {
     if (this.#isTroubled) return;
     this.#isTroubled = true;
@@ -143,19 +143,19 @@ export class KeyedQueue {
   }
 }
 
-/** What is shared first, and then what is told of it; null: nothing is. The first is not done again for the second. */
-export function inTwo<Told>(
-  share: () => Promise<Told | null>,
-  notify: (told: Told) => Promise<void>,
+/** A change in two steps: shares, then notifies of what was shared (null: of nothing). A retry does not share again. */
+export function inTwo<Shared>(
+  share: () => Promise<Shared | null>,
+  notify: (value: Shared) => Promise<void>,
 ): Change {
-  let shared: { readonly told: Told | null } | null = null;
+  let shared: { readonly value: Shared | null } | null = null;
   return async () => {
-    shared ??= { told: await share() };
-    if (shared.told !== null) await notify(shared.told);
+    shared ??= { value: await share() };
+    if (shared.value !== null) await notify(shared.value);
   };
 }
 
-/** A value that is not as it should be, or our own mistake. */
+/** A malformed value, or a programmer's mistake. */
 function canNeverSucceed(error: unknown): boolean {
   return (
     error instanceof ChangeRefused ||

@@ -1,11 +1,11 @@
 /**
- * What NATS refuses, in one sentence each, and once: what is said again at every try would bury the rest. Never a user,
+ * Logs what NATS refuses, in one sentence each, and once: a line at every retry would hide the rest. No line holds a user,
  * a password or a token.
  */
 import { errors } from '@nats-io/nats-core';
 import type { Log } from '../../core/ports/log.ts';
 
-/** Subjects told of; a refusal beyond them is not told any more. */
+/** Forbidden subjects logged; refusals of more of them are not. */
 const subjectsMax = 64;
 
 export class NatsComplaints {
@@ -25,7 +25,7 @@ export class NatsComplaints {
     this.#log.warn({ reason }, 'NATS cannot be reached, and is tried again');
   }
 
-  /** There is a connection: what is wrong after this is told anew. */
+  /** There is a connection: what goes wrong from now on is logged anew. */
   reached(): void {
     this.#unreachable = '';
     this.#error = '';

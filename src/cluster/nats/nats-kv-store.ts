@@ -20,7 +20,7 @@ import type { BucketName } from './nats-names.ts';
 /** Entries asked of JetStream ahead of those that are looked at. */
 const entriesAheadMax = 1000;
 
-/** Devices wait for these: any replica may answer a read, and a write has failed after the 2 s of every request. */
+/** Devices wait for these: any replica may answer a read, and a write fails after the 2 s of every request. */
 const urgent: ReadonlySet<BucketName> = new Set(['rows', 'beats']);
 /** The members' leases are read from the leader alone, and written within 2 s too. */
 const writtenSoon: ReadonlySet<BucketName> = new Set([...urgent, 'members']);
@@ -37,7 +37,7 @@ export class NatsKvStore implements KvStore {
   readonly #clock: Clock;
   readonly #source: JetStreamSource;
   readonly #subjects: string;
-  /** As the leader has it, and as any replica does. */
+  /** The bucket as its leader answers, and as any replica does. */
   readonly #leader = this.#opening(false);
   readonly #anyReplica = this.#opening(true);
   readonly #writeOptions: { readonly timeout?: number };
@@ -114,7 +114,7 @@ export class NatsKvStore implements KvStore {
         if (revision >= newest) newest = await this.#newest();
         if (revision >= newest) return;
       }
-      throw new SharedStateUnavailable('NATS went away while a bucket was read');
+      throw new SharedStateUnavailable('NATS became unavailable while a bucket was read');
     } finally {
       tail.close();
     }
@@ -163,7 +163,7 @@ export class NatsKvStore implements KvStore {
     return subject.slice(this.#subjects.length);
   }
 
-  /** Opened once, by the first who asks, who has seen that NATS can be reached. */
+  /** Opens the bucket at the first call, which is made only while NATS can be reached. */
   #opening(anyReplica: boolean): () => Promise<KV> {
     let opened: Promise<KV> | null = null;
     return () => {
@@ -175,7 +175,7 @@ export class NatsKvStore implements KvStore {
     };
   }
 
-  /** What would wait for the connection to come back is to fail instead. */
+  /** Fails while there is no connection: the client would wait for it to come back. */
   async #reach<Value>(ask: () => Promise<Value>): Promise<Value> {
     if (this.#link.isUnavailable) throw new SharedStateUnavailable('NATS is away');
     try {
@@ -187,7 +187,7 @@ export class NatsKvStore implements KvStore {
   }
 }
 
-/** JetStream refused a write because another one came first. */
+/** True when JetStream refused a write because another one came first. */
 export function isConflict(error: unknown): boolean {
   return error instanceof JetStreamApiError && conflictCodes.has(error.code);
 }

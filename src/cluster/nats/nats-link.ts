@@ -1,7 +1,7 @@
 /**
- * This node's one connection to NATS: made again for ever, told of when it comes and goes, its streams and buckets made
- * when they are not there. A node starts and serves without it; what needs it asks `isAway`, or waits for `ready`. A
- * server that does not answer is away within 3 s, also one that only went silent. Source: cluster.md, Without NATS.
+ * This node's one connection to NATS: it reconnects for ever, notifies when it comes and goes, and makes the streams and
+ * buckets that are missing. A node starts and serves without it; what needs it asks `isUnavailable`, or waits for `ready`.
+ * A server that does not answer is unavailable within 3 s, also one that only went silent. Source: cluster.md, Without NATS.
  */
 import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
@@ -60,7 +60,7 @@ export class NatsLink {
     return this.#isUnavailable;
   }
 
-  /** Throws before the first connection: who asks has seen `isAway` false once, or waited for `ready`. */
+  /** Throws before the first connection: callers have seen `isUnavailable` false once, or waited for `ready`. */
   get connection(): NatsConnection {
     if (this.#connection === null) throw new Error('NATS has not been reached yet');
     return this.#connection;
@@ -71,18 +71,18 @@ export class NatsLink {
     return (this.#jetstream ??= jetstream(this.connection, { timeout: requestMsMax }));
   }
 
-  /** Called at every change, in the order of their coming; a new connection has its subscriptions already. */
-  onChange(told: (isUnavailable: boolean) => void): Cancel {
-    this.#followers.add(told);
-    return () => this.#followers.delete(told);
+  /** Followers are called at every change, in the order they came; a new connection has its subscriptions already. */
+  onChange(follower: (isUnavailable: boolean) => void): Cancel {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
   }
 
-  /** Streams and buckets are there. Pending while they cannot be made; never rejects. */
+  /** Resolves when streams and buckets are there. Pending while they cannot be made; never rejects. */
   ready(): Promise<void> {
     return this.#ready.done;
   }
 
-  /** What is under way is brought to its end, as far as that takes no longer than 2 s. */
+  /** Drains what is under way, for 2 s at most. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#cancelRetry();
@@ -131,10 +131,10 @@ export class NatsLink {
       this.#cancelRetry();
       void this.#ensureStores();
     }
-    for (const told of this.#followers) told(isUnavailable);
+    for (const follower of this.#followers) follower(isUnavailable);
   }
 
-  /** Again at every connection: the NATS that is back may be one without a memory. */
+  /** Runs at every connection: the NATS that is back may have lost its store. */
   async #ensureStores(): Promise<void> {
     try {
       const manager = await jetstreamManager(this.connection, { checkAPI: false, timeout: requestMsMax });
@@ -165,8 +165,8 @@ interface WithTransport {
 /**
  * Lets go of a connection's socket at once. The client gives a silent server up only when the last bytes to it have been
  * taken, and a peer that is silent takes none when the socket's buffer is full: it would wait for TCP to give up, a
- * quarter of an hour. What it keeps its socket in is not of its published interface, so it may be another one day; then
- * this does nothing, and a test says so.
+ * quarter of an hour. The socket's field is not of the client's published interface, so it may change one day; then this
+ * does nothing, and a test says so.
  */
 function abandonSocket(connection: NatsConnection): void {
   (connection as WithTransport).protocol?.transport?.discard?.();

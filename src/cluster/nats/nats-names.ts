@@ -10,18 +10,18 @@ import type { DeviceId } from '../../model/ids.ts';
 export const bucketNames = ['rows', 'members', 'beats', 'registry', 'wakeups', 'calls', 'hooks'] as const;
 export type BucketName = (typeof bucketNames)[number];
 
-const deviceHashBytes = 16;
+const keyHashBytes = 16;
 
 export class NatsNames {
   readonly prefix: string;
   readonly everybody: string;
-  /** Answers come below it, and what JetStream sends. */
+  /** The prefix of inboxes: answers of members, and what JetStream sends. */
   readonly inbox: string;
   readonly eventStream: string;
-  /** Of every device. */
+  /** The events of every device. */
   readonly events: string;
 
-  /** Letters, digits, `-` and `_`. */
+  /** `prefix` holds letters, digits, `-` and `_`. */
   constructor(prefix: string) {
     this.prefix = prefix;
     this.everybody = `${prefix}.everybody`;
@@ -30,7 +30,7 @@ export class NatsNames {
     this.events = `${prefix}.event.*`;
   }
 
-  /** Where one member is asked and told. */
+  /** Questions and notices to one member. */
   member(member: MemberId): string {
     return `${this.prefix}.member.${memberToken(member)}`;
   }
@@ -49,10 +49,14 @@ export class NatsNames {
   }
 }
 
-/** 22 characters, the key of a device in every bucket. Values carry the id too, and it is compared. */
+/** The key of a device in every bucket. Values carry the id too, and it is compared. */
 export function deviceHash(deviceId: DeviceId): string {
-  const hash = createHash('sha256').update(deviceId, 'utf8').digest();
-  return hash.toString('base64url', 0, deviceHashBytes);
+  return hashedKey(deviceId);
+}
+
+/** 22 characters for any text: keys of buckets may hold fewer characters than ids. */
+export function hashedKey(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest().toString('base64url', 0, keyHashBytes);
 }
 
 /** The key of a member in every bucket. */

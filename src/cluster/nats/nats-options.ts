@@ -15,7 +15,7 @@ export interface NatsOptions {
   readonly caPath: string | null;
   readonly prefix: string;
   readonly nodeName: string;
-  /** Of every stream and bucket that this node makes. */
+  /** The replicas of every stream and bucket that this node makes. */
   readonly replicas: number;
   readonly eventsRetainedMax: number;
   readonly eventsRetentionMs: number;
@@ -76,7 +76,7 @@ function freshCredentials(path: string): Authenticator {
     try {
       known = readCredentials(path);
     } catch {
-      // The one that has been in use is as good as any.
+      // The credentials in use may still be valid.
     }
     return known(nonce);
   };

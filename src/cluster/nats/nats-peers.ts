@@ -1,7 +1,7 @@
 /**
- * The other members over NATS' core: one subject a member, one inbox for all answers. That nobody listens is known at
- * once and for certain; so is that a lease is gone: a member that hangs keeps its subscriptions. While NATS is away
- * nothing is sent, nor kept for later. Source: cluster.md, Route.
+ * The other members over core NATS: one subject a member, one inbox for all answers. NATS answers at once when nobody
+ * listens; a member that hangs keeps its subscriptions, and is known by its lease. While NATS is unavailable nothing is
+ * sent, nor kept for later. Source: cluster.md, Route.
  */
 import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -38,7 +38,7 @@ export interface NatsPeersDeps {
   readonly host: PeerHost;
 }
 
-const malformedToldMs = 1000;
+const malformedLogMs = 1000;
 const noResponders = 503;
 
 export class NatsPeers implements Peers {
@@ -46,13 +46,13 @@ export class NatsPeers implements Peers {
   readonly #deps: NatsPeersDeps;
   readonly #asks: OpenAsks<PeerAnswers, PeerFailure>;
   readonly #sendQueue: NatsSendQueue;
-  /** Answers come to it, with the number of the question behind. */
+  /** The subject of answers; the number of the question is its last token. */
   readonly #inbox: string;
   #subscriptions: Subscription[] = [];
   #isClosed = false;
   #malformed = 0;
-  #malformedToldAtMs = -Infinity;
-  /** Whom each open question was sent to. */
+  #malformedLoggedAtMs = -Infinity;
+  /** The member each open question was sent to. */
   readonly #sentTo = new Map<number, MemberId>();
   readonly #stopsFollowing: readonly Cancel[];
 
@@ -88,7 +88,7 @@ export class NatsPeers implements Peers {
     return this.#deps.members.isAlive(member);
   }
 
-  /** Messages that could not be read, since the start. */
+  /** The number of malformed messages since the start. */
   get malformed(): number {
     return this.#malformed;
   }
@@ -118,7 +118,7 @@ export class NatsPeers implements Peers {
     this.#send(subject, { kind: 'notice', from: this.self, notice });
   }
 
-  /** Nothing is heard any more; what is open is settled. The link stays. */
+  /** Receives nothing more, and settles the open questions. The link stays. */
   close(): void {
     this.#isClosed = true;
     for (const stop of this.#stopsFollowing) stop();
@@ -130,16 +130,16 @@ export class NatsPeers implements Peers {
   #listen(): void {
     if (this.#subscriptions.length > 0) return;
     const { connection, names } = this.#deps.link;
-    const heard = (error: Error | null, message: Msg): void => void (error ?? this.#heard(message));
-    const answered = (error: Error | null, message: Msg): void => void (error ?? this.#answered(message));
+    const onMessage = (error: Error | null, message: Msg): void => void (error ?? this.#onMessage(message));
+    const onAnswer = (error: Error | null, message: Msg): void => void (error ?? this.#onAnswer(message));
     this.#subscriptions = [
-      connection.subscribe(names.member(this.self), { callback: heard }),
-      connection.subscribe(names.everybody, { callback: heard }),
-      connection.subscribe(`${this.#inbox}.*`, { callback: answered }),
+      connection.subscribe(names.member(this.self), { callback: onMessage }),
+      connection.subscribe(names.everybody, { callback: onMessage }),
+      connection.subscribe(`${this.#inbox}.*`, { callback: onAnswer }),
     ];
   }
 
-  #heard({ data, reply }: Msg): void {
+  #onMessage({ data, reply }: Msg): void {
     const decoded = decodePeerMessage(data);
     if (!decoded.ok) this.#complain(decoded.error);
     else if (decoded.value.kind === 'notice') this.#deps.host.heard(decoded.value.notice, decoded.value.from);
@@ -148,7 +148,7 @@ export class NatsPeers implements Peers {
     else this.#complain(`${decoded.value.kind} where a question or a notice was expected`);
   }
 
-  #answered({ subject, data, headers }: Msg): void {
+  #onAnswer({ subject, data, headers }: Msg): void {
     if (headers?.code === noResponders && data.length === 0) {
       this.#asks.failed(Number(subject.slice(this.#inbox.length + 1)), 'nobody');
       return;
@@ -180,8 +180,8 @@ export class NatsPeers implements Peers {
   #complain(reason: string): void {
     this.#malformed++;
     const nowMs = this.#deps.clock.monotonicMs();
-    if (nowMs - this.#malformedToldAtMs < malformedToldMs) return;
-    this.#malformedToldAtMs = nowMs;
+    if (nowMs - this.#malformedLoggedAtMs < malformedLogMs) return;
+    this.#malformedLoggedAtMs = nowMs;
     this.#deps.log.warn({ reason, malformed: this.#malformed }, 'a message between members is malformed');
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What goes out to other members over NATS, bounded: the client takes everything at once and says nothing of what waits.
- * A server that has answered a ping has taken all that was sent before it; beyond `peerBacklogBytesMax` that it has not,
+ * Bounds the messages to other members over NATS: the client takes everything at once and does not say what waits. A
+ * server that has answered a ping has taken all that was sent before; with `peerBacklogBytesMax` sent and not yet taken,
  * nothing more is sent.
  */
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -20,7 +20,7 @@ export class NatsSendQueue {
     this.#link = link;
   }
 
-  /** False: it is not sent, and nobody has it. Never throws. */
+  /** False: the message is not sent, and nobody has it. Never throws. */
   send(subject: string, bytes: Uint8Array, reply?: string): boolean {
     const isTooMuch =
       bytes.length > peerMessageBytesMax || this.#waitingBytes + bytes.length > peerBacklogBytesMax;
@@ -40,7 +40,7 @@ export class NatsSendQueue {
     this.#isFlushing = true;
     while (this.#waitingBytes > 0) {
       const sentBytes = this.#waitingBytes;
-      // It fails when the connection does, and what waited is gone with it.
+      // A flush fails with the connection, and what waited is lost with it.
       await this.#link.connection.flush().catch(() => undefined);
       this.#waitingBytes -= sentBytes;
     }

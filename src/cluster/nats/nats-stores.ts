@@ -1,6 +1,6 @@
 /**
- * The streams and buckets that nodes share: made by whoever comes first, alike whoever that is. One that is there with
- * other settings is left as it is, and told of: what is in it may be all there is. Source: cluster.md, Registry and Events.
+ * The streams and buckets that nodes share: the first node makes them, and all would make the same. One that is there
+ * with other settings is left as it is, and logged: it may hold all there is. Source: cluster.md, Registry and Events.
  */
 import {
   DiscardPolicy,
@@ -18,14 +18,14 @@ import type { NatsOptions } from './nats-options.ts';
 
 type Wanted = Partial<StreamConfig> & { name: string };
 
-/** An event that is told twice within this is known by JetStream itself. */
+/** JetStream itself recognises an event that is published twice within this. */
 const duplicateWindowMs = 120_000;
-/** Buckets whose entries go by themselves. */
+/** Buckets whose entries expire. */
 const bucketTtlMs: Partial<Record<BucketName, number>> = { wakeups: 24 * 3600 * 1000 };
-/** The name is in use, or its subjects are: which of the two depends on how far the other node's making of it is. */
+/** The name is in use, or its subjects are: which of the two depends on how far the other node has come with making it. */
 const madeMeanwhile: ReadonlySet<number> = new Set([10_058, 10_065]);
 
-/** Rejects while JetStream is away, and with JetStream's words when it refuses to make one. */
+/** Rejects while JetStream is unavailable, and with JetStream's words when it refuses to make one. */
 export async function ensureStores(
   manager: JetStreamManager,
   names: NatsNames,
@@ -34,7 +34,7 @@ export async function ensureStores(
 ): Promise<void> {
   for (const wanted of [eventStream(names, options), ...buckets(names, options)]) {
     const there = (await find(manager, wanted.name)) ?? (await make(manager, wanted));
-    notifyDifferences(wanted, there, log);
+    logDifferences(wanted, there, log);
   }
 }
 
@@ -88,8 +88,8 @@ function buckets(names: NatsNames, options: NatsOptions): Wanted[] {
 }
 
 /**
- * Who asks the stream reads from its leader, so that what was written is read, by whoever. `allow_direct` lets the other
- * replicas answer as well who asks them for it: when a server dies, 4 to 9 s go by until there is another leader.
+ * A read of the stream goes to its leader, so that everyone reads what was written. `allow_direct` lets the other replicas
+ * answer those who ask them for it: when a server dies, there is no leader for 4 to 9 s.
  */
 function common(options: NatsOptions): Partial<StreamConfig> {
   return {
@@ -100,7 +100,7 @@ function common(options: NatsOptions): Partial<StreamConfig> {
   };
 }
 
-function notifyDifferences(wanted: Wanted, there: StreamConfig, log: Log): void {
+function logDifferences(wanted: Wanted, there: StreamConfig, log: Log): void {
   const differences = Object.entries(wanted).flatMap(([key, value]) => {
     const found = there[key as keyof StreamConfig] ?? false;
     const isSame = JSON.stringify(found) === JSON.stringify(value);

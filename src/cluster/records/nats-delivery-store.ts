@@ -8,7 +8,7 @@ import type { HookChanges, HookRecord } from '../../core/ports/delivery-store.ts
 import { DeliveryRevisions, type DeliveryEntryName } from './delivery-revisions.ts';
 import { decodeHookEntry, encodeHookEntry, type HookEntry } from './hook-entry.ts';
 import { deliveryPutsMax } from '../events/log-limits.ts';
-import { hashedKey } from '../registry/registry-change.ts';
+import { hashedKey } from '../nats/nats-names.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 
 export interface NatsDeliveryStoreDeps {

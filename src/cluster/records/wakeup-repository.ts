@@ -5,7 +5,7 @@ import type { ApplicationId, RequestId } from '../../model/ids.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { answeredWithin } from '../ipc/answered-within.ts';
-import { hashedKey } from '../registry/registry-change.ts';
+import { hashedKey } from '../nats/nats-names.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 
 export class WakeupRepository {

@@ -1,12 +1,12 @@
 /**
- * A change of the registry as all nodes share it: kind, id and the store's row as bytes; null: the entry is gone. That
- * is a value too, so that a node that was away hears of it. Source: cluster.md, Registry.
+ * A change of the registry as all nodes share it: kind, id and the store's row as bytes; null: the entry is gone. A removal
+ * is a value too, so that a node that was cut off learns of it. Source: cluster.md, Registry.
  */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/versioned.ts';
 import type { RegistryChange } from '../../core/ports/mirrored.ts';
+import { hashedKey } from '../nats/nats-names.ts';
 
 const idCharactersMax = 8192;
 const registryChange = z
@@ -25,14 +25,7 @@ export function decodeRegistryChange(bytes: Uint8Array): Result<RegistryChange, 
   return decodeVersioned(bytes, registryChange);
 }
 
-/** Of the entry in the bucket. */
+/** The key of the entry in the bucket. */
 export function registryKey({ kind, id }: RegistryChange): string {
   return `${kind}.${hashedKey(id)}`;
-}
-
-const hashBytes = 16;
-
-/** 22 characters for any text: what keys of buckets may hold is less than what ids hold. */
-export function hashedKey(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest().toString('base64url', 0, hashBytes);
 }

@@ -1,6 +1,6 @@
 /**
- * The bucket of the registry, mirrored into this node's own tables, from which it reads, also while NATS is away. What
- * stands in the bucket last stands here. Source: cluster.md, Registry.
+ * Mirrors the bucket of the registry into this node's own tables, from which it reads, also while NATS is unavailable: each
+ * entry as it was last written. Source: cluster.md, Registry.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
@@ -35,7 +35,7 @@ export class RegistryMirror {
     });
   }
 
-  /** Changes that are not here yet, as far as is known. */
+  /** The number of changes known to be missing here. */
   get lag(): number {
     return this.#tail.behind;
   }
@@ -44,12 +44,12 @@ export class RegistryMirror {
     this.#tail.start();
   }
 
-  /** Resolves when nothing is written any more. */
+  /** Resolves when nothing more is written. */
   stop(): Promise<void> {
     return this.#tail.stop();
   }
 
-  /** Resolves when all that the bucket has is here, or after `waitMs`: a node without NATS starts with what it has. */
+  /** True when all that the bucket has is here; false after `waitMs`: a node without NATS starts with what it has. */
   async caughtUp(waitMs: number): Promise<boolean> {
     let unfollow = (): void => undefined;
     const done = new Promise<void>((resolve) => {
@@ -75,7 +75,7 @@ export class RegistryMirror {
     await registry.apply(changes, position);
   }
 
-  /** What is here stays, and what the new bucket has comes over it. */
+  /** The entries here stay, and those of the new bucket replace them. */
   async #startOver(): Promise<void> {
     const { registry, log } = this.#deps;
     log.error(

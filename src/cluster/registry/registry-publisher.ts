@@ -1,7 +1,7 @@
 /**
- * Changes that this node made of the registry, on their way into the bucket that all nodes mirror: in their order,
- * thousands under way. Of several changes of one entry only the last one of a batch goes, so that whatever part of a
- * batch fails and is told again, an older one never stands over a newer. Source: cluster.md, Registry.
+ * Puts this node's changes of the registry into the bucket that all nodes mirror: in their order, thousands under way. Of
+ * several changes of one entry only the last one of a batch is put, so that an older one never replaces a newer, whatever
+ * part of a batch fails and is put again. Source: cluster.md, Registry.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -13,13 +13,13 @@ export interface RegistryPublisherDeps {
   readonly registry: Pick<MirroredRegistry, 'unshared' | 'shared' | 'follow'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Resolves when the bucket has it; those called one after the other arrive so. Rejects while NATS is away. */
+  /** Resolves when the bucket has it; puts take effect in the order of their calls. Rejects while NATS is unavailable. */
   readonly put: (key: string, value: Uint8Array) => Promise<unknown>;
 }
 
 interface Share {
   readonly change: RegistryChange;
-  /** Of this change, and of those before it that it makes void. */
+  /** The places of this change, and of those before it that it makes void. */
   readonly places: number[];
 }
 
@@ -32,7 +32,7 @@ export class RegistryPublisher {
   #unfollow: Cancel = () => undefined;
   #cancelRetry: Cancel = () => undefined;
   #sharedSince = 0;
-  #toldMs = 0;
+  #loggedMs = 0;
 
   constructor(deps: RegistryPublisherDeps) {
     this.#deps = deps;
@@ -43,13 +43,13 @@ export class RegistryPublisher {
     this.poke();
   }
 
-  /** There may be something to share, or NATS is back. */
+  /** Call it when there may be something to share, or NATS is back. */
   poke(): void {
     this.#isDue = true;
     if (!this.#isStopped) this.#run ??= this.#share();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when nothing is under way. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#unfollow();
@@ -60,15 +60,15 @@ export class RegistryPublisher {
   async #share(): Promise<void> {
     this.#cancelRetry();
     this.#sharedSince = 0;
-    this.#toldMs = this.#deps.clock.monotonicMs();
+    this.#loggedMs = this.#deps.clock.monotonicMs();
     try {
       while (this.#isDue && !this.#isStopped) {
         this.#isDue = false;
         while (!this.#isStopped && (await this.#shareSome()));
       }
-      this.#notifyHealth(null);
+      this.#logHealth(null);
     } catch (error) {
-      this.#notifyHealth(error);
+      this.#logHealth(error);
       this.#isDue = false;
       if (!this.#isStopped) this.#cancelRetry = this.#deps.clock.after(registryRetryMs, () => this.poke());
     }
@@ -88,21 +88,21 @@ export class RegistryPublisher {
       settled[at]?.status === 'fulfilled' ? share.places : [],
     );
     if (places.length > 0) await registry.shared(places);
-    this.#notifyProgress(places.length);
+    this.#logProgress(places.length);
     const failed = settled.find((put) => put.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     return true;
   }
 
-  #notifyProgress(count: number): void {
+  #logProgress(count: number): void {
     const { clock, log } = this.#deps;
     this.#sharedSince += count;
-    if (clock.monotonicMs() - this.#toldMs < tailProgressMs) return;
-    this.#toldMs = clock.monotonicMs();
+    if (clock.monotonicMs() - this.#loggedMs < tailProgressMs) return;
+    this.#loggedMs = clock.monotonicMs();
     log.info({ shared: this.#sharedSince }, 'changes of the registry are being shared');
   }
 
-  #notifyHealth(failure: unknown): void {
+  #logHealth(failure: unknown): void {
     const isHealthy = failure === null;
     if (isHealthy === this.#isHealthy) return;
     this.#isHealthy = isHealthy;
