@@ -4,13 +4,12 @@
  * A server that does not answer is unavailable within 3 s, also one that only went silent. Source: cluster.md, Without NATS.
  */
 import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
-import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
+import { errors, type ConnectionOptions, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
 import { settlesWithin } from '../../lib/settles-within.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { NatsComplaints } from './nats-complaints.ts';
 import { NatsNames } from './nats-names.ts';
 import { connectionOptions, shownServers, type NatsOptions } from './nats-options.ts';
 import { ensureStores } from './nats-stores.ts';
@@ -22,12 +21,14 @@ const storesRetryMs = 500;
 /** A request to JetStream that is not answered by then has failed. */
 const requestMsMax = 2000;
 const drainMsMax = 2000;
+/** Forbidden subjects logged; refusals of more of them are not. */
+const forbiddenSubjectsMax = 64;
 
 export class NatsLink {
   readonly names: NatsNames;
   readonly #options: NatsLinkOptions;
   readonly #clientOptions: ConnectionOptions;
-  readonly #complaints: NatsComplaints;
+  readonly #refusals: RefusalLog;
   readonly #followers = new Set<(isUnavailable: boolean) => void>();
   readonly #ready = settleable();
   #connection: NatsConnection | null = null;
@@ -53,7 +54,7 @@ export class NatsLink {
     this.names = new NatsNames(options.prefix);
     this.#options = options;
     this.#clientOptions = connectionOptions(options, this.names.inbox);
-    this.#complaints = new NatsComplaints(options.log);
+    this.#refusals = new RefusalLog(options.log);
   }
 
   get isUnavailable(): boolean {
@@ -103,7 +104,7 @@ export class NatsLink {
     try {
       this.#connection = await connect(this.#clientOptions);
     } catch (error) {
-      this.#complaints.unreachable(messageOf(error));
+      this.#refusals.unreachable(messageOf(error));
       if (!this.#isClosing) this.#retry(firstDialMs, () => void this.#dial());
       return;
     }
@@ -116,7 +117,7 @@ export class NatsLink {
       if (status.type === 'staleConnection') abandonSocket(connection);
       if (status.type === 'staleConnection' || status.type === 'disconnect') this.#notify(true);
       if (status.type === 'reconnect') this.#notify(false);
-      if (status.type === 'error') this.#complaints.error(status.error);
+      if (status.type === 'error') this.#refusals.error(status.error);
     }
   }
 
@@ -127,7 +128,7 @@ export class NatsLink {
     if (isUnavailable) log.warn(this.#place(), 'NATS is away');
     else {
       log.info({ server: this.connection.getServer() }, 'connected to NATS');
-      this.#complaints.reached();
+      this.#refusals.reached();
       this.#cancelRetry();
       void this.#ensureStores();
     }
@@ -139,11 +140,11 @@ export class NatsLink {
     try {
       const manager = await jetstreamManager(this.connection, { checkAPI: false, timeout: requestMsMax });
       await ensureStores(manager, this.names, this.#options, this.#options.log);
-      this.#complaints.storesMade();
+      this.#refusals.storesMade();
       this.#ready.settle();
     } catch (error) {
       if (this.#isUnavailable || this.#isClosing) return;
-      this.#complaints.storesRefused(messageOf(error));
+      this.#refusals.storesRefused(messageOf(error));
       this.#retry(storesRetryMs, () => void this.#ensureStores());
     }
   }
@@ -155,6 +156,60 @@ export class NatsLink {
 
   #place(): { servers: string } {
     return { servers: shownServers(this.#options.url) };
+  }
+}
+
+/**
+ * Logs what NATS refuses, in one sentence each, and once: a line at every retry would hide the rest. No line holds a user,
+ * a password or a token.
+ */
+class RefusalLog {
+  readonly #log: Log;
+  readonly #subjects = new Set<string>();
+  #unreachable = '';
+  #stores = '';
+  #error = '';
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  unreachable(reason: string): void {
+    if (reason === this.#unreachable) return;
+    this.#unreachable = reason;
+    this.#log.warn({ reason }, 'NATS cannot be reached, and is tried again');
+  }
+
+  /** There is a connection: what goes wrong from now on is logged anew. */
+  reached(): void {
+    this.#unreachable = '';
+    this.#error = '';
+  }
+
+  storesRefused(reason: string): void {
+    if (reason === this.#stores) return;
+    this.#stores = reason;
+    this.#log.error({ reason }, 'NATS has not made the streams of the cluster, and is asked again');
+  }
+
+  storesMade(): void {
+    this.#stores = '';
+  }
+
+  error(error: Error): void {
+    if (error instanceof errors.PermissionViolationError) this.#forbidden(error);
+    else if (error.message !== this.#error) {
+      this.#error = error.message;
+      this.#log.error({ reason: error.message }, 'NATS has refused this node something');
+    }
+  }
+
+  #forbidden({ operation, subject }: InstanceType<typeof errors.PermissionViolationError>): void {
+    const key = `${operation} ${subject}`;
+    if (this.#subjects.has(key) || this.#subjects.size >= forbiddenSubjectsMax) return;
+    this.#subjects.add(key);
+    const forbidden = operation === 'publish' ? 'publish to' : 'subscribe to';
+    this.#log.error({ subject }, `the permissions of NATS do not let this node ${forbidden} ${subject}`);
   }
 }
 
