@@ -1,6 +1,6 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook|calls|media|media-calls|processes|hops|fleet|nodes|stream|burial|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
+ * dead-webhook|calls|media|media-calls|processes|hops|fleet|nodes|stream|failover|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
  * no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */

@@ -65,7 +65,7 @@ async function measure(plan: Plan, samples: Samples, trouble: Trouble): Promise<
 
 function describe({ failover }: Plan, samples: Samples, trouble: Trouble, withNats: boolean): Figure {
   return {
-    name: 'burial',
+    name: 'failover',
     title: `${failover.sessions.toLocaleString('en-US')} sessions of a node that is killed`,
     notes: [
       'Two nodes and one nats-server; all devices sleep at node A, which is killed with -9. Until node B begins to end its ' +

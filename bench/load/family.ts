@@ -8,7 +8,7 @@ import { cpuSecondsOf } from './process-time.ts';
 import type { ReveilleServer } from './servers.ts';
 
 export interface Relative {
-  /** `server` alone; else `supervisor`, `keeper`, `worker 1` … and `spare`. */
+  /** `server` alone; else `supervisor`, `coordinator`, `worker 1` … and `spare`. */
   readonly name: string;
   readonly pid: number;
 }

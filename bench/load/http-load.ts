@@ -31,7 +31,7 @@ export interface LoadReading {
 const patienceMs = 5000;
 const excerptLength = 400;
 
-interface Lane {
+interface Slot {
   readonly connection: HttpConnection;
   /** The request under way: its place in the set, and since when it is due. */
   index: number;
@@ -52,31 +52,31 @@ export class HttpLoad {
   async run(shape: LoadShape): Promise<LoadReading> {
     const connections = await HttpConnection.openSome(shape.port, shape.connections, shape.heldBy);
     try {
-      const run = new LoadRun(shape, connections, (lane) => this.#send(lane), this.#requests);
+      const run = new LoadRun(shape, connections, (slot) => this.#send(slot), this.#requests);
       return await run.finished;
     } finally {
       for (const connection of connections) connection.close();
     }
   }
 
-  #send(lane: Lane): void {
+  #send(slot: Slot): void {
     const { bytes, devices } = this.#requests;
-    lane.index = this.#cursor;
+    slot.index = this.#cursor;
     this.#cursor = (this.#cursor + 1) % bytes.length;
-    this.#sent(devices[lane.index] ?? 0, lane.dueMs);
-    lane.connection.send(bytes[lane.index] ?? Buffer.alloc(0));
+    this.#sent(devices[slot.index] ?? 0, slot.dueMs);
+    slot.connection.send(bytes[slot.index] ?? Buffer.alloc(0));
   }
 }
 
 class LoadRun {
   readonly finished: Promise<LoadReading>;
   readonly #shape: LoadShape;
-  readonly #send: (lane: Lane) => void;
+  readonly #send: (slot: Slot) => void;
   readonly #requests: RequestSet;
   readonly #latency = new LatencyRecorder();
   readonly #startMs = performance.now();
   readonly #endMs: number;
-  readonly #free: Lane[];
+  readonly #free: Slot[];
   #finish: (reading: LoadReading) => void = () => undefined;
   #sent = 0;
   #answered = 0;
@@ -86,7 +86,7 @@ class LoadRun {
   constructor(
     shape: LoadShape,
     connections: readonly HttpConnection[],
-    send: (lane: Lane) => void,
+    send: (slot: Slot) => void,
     requests: RequestSet,
   ) {
     this.#shape = shape;
@@ -97,12 +97,12 @@ class LoadRun {
       this.#finish = resolve;
     });
     this.#free = connections.map((connection) => {
-      const lane: Lane = { connection, index: 0, dueMs: 0 };
+      const slot: Slot = { connection, index: 0, dueMs: 0 };
       connection.listen(
-        (answer) => this.#answer(lane, answer),
+        (answer) => this.#answer(slot, answer),
         (error) => this.#note(error.message),
       );
-      return lane;
+      return slot;
     });
     this.#turn();
   }
@@ -110,7 +110,7 @@ class LoadRun {
   /** Turns without a pause: a timer would send in bursts of its own resolution. */
   #turn(): void {
     const nowMs = performance.now();
-    if (this.#shape.ratePerSecond === null) this.#fillLanes(nowMs);
+    if (this.#shape.ratePerSecond === null) this.#fillSlots(nowMs);
     else this.#sendDue(nowMs, this.#shape.ratePerSecond);
     const isOver = nowMs >= this.#endMs && this.#answered >= this.#sent && this.#backlog === 0;
     if (isOver || nowMs > this.#endMs + patienceMs) this.#finish(this.#read(nowMs));
@@ -118,18 +118,18 @@ class LoadRun {
     else setImmediate(() => this.#turn());
   }
 
-  #fillLanes(nowMs: number): void {
+  #fillSlots(nowMs: number): void {
     if (nowMs >= this.#endMs) return;
-    for (const lane of this.#free.splice(0)) this.#start(lane, nowMs);
+    for (const slot of this.#free.splice(0)) this.#start(slot, nowMs);
   }
 
   #sendDue(nowMs: number, ratePerSecond: number): void {
     const due = this.#dueBy(nowMs, ratePerSecond);
     while (this.#sent < due) {
       // In turn, so that none is idle for the 10 s after which the front end closes it.
-      const lane = this.#free.shift();
-      if (lane === undefined) return;
-      this.#start(lane, this.#startMs + ((this.#sent + 1) * 1000) / ratePerSecond);
+      const slot = this.#free.shift();
+      if (slot === undefined) return;
+      this.#start(slot, this.#startMs + ((this.#sent + 1) * 1000) / ratePerSecond);
     }
   }
 
@@ -142,21 +142,21 @@ class LoadRun {
     return ratePerSecond === null ? 0 : this.#dueBy(this.#endMs, ratePerSecond) - this.#sent;
   }
 
-  #start(lane: Lane, dueMs: number): void {
+  #start(slot: Slot, dueMs: number): void {
     this.#sent += 1;
-    lane.dueMs = dueMs;
-    this.#send(lane);
+    slot.dueMs = dueMs;
+    this.#send(slot);
   }
 
-  #answer(lane: Lane, { status, text }: HttpAnswer): void {
+  #answer(slot: Slot, { status, text }: HttpAnswer): void {
     const nowMs = performance.now();
     this.#answered += 1;
-    this.#latency.add(nowMs - lane.dueMs);
-    const mark = this.#requests.marks[lane.index] ?? '';
+    this.#latency.add(nowMs - slot.dueMs);
+    const mark = this.#requests.marks[slot.index] ?? '';
     const isGood = status === this.#requests.goodStatus && text.includes('"code":0') && text.includes(mark);
     if (!isGood) this.#note(text);
-    if (this.#shape.ratePerSecond === null && nowMs < this.#endMs) this.#start(lane, nowMs);
-    else this.#free.push(lane);
+    if (this.#shape.ratePerSecond === null && nowMs < this.#endMs) this.#start(slot, nowMs);
+    else this.#free.push(slot);
   }
 
   #note(trouble: string): void {

@@ -1,6 +1,6 @@
 /**
- * Questions and answers between a benchmark's parts, over the IPC channel of a child process. Several desks can
- * share one channel: each answers under its own name. What a desk can be asked is a type that both sides import.
+ * Questions and answers between a benchmark's parts, over the IPC channel of a child process. Several services can
+ * share one channel: each answers under its own name. What a service can be asked is a type that both sides import.
  */
 import type { ChildProcess } from 'node:child_process';
 
@@ -24,11 +24,11 @@ type Answer = { readonly service: string; readonly number: number } & (
   { readonly give: unknown } | { readonly error: string }
 );
 
-/** The desks of this process, and what was asked before its desk was open: a preload opens its own first. */
+/** The services of this process, and what was asked before its service was open: a preload opens its own first. */
 const services = new Map<string, (question: Question) => void>();
 const unclaimed: Question[] = [];
 
-/** The child's side: answers every question that is put to `desk`. */
+/** The child's side: answers every question that is put to `service`. */
 export function answerQuestions<Asked extends Protocol>(service: string, answers: Answers<Asked>): void {
   if (services.size === 0) process.on('message', takeQuestion);
   services.set(service, (question) => void answerOne(question, answers));
@@ -56,7 +56,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** The parent's side of one desk. A child that dies rejects what it was asked. */
+/** The parent's side of one service. A child that dies rejects what it was asked. */
 export class LocalLegService<Asked extends Protocol> {
   readonly #child: ChildProcess;
   readonly #name: string;

@@ -65,16 +65,16 @@ class MediaCallStudy {
 
   /** What a call’s pictures alone take of a core. */
   async #stepsShare(clip: Clip): Promise<number> {
-    const lane = new ClipProcess<PeerProtocol>('reveille-transcoder');
+    const transcoder = new ClipProcess<PeerProtocol>('reveille-transcoder');
     try {
       if (expectation === undefined) throw new Error('there is a fitted picture to make');
-      const service = await lane.holding(clip);
+      const service = await transcoder.holding(clip);
       await service.ask('steps', { expectation, passes: 1 });
       const reading = await service.ask('steps', { expectation, passes: stepsPasses });
       if (reading.wrong > 0) this.#trouble.add(`${reading.wrong} pictures of one thread were wrong`);
       return (reading.cpuSeconds / reading.frames) * framesPerSecond;
     } finally {
-      await lane.child.stop();
+      await transcoder.child.stop();
     }
   }
 

@@ -110,8 +110,8 @@ class MediaStudy {
   async #runOurs({ name, clip, expectation }: Case): Promise<PictureReading> {
     const { repeats, sessions } = this.#plan;
     const service = await this.#ours.holding(clip);
-    await service.ask('lane', { expectation, sessions, passes: Math.min(warmUpPasses, repeats / sessions) });
-    const reading = await service.ask('lane', { expectation, sessions, passes: repeats / sessions });
+    await service.ask('pool', { expectation, sessions, passes: Math.min(warmUpPasses, repeats / sessions) });
+    const reading = await service.ask('pool', { expectation, sessions, passes: repeats / sessions });
     this.#expectPictures(`${name}: Reveille`, clip, reading);
     return reading;
   }

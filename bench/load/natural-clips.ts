@@ -62,9 +62,9 @@ export class NaturalClips {
 
   async clip(format: ClipFormat, size: Size): Promise<Clip> {
     const directory = mkdtempSync(join(this.#directory, `${format}-`));
-    const shelf = { film: () => this.#film(size) };
+    const library = { film: () => this.#film(size) };
     const recipe = { film: 'photographs', format, ...size, coding: codings[format] } as const;
-    const source = await makeSource(directory, shelf, recipe);
+    const source = await makeSource(directory, library, recipe);
     const path = join(directory, `source.${format}`);
     const repeated = join(directory, `repeated.${format}`);
     const once = readFileSync(path);

@@ -25,7 +25,7 @@ export type PeerProtocol = {
   /** Gives the number of its frames. */
   load: { take: ClipFile; give: number };
   /** Through one worker, by so many sessions at once, each the clip from its beginning. */
-  lane: { take: PicturesAsked & { readonly sessions: number }; give: PictureReading };
+  pool: { take: PicturesAsked & { readonly sessions: number }; give: PictureReading };
   /** One after the other on the one thread there is, by what the worker does it with. */
   steps: { take: PicturesAsked; give: PictureReading };
 };

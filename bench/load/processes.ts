@@ -144,7 +144,7 @@ function describe({ processes }: Plan, samples: Samples, trouble: Trouble): Figu
         `${seconds} s after a warm-up. Default settings; none may be lost.`,
       'Nothing is pinned: servers and load share the machine’s processors, and the load is one Node process. What it took ' +
         'stands beside what the servers took: where both together use all processors, only the CPU per unit can be compared.',
-      'Server CPU is that of all its processes: supervisor, keeper, workers and the spare.',
+      'Server CPU is that of all its processes: supervisor, coordinator, workers and the spare.',
       'With two workers every other query is about a device of the other one, which is asked.',
     ],
     columns: [

@@ -1,5 +1,5 @@
 /**
- * Our worker path without the calls around it: the lanes of the media process with one worker, and the same work on this
+ * Our worker path without the calls around it: the transcoder pool of the media process with one worker, and the same work on this
  * thread alone.
  */
 import { SystemClock } from '../../src/lib/system-clock.ts';
@@ -21,7 +21,7 @@ const need = { request: { width: 16, height: 16 }, maxFps: 1 };
 
 const ignore = (): void => undefined;
 const complain = (facts: object, sentence: string): void => console.error(sentence, facts);
-const lanes = await TranscoderPool.open({
+const pool = await TranscoderPool.open({
   ...settings,
   threads: 1,
   loadMax: 1,
@@ -32,7 +32,7 @@ const lanes = await TranscoderPool.open({
 let frames: readonly SourceFrame[] = [];
 
 function openSession(): Transcoder {
-  const opened = lanes.open(need);
+  const opened = pool.open(need);
   if (!opened.ok) throw new Error(`the worker takes no session: ${opened.error}`);
   return opened.value;
 }
@@ -66,7 +66,7 @@ answerQuestions<PeerProtocol>(pictureService, {
     globalThis.gc?.();
     return frames.length;
   },
-  lane: async ({ expectation, passes, sessions }) => {
+  pool: async ({ expectation, passes, sessions }) => {
     const transcoders = Array.from({ length: sessions }, openSession);
     const meter = new PictureMeter(expectation.output);
     await Promise.all(transcoders.map((transcoder) => play(transcoder, expectation, passes, meter)));

@@ -1,4 +1,4 @@
-/** What a login, a wake and a heartbeat cost inside the house, without sockets and store. */
+/** What a login, a wake and a heartbeat cost inside the server, without sockets and store. */
 import type { Bench } from 'tinybench';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import { DeadlineWheel, type WheelEntry } from '../../src/lib/deadline-wheel.ts';

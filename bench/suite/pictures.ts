@@ -123,8 +123,8 @@ async function addWorker(bench: Bench, frames: readonly SourceFrame[]): Promise<
   const ignore = (): void => undefined;
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
   const deps = { clock: new SystemClock(), log, onWedged: ignore };
-  const lanes = await TranscoderPool.open({ ...settings, ...deps, threads: 1, loadMax: 1 });
-  const transcoder = openSession(lanes);
+  const pool = await TranscoderPool.open({ ...settings, ...deps, threads: 1, loadMax: 1 });
+  const transcoder = openSession(pool);
   const [, fit] = ofLandscape;
   const shapes = fit === undefined ? [] : [fit.shape];
   const next = inTurn(frames);
@@ -140,12 +140,12 @@ async function addWorker(bench: Bench, frames: readonly SourceFrame[]): Promise<
   });
   return async () => {
     transcoder.close();
-    await lanes.close();
+    await pool.close();
   };
 }
 
-function openSession(lanes: TranscoderPool): Transcoder {
-  const opened = lanes.open({ request: { width: 16, height: 16 }, maxFps: 1 });
+function openSession(pool: TranscoderPool): Transcoder {
+  const opened = pool.open({ request: { width: 16, height: 16 }, maxFps: 1 });
   if (!opened.ok) throw new Error(`the worker takes no session: ${opened.error}`);
   return opened.value;
 }
