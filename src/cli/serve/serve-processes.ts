@@ -8,9 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
-import { forkProcess } from '../../server/supervisor/process-forks.ts';
-import { settlePorts } from '../../server/supervisor/process-ports.ts';
-import { makeSocketDirectory, removeSocketDirectory } from '../../server/supervisor/process-sockets.ts';
+import { forkProcess } from '../../server/supervisor/process-channel.ts';
+import {
+  makeSocketDirectory,
+  removeSocketDirectory,
+  settlePorts,
+} from '../../server/supervisor/process-ports.ts';
 import { removeRuntimeFile, writeRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { Supervisor } from '../../server/supervisor/supervisor.ts';

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { messageOf } from '../../lib/error-message.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
-import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-link.ts';
+import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-channel.ts';
 import type { HandedPort } from '../../server/supervisor/worker-set.ts';
 import type { WorkerSetState, ProcessTask } from '../../server/supervisor/process-messages.ts';
 import { settingsOfProcess } from '../../server/supervisor/roles.ts';

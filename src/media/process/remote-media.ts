@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
+import { Restarts } from '../../lib/restarts.ts';
 import { mediaRestartMsMax, mediaRestartMsMin } from '../../model/limits.ts';
 import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaEnd } from '../link/media-end.ts';
@@ -30,28 +31,26 @@ export class RemoteMedia {
   #stopped: (nothing: null) => void = () => undefined;
   #end: MediaEnd | null = null;
   #server: RunningMediaServer | null = null;
-  #waitMs = mediaRestartMsMin;
+  readonly #restarts: Restarts;
+  /** Since it connected last. */
+  #hasServed = false;
 
   constructor(settings: MediaProcessSettings, deps: RemoteMediaDeps) {
     this.#settings = settings;
     this.#deps = deps;
     this.#whenStopped = new Promise((resolve) => (this.#stopped = resolve));
+    const [msMin, msMax] = [mediaRestartMsMin, mediaRestartMsMax];
+    this.#restarts = new Restarts(deps.clock, { immediate: 0, msMin, msMax });
   }
 
   /** Resolves when it was stopped. Rejects when it cannot listen, which trying again would not change. */
   async run(): Promise<void> {
-    const { log } = this.#deps;
     while (!this.#isStopping) {
-      try {
-        const link = await this.#connect();
-        if (link !== null) await this.#serve(link);
-      } catch (error) {
-        if (error instanceof CannotServe) throw error.cause;
-        const fault = messageOf(error);
-        if (!this.#isStopping)
-          log.warn({ fault, retry_ms: this.#waitMs }, 'not linked to the server; it is tried again');
-      }
-      await this.#pause();
+      const fault = await this.#serveOnce();
+      const waitMs = this.#restarts.died(this.#hasServed);
+      if (fault !== null && !this.#isStopping)
+        this.#deps.log.warn({ fault, retry_ms: waitMs }, 'not linked to the server; it is tried again');
+      await this.#pause(waitMs);
     }
   }
 
@@ -64,6 +63,19 @@ export class RemoteMedia {
     this.#isStopping = true;
     this.#stopped(null);
     void this.#end?.end();
+  }
+
+  /** Why there is no link; null: there was one, and it has ended. Rejects as `run` does. */
+  async #serveOnce(): Promise<string | null> {
+    this.#hasServed = false;
+    try {
+      const link = await this.#connect();
+      if (link !== null) await this.#serve(link);
+      return null;
+    } catch (error) {
+      if (error instanceof CannotServe) throw error.cause;
+      return messageOf(error);
+    }
   }
 
   /** Null: it was stopped meanwhile. */
@@ -90,7 +102,7 @@ export class RemoteMedia {
     await end.started();
     const server = await this.#listen(end);
     this.#server = server;
-    this.#waitMs = mediaRestartMsMin;
+    this.#hasServed = true;
     onListening(server.address);
     const fault = await whenEnded;
     if (!this.#isStopping) log.warn({ fault }, 'the link to the server has ended');
@@ -110,14 +122,13 @@ export class RemoteMedia {
     }
   }
 
-  async #pause(): Promise<void> {
+  async #pause(waitMs: number): Promise<void> {
     let cancel: Cancel = () => undefined;
     const due = new Promise<void>((resolve) => {
-      cancel = this.#deps.clock.after(this.#waitMs, resolve);
+      cancel = this.#deps.clock.after(waitMs, resolve);
     });
     await Promise.race([due, this.#whenStopped]);
     cancel();
-    this.#waitMs = Math.min(2 * this.#waitMs, mediaRestartMsMax);
   }
 }
 

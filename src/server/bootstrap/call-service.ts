@@ -19,7 +19,7 @@ import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
 import type { MediaCarrier } from '../supervisor/media-child.ts';
 import { MediaConnection } from './media-connection.ts';
 import { mediaOrigin } from './media-origin.ts';
-import { mediaSupply, type MediaSupply } from '../supervisor/media-supply.ts';
+import { mediaSupply, type MediaSupply } from '../supervisor/media-supervisor.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { formatListenAddress, reachableHere, type ListenAddress } from '../config/settings-values.ts';
 import { watchViewerRoutes } from '../../gateways/watch/watch-viewers.ts';

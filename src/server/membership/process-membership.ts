@@ -9,13 +9,12 @@ import type { ApiCalls } from '../bootstrap/api.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
 import { memberStatus, type OwnLife } from './member-status.ts';
 import type { Membership, MembershipView, OwnServices } from './membership.ts';
-import { processAnswers } from '../supervisor/process-answers.ts';
+import { callsAtCoordinator, processAnswers } from '../supervisor/process-answers.ts';
 import { WorkerSet, type WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessLosses } from '../supervisor/process-losses.ts';
 import type { ProcessRole } from '../supervisor/process-messages.ts';
 import { missingProcesses, processMetrics, processRoutes } from '../supervisor/process-view.ts';
 import type { Records, SharedStoreDeps } from '../bootstrap/records.ts';
-import { callsAtCoordinator } from '../supervisor/roles-calls.ts';
 
 export class ProcessMembership implements Membership {
   readonly role: ProcessRole;

@@ -1,21 +1,16 @@
 /**
  * A media process that the server has as its child. The link is a pair of sockets: nobody else can reach it, and it
- * ends with either of the two. What the child prints is no log of ours, but what it and its libraries have to say before
- * they die: the end of it is kept. It holds nothing of the server: media/process/inherited-descriptors.ts.
+ * ends with either of the two. The child's output is no log of ours, but the last words of it and its libraries: the end
+ * of it is kept. It holds nothing of the server: media/process/inherited-descriptors.ts.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import type { Child } from './child.ts';
 
-/** What carries media: one that is there, or is being started. */
-export interface MediaCarrier {
+/** A media process that is there, or is being started. */
+export interface MediaCarrier extends Child {
   readonly link: Duplex;
-  /** Of a child. */
-  readonly pid: number | null;
-  /** Resolves, once, when it is gone: how it ended, in a few words. */
-  readonly ended: Promise<string>;
-  /** Ends it where it stands. */
-  kill(): void;
 }
 
 const linkDescriptor = 3;

@@ -1,17 +1,35 @@
 /**
- * Keeps a media process as a child: starts it, and starts it again when it dies, at first without waiting and on the
- * same port, so that the calls it carried find it where it was. Its legs are gone with its link; nothing else is.
- * Source: calls-and-media.md, The media process.
+ * The media process of a server, by its settings: a child, one elsewhere that connects to the gate, or none. The child is
+ * started again when it dies, at first without waiting and on the same port, so that the calls it carried find it where
+ * it was. Its legs are gone with its link; nothing else is. Source: calls-and-media.md, The media process.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import { assert } from '../../lib/assert.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-message.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
-import { mediaRestartMsMax, mediaRestartMsMin, mediaStopMsMax } from '../../model/limits.ts';
+import { Restarts } from '../../lib/restarts.ts';
+import {
+  mediaRestartMsMax,
+  mediaRestartMsMin,
+  mediaSpareDelayMs,
+  mediaStopMsMax,
+} from '../../model/limits.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaCarrier } from './media-child.ts';
 import type { MediaConnection } from '../bootstrap/media-connection.ts';
-import type { MediaSpare } from './media-spare.ts';
+import { MediaGate, type MediaGateDeps } from '../bootstrap/media-gate.ts';
+import { mediaProcessSettings } from '../config/gateway-settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
+import { endOrKill, soundLifeMs, Spare } from './child.ts';
+
+export interface MediaSupply {
+  /** Resolves when there is a media process, or one may connect; rejects, with a sentence for the operator, when none can. */
+  start(): Promise<void>;
+  /** Once the legs have been told to go: resolves when it is gone. */
+  stop(): Promise<void>;
+  /** At once, whatever it does. */
+  close(): void;
+}
 
 export interface MediaSupervisorDeps {
   readonly clock: Clock;
@@ -19,35 +37,59 @@ export interface MediaSupervisorDeps {
   readonly connection: MediaConnection;
   readonly settings: MediaProcessSettings;
   readonly startCarrier: () => MediaCarrier;
-  /** Null: none waits. */
-  readonly spare: MediaSpare | null;
+  /** A second process waits beside the one that serves. */
+  readonly hasSpare: boolean;
 }
 
-/** One that lived so long died of something else than its start. */
-const soundMs = 5000;
+export interface MediaSupplyDeps
+  extends Omit<MediaSupervisorDeps, 'settings' | 'startCarrier' | 'hasSpare'>, MediaGateDeps {
+  readonly startMedia: () => MediaCarrier;
+}
 
-export class MediaSupervisor {
+export function mediaSupply(settings: Settings, deps: MediaSupplyDeps): MediaSupply {
+  const { process, spare, link_listen: address, link_key_file: keyFile } = settings.media;
+  if (process === 'child') {
+    const own = { ...deps, startCarrier: deps.startMedia, hasSpare: spare };
+    return new MediaSupervisor({ ...own, settings: mediaProcessSettings(settings) });
+  }
+  if (process === 'none') return nothing;
+  assert(address !== null && keyFile !== null, 'the schema wants both of who waits for a media process');
+  return new MediaGate({ address, keyFile }, deps);
+}
+
+/** Without a media process calls are issued, and nobody can be let in to them. */
+const nothing: MediaSupply = {
+  start: () => Promise.resolve(),
+  stop: () => Promise.resolve(),
+  close: () => undefined,
+};
+
+export class MediaSupervisor implements MediaSupply {
   readonly #deps: MediaSupervisorDeps;
+  readonly #restarts: Restarts;
+  /** Null: none waits. */
+  readonly #spare: Spare<MediaCarrier> | null;
   #carrier: MediaCarrier | null = null;
   #port: number;
   /** Of its link; null: none, or the child hung up, whose last words tell why. */
   #linkFault: string | null = null;
-  /** In a row, each soon after its start. */
-  #quickDeaths = 0;
   #isStopping = false;
-  #cancelRestart: Cancel = () => undefined;
 
   constructor(deps: MediaSupervisorDeps) {
     this.#deps = deps;
     this.#port = deps.settings.legs.port;
+    const [msMin, msMax] = [mediaRestartMsMin, mediaRestartMsMax];
+    // After one death there is no wait: calls wait for it.
+    this.#restarts = new Restarts(deps.clock, { immediate: 1, msMin, msMax });
+    this.#spare = deps.hasSpare ? mediaSpare(deps) : null;
   }
 
   /** Resolves when it listens; rejects, with a sentence for the operator, when it cannot. */
   async start(): Promise<void> {
-    const { clock, connection, settings, startCarrier, spare, log } = this.#deps;
+    const { clock, connection, settings, startCarrier, log } = this.#deps;
     this.#linkFault = null;
     const startedMs = clock.monotonicMs();
-    const carrier = spare?.take() ?? startCarrier();
+    const carrier = this.#spare?.take() ?? startCarrier();
     this.#carrier = carrier;
     const legs = { ...settings.legs, port: this.#port };
     const listening = connection.attach(carrier.link, { ...settings, legs }, (fault) => {
@@ -66,7 +108,7 @@ export class MediaSupervisor {
     }
     const startMs = Math.round(clock.monotonicMs() - startedMs);
     log.info({ pid: carrier.pid, port: this.#port, start_ms: startMs }, 'the media process is up');
-    if (!this.#isStopping) spare?.prepare();
+    if (!this.#isStopping) this.#spare?.prepare();
     void carrier.ended.then((how) => this.#lost(carrier, how, startedMs));
   }
 
@@ -76,11 +118,13 @@ export class MediaSupervisor {
     const carrier = this.#carrier;
     if (carrier === null) return;
     const { clock, connection, log } = this.#deps;
-    const ending = connection.drain().then(() => carrier.ended);
-    if (await settlesWithin(clock, mediaStopMsMax, ending)) return;
-    log.warn({ pid: carrier.pid }, 'the media process does not stop by itself and is killed');
-    carrier.kill();
-    await carrier.ended;
+    await endOrKill(carrier, {
+      clock,
+      msMax: mediaStopMsMax,
+      ending: connection.drain().then(() => carrier.ended),
+      overdue: () =>
+        log.warn({ pid: carrier.pid }, 'the media process does not stop by itself and is killed'),
+    });
   }
 
   close(): void {
@@ -90,8 +134,8 @@ export class MediaSupervisor {
 
   #startNoMore(): void {
     this.#isStopping = true;
-    this.#cancelRestart();
-    this.#deps.spare?.close();
+    this.#restarts.stop();
+    this.#spare?.close();
   }
 
   #lost({ pid }: MediaCarrier, how: string, startedMs: number): void {
@@ -99,33 +143,31 @@ export class MediaSupervisor {
     if (this.#isStopping) return;
     const { clock, log } = this.#deps;
     const livedMs = Math.round(clock.monotonicMs() - startedMs);
-    this.#quickDeaths = livedMs >= soundMs ? 0 : this.#quickDeaths + 1;
-    const waitMs = restartMs(this.#quickDeaths);
+    const waitMs = this.#restarts.died(livedMs >= soundLifeMs);
     const why = this.#linkFault ?? how;
     const fields = { pid, why, how, lived_ms: livedMs, restart_ms: waitMs };
     log.error(fields, 'the media process died; it is started again');
-    this.#startAfter(waitMs);
-  }
-
-  #startAfter(waitMs: number): void {
-    const { clock, log } = this.#deps;
-    const again = (): void => {
-      this.start().catch((error: unknown) => {
-        if (this.#isStopping) return;
-        this.#quickDeaths += 1;
-        const nextMs = restartMs(this.#quickDeaths);
-        log.error({ err: error, restart_ms: nextMs }, 'the media process cannot be started');
-        this.#startAfter(nextMs);
-      });
-    };
-    if (waitMs === 0) again();
-    else this.#cancelRestart = clock.after(waitMs, again);
+    this.#restarts.startAfter(
+      waitMs,
+      () => this.start(),
+      (error, nextMs) => log.error({ err: error, restart_ms: nextMs }, 'the media process cannot be started'),
+    );
   }
 }
 
-/** Of one that died once there is no wait: calls wait for it. */
-function restartMs(quickDeaths: number): number {
-  return quickDeaths <= 1 ? 0 : Math.min(mediaRestartMsMin * 2 ** (quickDeaths - 2), mediaRestartMsMax);
+/** It does nothing until it is sent its settings. */
+function mediaSpare({ clock, log, startCarrier }: MediaSupervisorDeps): Spare<MediaCarrier> {
+  return new Spare({
+    clock,
+    log,
+    name: 'media process',
+    delayMs: mediaSpareDelayMs,
+    start: startCarrier,
+    onStart: ({ link, pid }, isWaiting) =>
+      link.once('readable', () => {
+        if (isWaiting()) log.info({ pid }, 'a spare media process waits');
+      }),
+  });
 }
 
 function notStarted(why: string, cause: unknown): Error {

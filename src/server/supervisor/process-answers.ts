@@ -1,23 +1,30 @@
 /**
- * What one process answers the others of its server: for its devices as any member does, and beside that its metrics,
- * what it has, and, if it is the keeper, the calls it issues. Source: cluster.md, Several processes on one machine.
+ * The answers of one process to the others of its server: for its devices as any member gives, and its metrics, its
+ * status and, at the coordinator, the calls it issues, which has the bridges and the media process; and a worker's
+ * question for such a call. Source: cluster.md, Several processes on one machine.
  */
-import { fail } from '../../lib/result.ts';
+import { assert } from '../../lib/assert.ts';
+import { pause } from '../../lib/pause.ts';
+import { fail, type Result } from '../../lib/result.ts';
+import type { SignedCallOrder } from '../../model/call.ts';
 import type { MemberStatus } from '../../model/cluster.ts';
 import { refusal } from '../../model/codes.ts';
 import type { SessionId } from '../../model/ids.ts';
-import type { PeerAnswer } from '../../model/peer.ts';
+import type { PeerAnswer, PeerFailure } from '../../model/peer.ts';
 import { answerPeers } from '../../cluster/ipc/answer-peers.ts';
-import { issueCallCredentials } from '../../core/calls/issue-call-credentials.ts';
+import { CallDirectory } from '../../core/calls/call-directory.ts';
+import { issueCallCredentials, type IssuingPlacement } from '../../core/calls/issue-call-credentials.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
+import type { ApiCalls } from '../bootstrap/api.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
+import type { WorkerSet } from './worker-set.ts';
 
 export interface AnsweringDeps {
   status(): MemberStatus;
   /** Null: another process has them. */
   readonly calls: CallService | null;
-  /** Gives calls up to who asks; left out: they are all where they can be. */
+  /** Gives calls up to the asker; left out: they are all where they can be. */
   readonly takeCalls?: (sessionId: SessionId) => PeerAnswer<'take-calls'>;
 }
 
@@ -42,7 +49,7 @@ export function processAnswers(context: ServerContext, deps: AnsweringDeps): Pee
   });
 }
 
-/** What is kept of the registry in memory is old, and who is here may have lost the right to be. */
+/** The registry's cached rows are old, and connected devices may have lost the right to be here. */
 export function forgetRegistry({ registry, signingKeys, deviceReview }: ServerContext): void {
   registry.purge();
   signingKeys.purgeAll();
@@ -52,4 +59,41 @@ export function forgetRegistry({ registry, signingKeys, deviceReview }: ServerCo
 function issuingDeps(context: ServerContext, { directory, bridges, keys }: CallService) {
   const { require_bridge: requireBridge } = context.settings.calls;
   return { ...context, directory, bridges, keys, requireBridge, records: context.records.calls };
+}
+
+const coordinatorRetryMs = 50;
+
+type Asked = Result<PeerAnswer<'issue-call'>, PeerFailure>;
+
+/** For the API of a worker. While the coordinator is being started again it is waited for. */
+export function callsAtCoordinator(context: ServerContext, workerSet: WorkerSet): ApiCalls {
+  const placement: IssuingPlacement = {
+    coordinatorOf: () => workerSet.lastCoordinator ?? 'unavailable',
+    // It is never here.
+    settled: () => undefined,
+    issueAt: (_, order, waitMs) => issueAtCoordinator(context, workerSet, order, waitMs),
+  };
+  // A worker has no call and will have none: they are all the coordinator's.
+  const directory = new CallDirectory({ ...context, records: context.records.calls });
+  return { directory, bridges: { hasIdleFor: () => false }, keys: context.tokenKeys.keys, placement };
+}
+
+/** Never rejects; within `waitMs`. A call that is certainly not issued yet is asked of the next coordinator. */
+async function issueAtCoordinator(
+  { clock, cluster }: ServerContext,
+  workerSet: WorkerSet,
+  order: SignedCallOrder,
+  waitMs: number,
+): Promise<Asked> {
+  assert(cluster !== null, 'a worker is one of several processes');
+  const endMs = clock.monotonicMs() + waitMs;
+  for (;;) {
+    const coordinator = await workerSet.coordinator(endMs - clock.monotonicMs());
+    const leftMs = endMs - clock.monotonicMs();
+    if (coordinator === null || leftMs <= 0) return fail('nobody');
+    const asked = await cluster.peers.ask<'issue-call'>(coordinator, { kind: 'issue-call', order }, leftMs);
+    if (asked.ok || asked.error === 'unanswered') return asked;
+    // It is not known to be gone yet.
+    await pause(clock, coordinatorRetryMs);
+  }
 }

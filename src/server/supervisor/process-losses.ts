@@ -1,6 +1,7 @@
 /**
- * What the keeper does for processes that are gone: their sessions end as lost with their node, once, and their
- * wakeups are watched here from then on, whenever one is. One round at a time; a round that the store refuses is done again. Source: cluster.md, Several processes on one machine.
+ * The coordinator's part for processes that are gone: their sessions end as lost with their node, once, and their wakeups
+ * are watched by the coordinator from then on. One round at a time; a round that the store refuses is done again.
+ * Source: cluster.md, Several processes on one machine.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import { recallLoggedSessions } from '../../core/devices/logged-sessions.ts';

@@ -1,15 +1,16 @@
 /**
- * What the supervisor and its processes say to each other, over the channel that Node gives to a child. Nobody else
- * can speak there, so nothing of it is checked. Source: cluster.md, Several processes on one machine.
+ * The messages between the supervisor and its processes, over the channel that Node gives to a child. Nobody else can
+ * write there, so nothing of it is checked. Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
 import type { MemberId } from '../../model/cluster.ts';
 import type { ListenAddress } from '../config/settings-values.ts';
+import type { Child } from './child.ts';
 
-/** `keeper`: what there is one of on a machine; `worker`: doors for devices and callers. */
+/** `coordinator`: what there is one of on a machine; `worker`: listeners for devices and callers. */
 export type ProcessRole = 'coordinator' | 'worker';
 
-/** The keeper's; workers count from 1. */
+/** The coordinator's number; workers count from 1. */
 export const coordinatorNumber = 0;
 
 /** `down`: it died and has not been started again. */
@@ -17,7 +18,7 @@ export type ProcessState = 'starting' | 'up' | 'draining' | 'down';
 
 export type ListenerName = 'api' | 'sleep' | 'signal' | 'media' | 'ops';
 
-/** One life of one process, as it is told what it is. */
+/** One life of one process. */
 export interface ProcessTask {
   readonly process: number;
   readonly role: ProcessRole;
@@ -30,7 +31,7 @@ export interface ProcessTask {
   readonly listeners: Readonly<Record<ListenerName, ListenAddress>>;
 }
 
-/** What everybody is told of one process. */
+/** One process, as all of them know it. */
 export interface ProcessFacts {
   readonly process: number;
   readonly role: ProcessRole;
@@ -42,7 +43,7 @@ export interface ProcessFacts {
   readonly restarts: number;
 }
 
-/** All processes, the keeper first. A member that is not among them is gone for good. */
+/** All processes, the coordinator first. A member that is not among them is gone for good. */
 export interface WorkerSetState {
   readonly processes: readonly ProcessFacts[];
   /** All of them are being stopped. */
@@ -57,17 +58,17 @@ export type ProcessOrder =
   /** To be answered by the same. */
   | { readonly kind: 'beat' }
   | { readonly kind: 'reload' }
-  /** To the keeper, which has the audit log: it asks for the restart of the workers in turn. */
+  /** To the coordinator, which has the audit log: it asks for the restart of the workers in turn. */
   | { readonly kind: 'restart-signalled' }
-  /** It comes with a connection to the sleep port, unless that has ended on the way. */
+  /** With a connection to the sleep port, unless that has ended on the way. */
   | { readonly kind: 'sleep-connection' }
   /** Drain, flush, end. */
   | { readonly kind: 'stop' };
 
 export type ProcessReport =
-  /** It listens: what was said before would have been lost. First. */
+  /** First: it listens, and an order before would have been lost. */
   | { readonly kind: 'loaded' }
-  /** It serves: where, by name. */
+  /** It serves, at these addresses. */
   | { readonly kind: 'ready'; readonly listeners: Readonly<Partial<Record<ListenerName, string>>> }
   /** It cannot start, for a reason that is a sentence for the operator. It ends. */
   | { readonly kind: 'failed'; readonly reason: string }
@@ -77,16 +78,11 @@ export type ProcessReport =
   | { readonly kind: 'restart-workers' };
 
 /** A process that was started, from the supervisor's side. */
-export interface ProcessFork {
-  readonly pid: number | null;
-  /** Resolves, once, when it is gone: how it ended, in a few words. */
-  readonly ended: Promise<string>;
-  /** One listens, from before the first report on. */
-  onReport(told: (report: ProcessReport) => void): void;
-  /** What is said before it listens reaches it when it does. Nothing happens when it is gone. */
+export interface ProcessFork extends Child {
+  /** One receiver, from before the first report on. */
+  onReport(reported: (report: ProcessReport) => void): void;
+  /** An order given before it listens reaches it when it does. Nothing happens when it is gone. */
   order(order: ProcessOrder): void;
   /** `sent`: it is on its way, and its end is the process's affair. Never called when the process is gone before that. */
   hand(socket: Socket, sent: () => void): void;
-  /** Ends it where it stands, also when it is stopped. */
-  kill(): void;
 }

@@ -1,10 +1,14 @@
 /**
- * The ports of several processes, before any of them is started: they share them, and the system would let another
- * server share them too, without a word; so whoever has one already is found here. Port 0 becomes a free one, the same
- * for every process and for those that follow them. Source: cluster.md, Several processes on one machine.
+ * The ports that several processes share, and the directory of the sockets by which they reach each other, settled before
+ * any of them is started. The system would let another server share a port too, without a word, so a port in use is found
+ * here. Port 0 becomes a free one, the same for every process and for its successors.
+ * Source: cluster.md, Several processes on one machine.
  */
 import { randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { ListenerName } from './process-messages.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { formatListenAddress, type ListenAddress } from '../config/settings-values.ts';
@@ -71,4 +75,24 @@ function listening({ host, port }: ListenAddress): Promise<Server> {
 
 function closed(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
+}
+
+/** The system takes 104 to 108 bytes for a path; a socket's own name has its part of them. */
+const directoryBytesMax = 60;
+
+/**
+ * Makes the directory of the sockets: under the system's own for temporary files, since a socket's path is short, and the
+ * data directory's may not be. Nobody but the owner can enter it. Throws, with a sentence, where its path would be too long.
+ */
+export function makeSocketDirectory(): string {
+  const parent = [tmpdir(), '/tmp'].find((path) => Buffer.byteLength(path) + 16 <= directoryBytesMax);
+  if (parent === undefined)
+    throw new Error(
+      `the directory for sockets would have too long a path under ${tmpdir()}: set TMPDIR to a shorter one`,
+    );
+  return mkdtempSync(join(parent, 'reveille-'));
+}
+
+export function removeSocketDirectory(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
 /**
- * The processes of this server as its keeper shows them: `GET /v1/cluster`, `POST /v1/cluster/restart`, what
+ * The processes of this server as its coordinator shows them: `GET /v1/cluster`, `POST /v1/cluster/restart`, what
  * Prometheus reads of them all, and what keeps them from being ready. Source: cluster.md, Several processes on one machine.
  */
 import type { MemberStatus } from '../../model/cluster.ts';
@@ -40,10 +40,10 @@ async function describe(
   facts: ProcessFacts,
 ): Promise<MemberJson> {
   const { process, role, pid, restarts, state } = facts;
-  const told = process === coordinatorNumber ? status() : await statusAt(workerSet, facts);
-  const known = told === null ? { process } : memberJson(told);
+  const reported = process === coordinatorNumber ? status() : await statusAt(workerSet, facts);
+  const known = reported === null ? { process } : memberJson(reported);
   // The supervisor knows better: one that says that it is up may be about to be killed.
-  return { ...known, role, pid, restarts, state: told === null && state === 'up' ? 'silent' : state };
+  return { ...known, role, pid, restarts, state: reported === null && state === 'up' ? 'silent' : state };
 }
 
 async function statusAt({ peers }: WorkerSet, { member, state }: ProcessFacts): Promise<MemberStatus | null> {

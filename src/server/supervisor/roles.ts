@@ -1,6 +1,6 @@
 /**
- * What a server process does of all that a server does: everything, alone; or, of several processes, what there is one
- * of on a machine (the keeper), or the doors for devices and callers (a worker). Source: cluster.md, Several processes on one machine.
+ * A server process's part of the server: everything, alone; or, of several processes, what there is one of on a machine
+ * (the coordinator), or the listeners for devices and callers (a worker). Source: cluster.md, Several processes on one machine.
  */
 import { verifierThreads } from '../config/gateway-settings.ts';
 import type { ProcessRole, ProcessTask } from './process-messages.ts';

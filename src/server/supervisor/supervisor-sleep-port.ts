@@ -1,14 +1,14 @@
 /**
  * The sleep port of several processes: the supervisor accepts, reads nothing, and hands each connection to the worker
- * that has the fewest. Whoever finds all of them full, or none, is reset: a module comes back, and one that waits
- * here would not be known to anybody. Source: cluster.md, Several processes on one machine; sleep-wire.md, Storms.
+ * that has the fewest. A connection that finds all of them full, or none, is reset: a module comes back, and one that
+ * waits here would be known to nobody. Source: cluster.md, Several processes on one machine; sleep-wire.md, Storms.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
-import { descriptorsReserved, sleepAcceptBacklog } from '../../model/limits.ts';
+import { descriptorsReserved, handoffsMax, sleepAcceptBacklog } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ListenAddress } from '../config/settings-values.ts';
-import type { ConnectionHandoff } from './connection-handoff.ts';
+import type { ProcessFork, ProcessReport } from './process-messages.ts';
 
 export class SupervisorSleepPort {
   readonly #log: Log;
@@ -42,7 +42,7 @@ export class SupervisorSleepPort {
     });
   }
 
-  /** To who has the fewest; ties take turns. */
+  /** To the worker that has the fewest; ties take turns. */
   give(socket: Socket): void {
     const workers = this.#workers();
     this.#turn += 1;
@@ -57,7 +57,7 @@ export class SupervisorSleepPort {
     socket.resetAndDestroy();
   }
 
-  /** Says what had to be refused since the last time. */
+  /** Logs how many were refused since the last time. */
   report(): void {
     if (this.#refused === 0) return;
     this.#log.warn({ connections: this.#refused }, 'sleep connections are reset: no worker takes them');
@@ -72,4 +72,55 @@ export class SupervisorSleepPort {
 
 function ignore(): void {
   // A peer that is gone: whoever is handed its connection finds that out.
+}
+
+type Heartbeat = Pick<Extract<ProcessReport, { kind: 'beat' }>, 'sleepConnections' | 'sleepTaken'>;
+
+/**
+ * The connections that one worker is given. Node's channel to it takes one at a time and waits until the process has it:
+ * those behind wait here, and go to other workers if the process dies first.
+ */
+export class ConnectionHandoff {
+  readonly #fork: Pick<ProcessFork, 'hand'>;
+  /** The first is on its way. */
+  readonly #waiting: Socket[] = [];
+  #given = 0;
+  #reported: Heartbeat = { sleepConnections: 0, sleepTaken: 0 };
+
+  constructor(fork: Pick<ProcessFork, 'hand'>) {
+    this.#fork = fork;
+  }
+
+  /** The connections it last reported, and those given since. */
+  get load(): number {
+    return this.#reported.sleepConnections + this.#given - this.#reported.sleepTaken;
+  }
+
+  get isFull(): boolean {
+    return this.#waiting.length >= handoffsMax;
+  }
+
+  give(socket: Socket): void {
+    this.#given += 1;
+    this.#waiting.push(socket);
+    if (this.#waiting.length === 1) this.#hand(socket);
+  }
+
+  reported(heartbeat: Heartbeat): void {
+    this.#reported = heartbeat;
+  }
+
+  /** The connections that it has not got, once it takes no more. */
+  takeBack(): Socket[] {
+    return this.#waiting.splice(0);
+  }
+
+  #hand(socket: Socket): void {
+    this.#fork.hand(socket, () => {
+      if (this.#waiting[0] !== socket) return;
+      this.#waiting.shift();
+      const [next] = this.#waiting;
+      if (next !== undefined) this.#hand(next);
+    });
+  }
 }

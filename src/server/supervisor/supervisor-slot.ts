@@ -1,45 +1,80 @@
 /**
- * The place of one process under the supervisor: who holds it, whether that one still answers, and who comes after it.
- * One that dies is followed at once, by the same number and another member; one that dies soon after its start has its
- * follower wait. Source: cluster.md, Several processes on one machine.
+ * One process under the supervisor, from life to life: whether it still answers, and its successor. A process that dies
+ * is started again at once, with the same number and as another member; after a death soon after its start, later.
+ * Source: cluster.md, Several processes on one machine.
  */
-import type { Cancel } from '../../lib/clock.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import type { Socket } from 'node:net';
+import type { Clock } from '../../lib/clock.ts';
+import { Restarts } from '../../lib/restarts.ts';
 import {
   processRestartMsMax,
   processRestartMsMin,
   processSilentHeartbeatsMax,
   processStartHeartbeatsMax,
 } from '../../model/limits.ts';
-import type { ListenerName, ProcessFacts, ProcessFork, ProcessReport } from './process-messages.ts';
-import type { Life, SlotDeps } from './supervisor-life.ts';
-import { ConnectionHandoff } from './connection-handoff.ts';
+import type { Log } from '../../core/ports/log.ts';
+import { endOrKill, soundLifeMs } from './child.ts';
+import type {
+  ListenerName,
+  ProcessFacts,
+  ProcessFork,
+  ProcessReport,
+  ProcessState,
+  ProcessTask,
+  WorkerSetState,
+} from './process-messages.ts';
+import { ConnectionHandoff } from './supervisor-sleep-port.ts';
 
-/** One that lived so long died of something else than its start. */
-const soundMs = 5000;
+export interface SlotDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Throws when the machine has no process to give. */
+  fork(): ProcessFork;
+  /** For the next life. */
+  task(): ProcessTask;
+  workerSet(): WorkerSetState;
+  /** Called at every change of its facts. */
+  changed(): void;
+  wantsRestartOfWorkers(): void;
+  /** A connection that was meant for a life that takes no more. */
+  given(socket: Socket): void;
+}
+
+/** One life of the process. */
+interface Life {
+  readonly fork: ProcessFork;
+  readonly handoff: ConnectionHandoff;
+  readonly task: ProcessTask;
+  readonly startedMs: number;
+  state: Exclude<ProcessState, 'down'>;
+  heartbeatsUnanswered: number;
+  /** Its own reason why it cannot start. */
+  fault: string | null;
+}
 
 export class SupervisorSlot {
   readonly #deps: SlotDeps;
   readonly #handle: Pick<ProcessFacts, 'process' | 'role'>;
   #life: Life | null = null;
   #listeners: Readonly<Partial<Record<ListenerName, string>>> = {};
-  /** It was up once: whoever dies here is followed. */
-  #isHeld = false;
+  readonly #restarts: Restarts;
+  /** It was up once: from now on a death is followed by a start. */
+  #wasUp = false;
   #isStopping = false;
-  /** In a row, each soon after its start. */
-  #quickDeaths = 0;
-  #restarts = 0;
-  #cancelRestart: Cancel = () => undefined;
+  #restartCount = 0;
   #whenUp: (() => void)[] = [];
 
   constructor(handle: Pick<ProcessFacts, 'process' | 'role'>, deps: SlotDeps) {
     this.#handle = handle;
     this.#deps = deps;
+    const [msMin, msMax] = [processRestartMsMin, processRestartMsMax];
+    // After one death its devices come back at once.
+    this.#restarts = new Restarts(deps.clock, { immediate: 1, msMin, msMax });
   }
 
   get facts(): ProcessFacts {
     const life = this.#life;
-    const common = { ...this.#handle, restarts: this.#restarts };
+    const common = { ...this.#handle, restarts: this.#restartCount };
     if (life === null) return { ...common, state: 'down', member: null, pid: null };
     return { ...common, state: life.state, member: life.task.member, pid: life.fork.pid };
   }
@@ -49,12 +84,12 @@ export class SupervisorSlot {
     return this.#listeners;
   }
 
-  /** Null: nobody is there to be told. */
+  /** Null: it is down. */
   get fork(): ProcessFork | null {
     return this.#life?.fork ?? null;
   }
 
-  /** Who takes sleep connections here: one at most. */
+  /** The handoff of sleep connections to it; none while it is not up. */
   get takers(): readonly ConnectionHandoff[] {
     return this.#life?.state === 'up' ? [this.#life.handoff] : [];
   }
@@ -87,7 +122,7 @@ export class SupervisorSlot {
     });
   }
 
-  /** Every `processBeatMs`. Counted and not timed: while the supervisor stands still nobody is silent. */
+  /** Every `processHeartbeatMs`. Counted and not timed: while the supervisor stands still nobody is silent. */
   heartbeat(): void {
     const life = this.#life;
     if (life === null) return;
@@ -97,17 +132,17 @@ export class SupervisorSlot {
     life.fork.order({ kind: 'beat' });
   }
 
-  /** Drains who is there. Resolves when another is up in its place, or none is to come any more. */
+  /** Drains it. Resolves when its next life is up, or none is to come any more. */
   async replace(stopMsMax: number): Promise<void> {
     if (this.#life?.state === 'up') await this.#drain(this.#life, stopMsMax);
     if (this.#isStopping || this.#life?.state === 'up') return;
     await new Promise<void>((resolve) => this.#whenUp.push(resolve));
   }
 
-  /** For good. Resolves when nobody is there. */
+  /** For good. Resolves when it is gone. */
   async stop(stopMsMax: number): Promise<void> {
     this.#isStopping = true;
-    this.#cancelRestart();
+    this.#restarts.stop();
     this.#notifyWaiting();
     if (this.#life !== null) await this.#drain(this.#life, stopMsMax);
   }
@@ -117,10 +152,13 @@ export class SupervisorSlot {
     this.#giveBack(life);
     this.#deps.changed();
     life.fork.order({ kind: 'stop' });
-    if (await settlesWithin(this.#deps.clock, stopMsMax, life.fork.ended)) return;
-    this.#deps.log.warn(this.#fieldsOf(life), 'a process does not stop by itself and is killed');
-    life.fork.kill();
-    await life.fork.ended;
+    const { clock, log } = this.#deps;
+    await endOrKill(life.fork, {
+      clock,
+      msMax: stopMsMax,
+      ending: life.fork.ended,
+      overdue: () => log.warn(this.#fieldsOf(life), 'a process does not stop by itself and is killed'),
+    });
   }
 
   #reported(life: Life, report: ProcessReport, up: () => void): void {
@@ -129,7 +167,7 @@ export class SupervisorSlot {
         return;
       case 'beat':
         life.heartbeatsUnanswered = 0;
-        life.handoff.told(report);
+        life.handoff.reported(report);
         return;
       case 'failed':
         life.fault = report.reason;
@@ -138,7 +176,7 @@ export class SupervisorSlot {
         return this.#deps.wantsRestartOfWorkers();
       case 'ready':
         this.#listeners = report.listeners;
-        this.#isHeld = true;
+        this.#wasUp = true;
         // It may have been told to stop meanwhile.
         if (life.state === 'starting') life.state = 'up';
         this.#deps.changed();
@@ -156,7 +194,7 @@ export class SupervisorSlot {
   #ended(life: Life, how: string): void {
     this.#life = null;
     this.#giveBack(life);
-    if (this.#isHeld && !this.#isStopping) this.#followUp(life, how);
+    if (this.#wasUp && !this.#isStopping) this.#followUp(life, how);
     this.#deps.changed();
   }
 
@@ -167,43 +205,28 @@ export class SupervisorSlot {
   #followUp(life: Life, how: string): void {
     if (life.state === 'draining') return this.#startAfter(0);
     const { clock, log } = this.#deps;
-    this.#restarts += 1;
+    this.#restartCount += 1;
     const livedMs = Math.round(clock.monotonicMs() - life.startedMs);
-    this.#quickDeaths = livedMs >= soundMs && life.state === 'up' ? 0 : this.#quickDeaths + 1;
-    const waitMs = restartMs(this.#quickDeaths);
+    const waitMs = this.#restarts.died(livedMs >= soundLifeMs && life.state === 'up');
     const fields = { ...this.#fieldsOf(life), how: life.fault ?? how, lived_ms: livedMs, restart_ms: waitMs };
     log.error(fields, 'a process died; it is started again');
     this.#startAfter(waitMs);
   }
 
   #startAfter(waitMs: number): void {
-    const { clock, log } = this.#deps;
-    const again = (): void => {
-      try {
-        // One that ends before it is up is followed like every other.
-        this.start().catch(() => undefined);
-      } catch (error) {
-        this.#quickDeaths += 1;
-        const nextMs = restartMs(this.#quickDeaths);
-        const fields = { process: this.#handle.process, err: error, restart_ms: nextMs };
-        log.error(fields, 'a process cannot be started');
-        this.#startAfter(nextMs);
-      }
-    };
-    if (waitMs === 0) again();
-    else this.#cancelRestart = clock.after(waitMs, again);
+    // One that ends before it is up is followed like every other.
+    const start = (): void => void this.start().catch(() => undefined);
+    this.#restarts.startAfter(waitMs, start, (error, nextMs) => {
+      const fields = { process: this.#handle.process, err: error, restart_ms: nextMs };
+      this.#deps.log.error(fields, 'a process cannot be started');
+    });
   }
 
   #notifyWaiting(): void {
-    for (const told of this.#whenUp.splice(0)) told();
+    for (const isUp of this.#whenUp.splice(0)) isUp();
   }
 
   #fieldsOf({ fork: { pid }, task: { member } }: Life): object {
     return { process: this.#handle.process, pid, member };
   }
-}
-
-/** Of one that died once there is no wait: its devices come back at once. */
-function restartMs(quickDeaths: number): number {
-  return quickDeaths <= 1 ? 0 : Math.min(processRestartMsMin * 2 ** (quickDeaths - 2), processRestartMsMax);
 }

@@ -1,12 +1,13 @@
 /**
- * Several server processes as one: the supervisor starts the keeper, then the workers, tells everybody who lives,
- * notices who does not answer any more, and stops them in order, workers first. It holds nothing that a device or a
- * caller needs: what it starts goes on without it for as long as it is slow. Source: cluster.md, Several processes on one machine.
+ * Several server processes as one: the supervisor starts the coordinator, then the workers, keeps all of them informed of
+ * the living ones, notices a process that does not answer any more, and stops them in order, workers first. It holds
+ * nothing that a device or a caller needs: its processes go on without it for as long as it is slow.
+ * Source: cluster.md, Several processes on one machine.
  */
 import { randomUUID } from 'node:crypto';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { processHeartbeatMs } from '../../model/limits.ts';
+import { processHeartbeatMs, processSpareDelayMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import {
   coordinatorNumber,
@@ -15,10 +16,9 @@ import {
   type ProcessFork,
   type ProcessTask,
 } from './process-messages.ts';
-import type { ConnectionHandoff } from './connection-handoff.ts';
-import type { SupervisorSleepPort } from './supervisor-sleep-port.ts';
+import { Spare } from './child.ts';
+import type { ConnectionHandoff, SupervisorSleepPort } from './supervisor-sleep-port.ts';
 import { SupervisorSlot } from './supervisor-slot.ts';
-import { SupervisorSpare } from './supervisor-spare.ts';
 
 export interface SupervisorDeps {
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface SupervisorDeps {
   readonly workers: number;
   readonly socketDirectory: string;
   readonly listeners: ProcessTask['listeners'];
-  /** How long one that is told to stop may take. */
+  /** A process may take so long to stop. */
   readonly stopMsMax: number;
   /** Throws when the machine has no process to give. */
   fork(): ProcessFork;
@@ -41,17 +41,24 @@ export type SleepPort = Pick<SupervisorSleepPort, 'listen' | 'give' | 'report' |
 
 export class Supervisor {
   readonly #deps: SupervisorDeps;
-  readonly #spare: SupervisorSpare;
+  readonly #spare: Spare<ProcessFork>;
   readonly #coordinator: SupervisorSlot;
   readonly #workers: readonly SupervisorSlot[];
   readonly #sleepPort: SleepPort;
-  #stopBeating: Cancel = () => undefined;
+  #stopHeartbeats: Cancel = () => undefined;
   #isStopping = false;
   #isRestarting = false;
 
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
-    this.#spare = new SupervisorSpare(deps);
+    const { clock, log } = deps;
+    this.#spare = new Spare({
+      clock,
+      log,
+      name: 'process',
+      delayMs: processSpareDelayMs,
+      start: () => deps.fork(),
+    });
     this.#sleepPort = deps.openSleepPort(() => this.#workers.flatMap(({ takers }) => takers));
     this.#coordinator = this.#slot(coordinatorNumber);
     this.#workers = Array.from({ length: deps.workers }, (_, index) =>
@@ -59,9 +66,9 @@ export class Supervisor {
     );
   }
 
-  /** Resolves when all are up. Rejects with a sentence for the operator, and with nobody left, when one cannot start. */
+  /** Resolves when all are up. When one cannot start, rejects with a sentence for the operator, and all are gone. */
   async start(): Promise<void> {
-    this.#stopBeating = this.#deps.clock.every(processHeartbeatMs, () => this.#heartbeat());
+    this.#stopHeartbeats = this.#deps.clock.every(processHeartbeatMs, () => this.#heartbeat());
     try {
       await this.#coordinator.start();
       if (!this.#isStopping) await Promise.all(this.#workers.map((worker) => worker.start()));
@@ -81,11 +88,11 @@ export class Supervisor {
     for (const { fork } of this.#slots) fork?.order({ kind: 'reload' });
   }
 
-  /** SIGUSR2. The keeper has the audit log, and asks for the restart once that has the line. */
+  /** SIGUSR2. The coordinator has the audit log, and asks for the restart once that has the line. */
   signalRestart(): void {
     const { fork } = this.#coordinator;
     if (fork === null)
-      this.#deps.log.warn({}, 'workers are not restarted: the keeper is not there; try again');
+      this.#deps.log.warn({}, 'workers are not restarted: the coordinator is not there; try again');
     else fork.order({ kind: 'restart-signalled' });
   }
 
@@ -100,7 +107,7 @@ export class Supervisor {
     this.#isRestarting = false;
   }
 
-  /** Resolves when everybody is gone: what workers leave behind, the keeper has still seen. */
+  /** Resolves when all are gone: what workers leave behind, the coordinator has still seen. */
   async stop(): Promise<void> {
     const { stopMsMax } = this.#deps;
     this.#isStopping = true;
@@ -109,10 +116,10 @@ export class Supervisor {
     this.#notify();
     await Promise.all(this.#workers.map((worker) => worker.stop(stopMsMax)));
     await this.#coordinator.stop(stopMsMax);
-    this.#stopBeating();
+    this.#stopHeartbeats();
   }
 
-  /** Ends everybody where they stand. */
+  /** Ends all of them where they stand. */
   kill(): void {
     this.#spare.close();
     for (const { fork } of this.#slots) fork?.kill();
@@ -128,7 +135,7 @@ export class Supervisor {
       { process, role },
       {
         ...this.#deps,
-        fork: () => this.#spare.takeOrFork(),
+        fork: () => this.#spare.take() ?? this.#deps.fork(),
         task: () => this.#task(process, role),
         workerSet: () => this.#workerSet(),
         changed: () => this.#notify(),

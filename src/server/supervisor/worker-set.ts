@@ -1,6 +1,6 @@
 /**
- * A process among the others of its server: how it reaches them, whom the supervisor says to be there, and what it
- * does for those that are gone. Source: cluster.md, Several processes on one machine.
+ * A process among the others of its server: how it reaches them, and which of them live, as the supervisor says.
+ * Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -17,13 +17,13 @@ export interface HandedPort {
   readonly socketCount: number;
 }
 
-/** What one process is told, and whom it can tell. */
+/** One process, as its supervisor has made it. */
 export interface WorkerHandle {
   readonly task: ProcessTask;
   /** Whenever it changes, and now. One follows. */
-  follow(told: (workerSet: WorkerSetState) => void): void;
+  follow(changed: (workerSet: WorkerSetState) => void): void;
   report(report: ProcessReport): void;
-  /** Who takes connections to the sleep port, and counts those it has. One does. */
+  /** The one that takes connections to the sleep port, and counts those it has. */
   sleepPort(port: HandedPort): void;
 }
 
@@ -49,7 +49,7 @@ export class WorkerSet {
     handle.follow((workerSet) => this.#changed(workerSet));
   }
 
-  /** All processes, as the supervisor has told it last. */
+  /** All processes, by the supervisor's latest word. */
   get processes(): readonly ProcessFacts[] {
     return this.#facts.processes;
   }
@@ -74,12 +74,12 @@ export class WorkerSet {
   async open(host: PeerHost): Promise<void> {
     this.#host = host;
     await this.peers.listen();
-    for (const told of this.#followers) told();
+    for (const changed of this.#followers) changed();
   }
 
-  /** Told of every change of who is there. */
-  onChange(told: () => void): void {
-    this.#followers.push(told);
+  /** Calls `changed` whenever a process comes, changes its state or goes. */
+  onChange(changed: () => void): void {
+    this.#followers.push(changed);
   }
 
   /** A member that will not come back. */
@@ -130,6 +130,6 @@ export class WorkerSet {
     this.#lastCoordinator = coordinator ?? this.#lastCoordinator;
     if (coordinator !== null)
       for (const settle of Array.from(this.#waitingForCoordinator)) settle(coordinator);
-    for (const told of this.#followers) told();
+    for (const changed of this.#followers) changed();
   }
 }

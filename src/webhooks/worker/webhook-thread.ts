@@ -5,8 +5,9 @@
 import type { Worker } from 'node:worker_threads';
 import { messageOf } from '../../lib/error-message.ts';
 import { fail } from '../../lib/result.ts';
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { startModuleWorker } from '../../lib/module-worker.ts';
+import { Restarts } from '../../lib/restarts.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
@@ -50,11 +51,11 @@ export class WebhookThread {
   #worker: Worker | null = null;
   #isStopping = false;
   #questions = 0;
-  #restartMs = restartMsMin;
-  #cancelRestart: Cancel = () => undefined;
+  readonly #restarts: Restarts;
 
   constructor(deps: WebhookThreadDeps) {
     this.#deps = deps;
+    this.#restarts = new Restarts(deps.clock, { immediate: 0, msMin: restartMsMin, msMax: restartMsMax });
   }
 
   /** Resolves when it serves; rejects when it cannot be started. */
@@ -85,7 +86,7 @@ export class WebhookThread {
   /** Resolves when the thread is gone and its store is closed. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#cancelRestart();
+    this.#restarts.stop();
     const worker = this.#worker;
     if (worker === null) return;
     await new Promise<void>((resolve) => {
@@ -99,12 +100,12 @@ export class WebhookThread {
   /** Ends it where it stands: another node may deliver by now. What is under way may come a second time. */
   async abandon(): Promise<void> {
     this.#isStopping = true;
-    this.#cancelRestart();
+    this.#restarts.stop();
     await this.#worker?.terminate();
   }
 
   /** `onFailure`: it ended before it was ready. */
-  #begin(onReady: () => void, onFailure: (failure: Error) => void): void {
+  #begin(onReady: () => void, onFailure: (failure: Error, startedMs: number) => void): void {
     const { clock, task, startWorker = startWebhookWorker } = this.#deps;
     const startedMs = clock.monotonicMs();
     const worker = startWorker(task());
@@ -112,8 +113,8 @@ export class WebhookThread {
     let onEnd = onFailure;
     this.#worker = worker;
     worker.on('message', (message: FromWebhooks) => {
-      if (message.kind !== 'ready') return this.#hear(message);
-      onEnd = (error) => this.#restart(error);
+      if (message.kind !== 'ready') return this.#received(message);
+      onEnd = (error, at) => this.#restart(error, at);
       onReady();
     });
     worker.on('error', (error: Error) => {
@@ -121,28 +122,31 @@ export class WebhookThread {
     });
     worker.on('exit', () => {
       this.#worker = null;
-      if (clock.monotonicMs() - startedMs >= restartMsMax) this.#restartMs = restartMsMin;
       this.#refuseAsked();
-      if (!this.#isStopping) onEnd(failure);
+      if (!this.#isStopping) onEnd(failure, startedMs);
     });
   }
 
-  #restart(failure: Error): void {
-    const { clock, log } = this.#deps;
-    log.error(
-      { err: failure, restart_ms: this.#restartMs },
-      'the thread of the webhooks died; it is started again',
+  #restart(failure: Error, startedMs: number): void {
+    const isSound = this.#deps.clock.monotonicMs() - startedMs >= restartMsMax;
+    const waitMs = this.#restarts.died(isSound);
+    const again = (error: Error, at: number): void => this.#restart(error, at);
+    this.#logDeath(failure, waitMs);
+    this.#restarts.startAfter(
+      waitMs,
+      () => this.#begin(() => this.#deps.log.info({}, 'the thread of the webhooks is back'), again),
+      (error, nextMs) => this.#logDeath(error, nextMs),
     );
-    this.#cancelRestart = clock.after(this.#restartMs, () =>
-      this.#begin(
-        () => log.info({}, 'the thread of the webhooks is back'),
-        (error) => this.#restart(error),
-      ),
-    );
-    this.#restartMs = Math.min(2 * this.#restartMs, restartMsMax);
   }
 
-  #hear(message: Exclude<FromWebhooks, { readonly kind: 'ready' }>): void {
+  #logDeath(error: unknown, waitMs: number): void {
+    this.#deps.log.error(
+      { err: error, restart_ms: waitMs },
+      'the thread of the webhooks died; it is started again',
+    );
+  }
+
+  #received(message: Exclude<FromWebhooks, { readonly kind: 'ready' }>): void {
     const { log, telemetry } = this.#deps;
     switch (message.kind) {
       case 'reply':

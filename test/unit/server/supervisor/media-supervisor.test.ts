@@ -12,7 +12,6 @@ import {
 import { mediaLegsDefaults } from '../../../../src/media/legs/settings.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
 import { MediaSupervisor } from '../../../../src/server/supervisor/media-supervisor.ts';
-import { MediaSpare } from '../../../../src/server/supervisor/media-spare.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';
@@ -33,7 +32,7 @@ class MediaSupervisorScene {
   readonly log = new FakeLog();
   readonly carriers: FakeCarrier[] = [];
   readonly connection: MediaConnection;
-  readonly coordinator: MediaSupervisor;
+  readonly supervisor: MediaSupervisor;
   /** Thrown by the next start. */
   noProcess: Error | null = null;
 
@@ -42,20 +41,19 @@ class MediaSupervisorScene {
     const { service, keys } = new LegServiceScene();
     this.connection = new MediaConnection({ clock, log, service, keys, telemetry: new FakeTelemetry() });
     const startCarrier = (): FakeCarrier => this.#start();
-    const spare = hasSpare ? new MediaSpare({ clock, log, startCarrier }) : null;
-    this.coordinator = new MediaSupervisor({
+    this.supervisor = new MediaSupervisor({
       clock,
       log,
       connection: this.connection,
       settings,
       startCarrier,
-      spare,
+      hasSpare,
     });
   }
 
   /** One that is there, and listens. */
   async serving(): Promise<FakeCarrier> {
-    const starting = this.coordinator.start();
+    const starting = this.supervisor.start();
     await this.settle();
     this.last.listen(listeningPort);
     await starting;
@@ -170,7 +168,7 @@ for (const [name, how] of [
 ] as const)
   test(`a first start ${name} rejects with it, and is not tried again`, async () => {
     const scene = new MediaSupervisorScene();
-    const starting = scene.coordinator.start();
+    const starting = scene.supervisor.start();
     await scene.settle();
     if (name === 'that says why') scene.last.fail(how);
     else scene.last.die(how);
@@ -182,7 +180,7 @@ for (const [name, how] of [
 
 test('one that is stuck while starting is killed', async () => {
   const scene = new MediaSupervisorScene();
-  const starting = assert.rejects(scene.coordinator.start(), /it did not listen within 20000 ms/);
+  const starting = assert.rejects(scene.supervisor.start(), /it did not listen within 20000 ms/);
   await scene.pass(mediaStartMsMax);
   await starting;
   assert.deepEqual(scene.last.asked.includes('killed'), true);
@@ -229,7 +227,7 @@ test('one whose link falls silent is killed and replaced', async () => {
 test('a stop drains, and waits for the end', async () => {
   const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
-  await scene.coordinator.stop();
+  await scene.supervisor.stop();
   assert.equal(carrier.asked[0], 'drain');
   await scene.pass(mediaRestartMsMax);
   assert.equal(scene.carriers.length, 1);
@@ -241,7 +239,7 @@ test('one that does not drain in time is killed', async () => {
   const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
   carrier.isStuck = true;
-  const stopping = scene.coordinator.stop();
+  const stopping = scene.supervisor.stop();
   await scene.pass(mediaStopMsMax - 1);
   assert.deepEqual(carrier.asked, ['drain']);
   await scene.pass(1);
@@ -255,7 +253,7 @@ test('a stop during a restart ends it, and one before a restart forgets it', asy
   (await during.serving()).die('SIGSEGV');
   await during.settle();
   assert.equal(during.carriers.length, 2);
-  await during.coordinator.stop();
+  await during.supervisor.stop();
   assert.equal(await during.last.ended, 'exit code 0');
 
   const before = new MediaSupervisorScene();
@@ -264,7 +262,7 @@ test('a stop during a restart ends it, and one before a restart forgets it', asy
   await before.settle();
   before.last.die('SIGSEGV');
   await before.settle();
-  await before.coordinator.stop();
+  await before.supervisor.stop();
   await before.pass(mediaRestartMsMax);
   assert.equal(before.carriers.length, 2);
   for (const { clock } of [during, before]) assert.equal(clock.pendingTimers, 0);
@@ -273,7 +271,7 @@ test('a stop during a restart ends it, and one before a restart forgets it', asy
 test('a close kills what is there, at any moment, and starts nothing', async () => {
   const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
-  scene.coordinator.close();
+  scene.supervisor.close();
   await scene.pass(mediaRestartMsMax);
   assert.ok(carrier.asked.includes('killed'));
   assert.equal(scene.carriers.length, 1);
@@ -318,11 +316,11 @@ test('a stop ends the spare, and one that was to come does not', async () => {
   const scene = new MediaSupervisorScene({ hasSpare: true });
   await scene.serving();
   await scene.pass(mediaSpareDelayMs);
-  await scene.coordinator.stop();
+  await scene.supervisor.stop();
   assert.deepEqual(scene.last.asked, ['killed']);
   const early = new MediaSupervisorScene({ hasSpare: true });
   await early.serving();
-  await early.coordinator.stop();
+  await early.supervisor.stop();
   for (const each of [scene, early]) {
     const { length } = each.carriers;
     await each.pass(2 * mediaSpareDelayMs);
