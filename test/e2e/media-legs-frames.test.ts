@@ -7,7 +7,7 @@ import type { CallSide } from '../../src/model/call.ts';
 import { mediaMessageBytesMax } from '../../src/model/limits.ts';
 import type { ReservationRefusal } from '../../src/model/picture.ts';
 import { MediaListener } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
+import { mediaLegsDefaults } from '../support/listener-defaults.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

@@ -7,7 +7,7 @@ import { afterEach, test } from 'node:test';
 import { generateTokenId } from '../../src/model/ids.ts';
 import { legSilenceMsMax } from '../../src/model/limits.ts';
 import { MediaListener } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
+import { mediaLegsDefaults } from '../support/listener-defaults.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLegService, type FakeOpenLeg } from '../support/fake-leg-service.ts';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import type { CallMedia } from '../../src/model/call.ts';
 import { mediaMessageBytesMax, picturesWaitingMax } from '../../src/model/limits.ts';
 import { MediaListener } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
+import { mediaLegsDefaults } from '../support/listener-defaults.ts';
 import {
   encodeFrameHeader,
   type FrameHeader,

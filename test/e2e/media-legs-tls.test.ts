@@ -8,7 +8,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { legRequestMsMax } from '../../src/model/limits.ts';
 import { MediaListener } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults } from '../../src/media/legs/settings.ts';
+import { mediaLegsDefaults } from '../support/listener-defaults.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLegService } from '../support/fake-leg-service.ts';
 import { FakeRelay } from '../support/fake-relay.ts';

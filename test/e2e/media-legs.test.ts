@@ -16,7 +16,8 @@ import {
   mediaFragmentsMax,
 } from '../../src/model/limits.ts';
 import { MediaListener } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults, type MediaLegsSettings } from '../../src/media/legs/settings.ts';
+import type { MediaLegsSettings } from '../../src/media/legs/settings.ts';
+import { mediaLegsDefaults } from '../support/listener-defaults.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

@@ -7,7 +7,7 @@ import { afterEach, test } from 'node:test';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { MessageId } from '../../src/model/ids.ts';
 import { SignalListener } from '../../src/gateways/signal/listener.ts';
-import { signalGatewayDefaults } from '../../src/gateways/signal/settings.ts';
+import { signalGatewayDefaults } from '../support/listener-defaults.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSignalSessions } from '../support/fake-signal-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';

@@ -21,7 +21,8 @@ import {
 import type { MessageId } from '../../src/model/ids.ts';
 import type { DeviceMessage } from '../../src/model/signal.ts';
 import { SignalListener } from '../../src/gateways/signal/listener.ts';
-import { signalGatewayDefaults, type SignalGatewaySettings } from '../../src/gateways/signal/settings.ts';
+import type { SignalGatewaySettings } from '../../src/gateways/signal/settings.ts';
+import { signalGatewayDefaults } from '../support/listener-defaults.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSignalSessions } from '../support/fake-signal-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';

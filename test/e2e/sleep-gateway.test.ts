@@ -11,7 +11,8 @@ import {
 } from '../../src/tools/simulator/sleeping-module.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import { SleepListener } from '../../src/gateways/sleep/listener.ts';
-import { sleepGatewayDefaults, type SleepGatewaySettings } from '../../src/gateways/sleep/settings.ts';
+import type { SleepGatewaySettings } from '../../src/gateways/sleep/settings.ts';
+import { sleepGatewayDefaults } from '../support/listener-defaults.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSleepSessions } from '../support/fake-sleep-sessions.ts';

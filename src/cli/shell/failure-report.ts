@@ -1,7 +1,7 @@
 /** From whatever ended a command to what is said on standard error and the exit code. Source: running.md, Command line. */
 import { CommanderError } from 'commander';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../../client/reveille-client.ts';
-import { SettingsError } from '../../server/config/settings-error.ts';
+import { SettingsError } from '../../server/config/settings.ts';
 import { AuditRefusal } from '../../storage/audit/audit-log.ts';
 import { StoreOpenError } from '../../storage/lmdb/store-open-error.ts';
 import { CommandError } from './command-error.ts';

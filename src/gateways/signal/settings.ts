@@ -11,14 +11,3 @@ export interface SignalGatewaySettings extends ListeningSettings {
   /** From the challenge to the login. */
   readonly loginDeadlineMs: number;
 }
-
-/** Source: signal-wire.md and running.md; what they leave open is chosen here. */
-export const signalGatewayDefaults: SignalGatewaySettings = {
-  host: '127.0.0.1',
-  port: 8082,
-  maxSessions: 1_000_000,
-  handshakesMax: 20_000,
-  handshakesPerAddressMax: 1_000,
-  loginDeadlineMs: 10_000,
-  tls: null,
-};

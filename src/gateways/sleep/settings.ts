@@ -29,23 +29,3 @@ export interface SleepGatewaySettings {
   /** Paths of PEM files; null: plain TCP. */
   readonly tls: TlsFiles | null;
 }
-
-/** Source: sleep-wire.md and running.md; what they leave open is chosen here. */
-export const sleepGatewayDefaults: SleepGatewaySettings = {
-  host: '127.0.0.1',
-  port: 8081,
-  maxSessions: 1_000_000,
-  acceptsPerSecond: 20_000,
-  acceptRampSeconds: 0,
-  handshakesMax: 20_000,
-  handshakesPerAddressMax: 1_000,
-  admissionQueueMax: 20_000,
-  admissionWaitMs: 5_000,
-  loginDeadlineMs: 10_000,
-  writeDeadlineMs: 1_000,
-  writeStuckMs: 10_000,
-  floodBytesMax: 4096,
-  floodWindowMs: 10_000,
-  proxyProtocol: false,
-  tls: null,
-};

@@ -14,13 +14,3 @@ export interface MediaLegsSettings {
   /** Paths of PEM files; null: plain WebSockets and HTTP. */
   readonly tls: TlsFiles | null;
 }
-
-/** Source: running.md; what it leaves open is chosen here. */
-export const mediaLegsDefaults: MediaLegsSettings = {
-  host: '127.0.0.1',
-  port: 8083,
-  legsMax: 4000,
-  handshakesMax: 1000,
-  handshakesPerAddressMax: 250,
-  tls: null,
-};

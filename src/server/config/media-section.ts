@@ -1,9 +1,8 @@
 /** The settings of the media process and its listener. Source: calls-and-media.md; what it leaves open is chosen here. */
-import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';
-import { section, setting } from './settings-section.ts';
-import type { z } from 'zod';
-import { sourceSideMax } from '../../model/limits.ts';
+import { pairedTlsFiles, tlsSettings } from './listener-sections.ts';
 import {
+  section,
+  setting,
   bearerKeyList,
   listenAddress,
   numberBetween,
@@ -14,6 +13,8 @@ import {
   wholeNumber,
   type ListenAddress,
 } from './settings-values.ts';
+import type { z } from 'zod';
+import { sourceSideMax } from '../../model/limits.ts';
 
 export const mediaSection = section({
   listen: setting(listenAddress, '127.0.0.1:8083', 'Where device and bridge legs of calls connect.'),

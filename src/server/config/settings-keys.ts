@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { assert } from '../../lib/assert.ts';
 import { settingsSchema, type Settings } from './settings-schema.ts';
-import { settingNotes } from './settings-section.ts';
+import { settingNotes } from './settings-values.ts';
 
 export interface SettingKey {
   readonly section: string;

@@ -5,69 +5,22 @@
  * decisions.md and sleep-wire.md.
  */
 import { z } from 'zod';
-import {
-  hmacBatchesMax,
-  hmacBatchJobsMax,
-  opsConnectionsReserved,
-  signingKeysMax,
-} from '../../model/limits.ts';
+import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../../model/limits.ts';
 import { clusterSection } from './cluster-section.ts';
-import { limitsSection } from './limits-section.ts';
-import { pairedTlsFiles, tlsSettings } from './listener-settings.ts';
+import { apiSection, opsSection, signalSection, sleepSection } from './listener-sections.ts';
 import {
   burst,
-  listenAddress,
   numberBetween,
   onOff,
   oneOf,
   optionalText,
   rate,
   text,
-  textList,
   wholeNumber,
+  section,
+  setting,
 } from './settings-values.ts';
-import { section, setting } from './settings-section.ts';
 import { mediaSection } from './media-section.ts';
-import { signalSection } from './signal-section.ts';
-import { sleepSection } from './sleep-section.ts';
-
-const api = section({
-  listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
-  connections_max: setting(
-    wholeNumber(1, 1_000_000),
-    10_000,
-    'Connections at once; the limit of open files and the sessions of devices may lower it, to 256 at the least.',
-  ),
-  connections_per_address_max: setting(
-    wholeNumber(0, 1_000_000),
-    1000,
-    'Once half of the connections are taken: those of one address (IPv6: one /64) that came in the last 12 s and have shown no valid signature, a quarter of all at most; 0, as it must be behind a proxy: no such bound.',
-  ),
-  ...tlsSettings,
-}).superRefine(pairedTlsFiles);
-
-const ops = section({
-  listen: setting(
-    listenAddress,
-    '127.0.0.1:8090',
-    'Where probes, metrics and administration listen; never public.',
-  ),
-  hosts: setting(
-    textList('a list of host names'),
-    [],
-    'Names by which administration may be asked beside the loopback ones and the host listened on.',
-  ),
-  connections_max: setting(
-    wholeNumber(1, 10_000),
-    opsConnectionsReserved,
-    'Connections at once; 64 of them are there whatever the other listeners hold.',
-  ),
-  connections_per_address_max: setting(
-    wholeNumber(0, 10_000),
-    32,
-    'Once half of the connections are taken: those of one address that came in the last 12 s, a quarter of all at most; 0: no such bound.',
-  ),
-});
 
 const dataDirectory = section({
   dir: setting(
@@ -146,6 +99,53 @@ const wakeup = section({
   ),
 });
 
+function perSecond(what: string) {
+  return setting(rate.nullable(), null, `${what} per second of one application; nothing: as many as come.`);
+}
+
+function atOnce(what: string) {
+  const description = `${what} of one application at once after a quiet time; nothing: 2 seconds of the rate.`;
+  return setting(burst.nullable(), null, description);
+}
+
+const queries = 'Queries (connectivity, call status, outcome of a wakeup)';
+const issuances = 'Issuances of call credentials';
+const messages = 'Messages to devices';
+const eventReads = 'Reads of the event log';
+
+/**
+ * How often one application may call the API, by what it asks for. Off until it is set: a deployment that is shared by
+ * several applications sets it so that none is slowed down by another.
+ */
+const limits = section({
+  queries_per_second: perSecond(queries),
+  queries_burst: atOnce(queries),
+  issuances_per_second: perSecond(issuances),
+  issuances_burst: atOnce(issuances),
+  messages_per_second: perSecond(messages),
+  messages_burst: atOnce(messages),
+  event_reads_per_second: perSecond(eventReads),
+  event_reads_burst: atOnce(eventReads),
+}).superRefine(burstsOfRates);
+
+const kinds = ['queries', 'issuances', 'messages', 'event_reads'] as const;
+
+type Limits = Readonly<
+  Record<`${(typeof kinds)[number]}_per_second` | `${(typeof kinds)[number]}_burst`, number | null>
+>;
+
+/** A burst alone would limit nothing, and look as if it did. */
+function burstsOfRates(given: Limits, context: z.core.$RefinementCtx): void {
+  for (const kind of kinds)
+    if (given[`${kind}_burst`] !== null && given[`${kind}_per_second`] === null)
+      context.addIssue({
+        code: 'custom',
+        path: [`${kind}_per_second`],
+        input: null,
+        message: `a number, since limits.${kind}_burst is given`,
+      });
+}
+
 const events = section({
   retention_days: setting(numberBetween(0.01, 3650), 7, 'How long the event log keeps an event.'),
   retained_max: setting(
@@ -191,17 +191,17 @@ const log = section({
 
 export const settingsSchema = z
   .strictObject({
-    api,
+    api: apiSection,
     sleep: sleepSection,
     signal: signalSection,
     media: mediaSection,
     calls,
-    ops,
+    ops: opsSection,
     data: dataDirectory,
     registry,
     auth,
     wakeup,
-    limits: limitsSection,
+    limits,
     events,
     webhooks,
     cluster: clusterSection,

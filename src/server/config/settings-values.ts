@@ -1,9 +1,37 @@
 /**
- * The kinds of value a setting can have: each says in words what it takes, so that every mistake is answered with
- * the same sentence, and reads itself from text where the environment or a flag gives it.
+ * The parts of a settings schema: a section, a setting, and the kinds of value a setting can have. Each kind has a sentence for
+ * what it takes, so that every mistake is answered alike, and reads itself from text where the environment or a flag
+ * gives it.
  */
-import { isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';
+import { isIP, isIPv6 } from 'node:net';
+
+/** The documentation of a setting. */
+export interface SettingNote {
+  readonly description: string;
+  /** Never shown. */
+  readonly secret?: true;
+}
+
+export const settingNotes = z.registry<SettingNote>();
+
+/** `fallback` is the default, as it stands in `config/default.json`. */
+export function setting<Kind extends z.ZodType>(
+  kind: Kind,
+  fallback: z.input<Kind>,
+  description: string,
+  secret?: true,
+) {
+  const note: SettingNote = { description, ...(secret && { secret }) };
+  const prefaulted = kind.prefault(fallback);
+  settingNotes.add(prefaulted, note);
+  return prefaulted;
+}
+
+/** Unknown keys are refused, values are frozen. */
+export function section<Keys extends z.core.$ZodLooseShape>(keys: Keys) {
+  return z.strictObject(keys, 'an object of settings').readonly();
+}
 
 export interface ListenAddress {
   readonly host: string;
@@ -25,14 +53,14 @@ export function formatListenAddress({ host, port }: ListenAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Nobody beyond this machine can reach it. */
+/** True if nobody beyond this machine can reach it. */
 export function isLoopback({ host }: ListenAddress): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Every address is listened on as 0.0.0.0 or [::], and reached on this machine as a loopback one. */
+/** The address by which this machine reaches a listener: 0.0.0.0 and [::], which listen on every address, become loopback. */
 export function reachableHere({ host, port }: ListenAddress): ListenAddress {
   return { host: loopbacks[host] ?? host, port };
 }
@@ -72,7 +100,7 @@ export function oneOf<const Choice extends string>(...choices: Choice[]) {
 
 const addressListExpected = 'a list of host:port, such as sleep.example:8081';
 
-/** Addresses that somebody else can reach: a port of 0 is none. */
+/** Addresses for others to connect to, so that a port of 0 is refused. */
 export const addressList = z
   .array(
     z
@@ -116,10 +144,7 @@ export function bearerKeyList() {
   return z.array(z.string(what).regex(bearerForm, what), what).readonly();
 }
 
-/**
- * What a text from the environment or a flag says to a setting of this kind. A text that says nothing to it is
- * returned as it is, for the schema to refuse.
- */
+/** The value of a text from the environment or a flag for a setting of this kind; a text of another form is returned unchanged, for the schema to refuse. */
 export function readText(kind: unknown, given: string): unknown {
   if (kind instanceof z.ZodNumber) return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
   if (kind instanceof z.ZodBoolean) return booleans.get(given) ?? given;

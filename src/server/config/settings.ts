@@ -1,14 +1,23 @@
 /**
- * Reads the settings at start: file, environment over it, flags over both, one schema over all. Everything that is
- * wrong is said at once, by the name it was given under. Source: running.md, Settings.
+ * Reads the settings at start: file, environment over it, flags over both, one schema over all. All mistakes are reported at
+ * once, each by the name it was given under. Source: running.md, Settings.
  */
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
-import { closestWord } from './closest-word.ts';
-import { SettingsError } from './settings-error.ts';
 import { sectionNames, settingKeys, variablePrefix, type SettingKey, maskUserInfo } from './settings-keys.ts';
 import { settingsSchema, type Settings } from './settings-schema.ts';
 import { readText } from './settings-values.ts';
+
+/** Unusable settings: each problem is one line that names its setting. The process exits 2. */
+export class SettingsError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'SettingsError';
+    this.problems = problems;
+  }
+}
 
 export interface SettingsSources {
   /** Path of a JSON file; absent: none. */
@@ -20,11 +29,11 @@ export interface SettingsSources {
 
 interface Given {
   readonly value: unknown;
-  /** Where it was given, for problems. */
+  /** The place it was given at, for problems. */
   readonly origin: string;
 }
 
-/** Throws a SettingsError with everything that is wrong. */
+/** Throws a SettingsError with all problems. */
 export function loadSettings(sources: SettingsSources): Settings {
   const sheet = new SettingsSheet();
   if (sources.file !== undefined) sheet.readFile(sources.file);
@@ -36,7 +45,7 @@ export function loadSettings(sources: SettingsSources): Settings {
 const byName = new Map(settingKeys.map((setting) => [setting.name, setting]));
 const byVariable = new Map(settingKeys.map((setting) => [setting.variable, setting]));
 
-/** What was given so far, and what was wrong with it. */
+/** The values given so far, and their problems. */
 class SettingsSheet {
   readonly #given = new Map<string, Given>();
   readonly #problems: string[] = [];
@@ -124,4 +133,31 @@ function withoutExcerpt(message: string): string {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The word fewest edits away, probably the one that was meant. `words` are not empty; of equally near ones the first. */
+function closestWord(given: string, words: readonly string[]): string {
+  let closest = '';
+  let fewest = Infinity;
+  for (const word of words) {
+    const edits = editDistance(given.toLowerCase(), word.toLowerCase());
+    if (edits >= fewest) continue;
+    fewest = edits;
+    closest = word;
+  }
+  return closest;
+}
+
+/** Characters to add, drop or change; row by row, each from the one before. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let line = 0; line < from.length; line++) {
+    const next = [line + 1];
+    for (let column = 0; column < to.length; column++) {
+      const changed = (row[column] ?? 0) + (to[column] === from[line] ? 0 : 1);
+      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

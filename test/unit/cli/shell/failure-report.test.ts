@@ -5,7 +5,7 @@ import { CommanderError } from 'commander';
 import { CommandError, usageError } from '../../../../src/cli/shell/command-error.ts';
 import { describeFailure } from '../../../../src/cli/shell/failure-report.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../../../../src/client/reveille-client.ts';
-import { SettingsError } from '../../../../src/server/config/settings-error.ts';
+import { SettingsError } from '../../../../src/server/config/settings.ts';
 import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
 
 test('what a command could not do exits 1 and says what to do next', () => {

@@ -3,7 +3,7 @@ import { beforeEach, test } from 'node:test';
 import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
 import { generateSessionId } from '../../../../src/model/ids.ts';
 import type { OpenSleepConnection } from '../../../../src/gateways/sleep/listener-context.ts';
-import { sleepGatewayDefaults } from '../../../../src/gateways/sleep/settings.ts';
+import { sleepGatewayDefaults } from '../../../support/listener-defaults.ts';
 import { SleepingConnection } from '../../../../src/gateways/sleep/sleeping-connection.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeSleepSocket } from '../../../support/fake-sleep-socket.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadSettings } from '../../../../src/server/config/settings.ts';
+import { loadSettings, SettingsError } from '../../../../src/server/config/settings.ts';
 import { describeSettings } from '../../../../src/server/config/settings-keys.ts';
-import { SettingsError } from '../../../../src/server/config/settings-error.ts';
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {

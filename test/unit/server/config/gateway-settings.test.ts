@@ -2,19 +2,36 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   callRates,
+  mediaProcessSettings,
   sleepGatewaySettings,
   verifierThreads,
   wakeupLimitSettings,
 } from '../../../../src/server/config/gateway-settings.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
-import { sleepGatewayDefaults } from '../../../../src/gateways/sleep/settings.ts';
 
 function overridden(...overrides: string[]) {
   return loadSettings({ env: {}, overrides });
 }
 
 test('the sleep section says by default what the gateway takes for its defaults', () => {
-  assert.deepEqual(sleepGatewaySettings(overridden()), sleepGatewayDefaults);
+  assert.deepEqual(sleepGatewaySettings(overridden()), {
+    host: '127.0.0.1',
+    port: 8081,
+    maxSessions: 1_000_000,
+    acceptsPerSecond: 20_000,
+    acceptRampSeconds: 0,
+    handshakesMax: 20_000,
+    handshakesPerAddressMax: 1000,
+    admissionQueueMax: 20_000,
+    admissionWaitMs: 5000,
+    loginDeadlineMs: 10_000,
+    writeDeadlineMs: 1000,
+    writeStuckMs: 10_000,
+    floodBytesMax: 4096,
+    floodWindowMs: 10_000,
+    proxyProtocol: false,
+    tls: null,
+  });
 });
 
 test('the bound per address is off behind a balancer that does not speak the PROXY protocol', () => {
@@ -70,4 +87,33 @@ test('verification takes the threads it is given, else all processors but one, 1
     [1, 2, 4, 64].map((processors) => verifierThreads(overridden(), processors)),
     [1, 1, 3, 4],
   );
+});
+
+test('the media section says by default what the listener takes for its defaults', () => {
+  assert.deepEqual(mediaProcessSettings(overridden()).legs, {
+    host: '127.0.0.1',
+    port: 8083,
+    legsMax: 4000,
+    handshakesMax: 1000,
+    handshakesPerAddressMax: 250,
+    tls: null,
+  });
+});
+
+test("where it listens, what it holds and its certificate are the section's", () => {
+  const overrides = [
+    'media.listen=[::1]:9000',
+    'media.legs_max=7',
+    'media.handshakes_max=8',
+    'media.tls_cert_file=c.pem',
+    'media.tls_key_file=k.pem',
+  ];
+  assert.deepEqual(mediaProcessSettings(overridden(...overrides)).legs, {
+    host: '::1',
+    port: 9000,
+    legsMax: 7,
+    handshakesMax: 8,
+    handshakesPerAddressMax: 250,
+    tls: { certFile: 'c.pem', keyFile: 'k.pem' },
+  });
 });

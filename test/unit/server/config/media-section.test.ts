@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadSettings } from '../../../../src/server/config/settings.ts';
-import { SettingsError } from '../../../../src/server/config/settings-error.ts';
+import { loadSettings, SettingsError } from '../../../../src/server/config/settings.ts';
 import { mediaProcessSettings } from '../../../../src/server/config/gateway-settings.ts';
 
 const elsewhere = [

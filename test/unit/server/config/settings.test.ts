@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SettingsError } from '../../../../src/server/config/settings-error.ts';
+import { SettingsError, loadSettings, type SettingsSources } from '../../../../src/server/config/settings.ts';
 import { describeSettings, settingKeys } from '../../../../src/server/config/settings-keys.ts';
-import { loadSettings, type SettingsSources } from '../../../../src/server/config/settings.ts';
 import { readFromRoot, settingsFiles } from '../../../support/settings-files.ts';
 import { checkout } from '../../../support/checkout.ts';
 

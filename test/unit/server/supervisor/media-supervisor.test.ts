@@ -9,7 +9,7 @@ import {
   mediaStartMsMax,
   mediaStopMsMax,
 } from '../../../../src/model/limits.ts';
-import { mediaLegsDefaults } from '../../../../src/media/legs/settings.ts';
+import { mediaLegsDefaults } from '../../../support/listener-defaults.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
 import { MediaSupervisor } from '../../../../src/server/supervisor/media-supervisor.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
