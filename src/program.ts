@@ -1,4 +1,4 @@
-/** All commands under one roof, and the options that every one of them takes. */
+/** The program: all commands, and the options that every one of them takes. */
 import { Command } from 'commander';
 import { addAuditCommand } from './cli/admin/audit-command.ts';
 import { addBridgeCommand } from './cli/admin/bridge-command.ts';
@@ -20,7 +20,7 @@ import { addSimulateCommand } from './tools/simulator/simulate-command.ts';
 import { addStatusCommand } from './cli/api/status-command.ts';
 import { addTokenKeyCommand } from './cli/admin/token-key-command.ts';
 import { readVersion } from './lib/package-version.ts';
-import { addVersionCommand } from './cli/shell/version-command.ts';
+import { addExamples, contextOf } from './cli/shell/command-context.ts';
 import { addWakeCommand } from './cli/api/wake-command.ts';
 import { addWebhookCommand } from './cli/admin/webhook-command.ts';
 
@@ -81,4 +81,20 @@ Exit codes: 0 done, 1 failed, 2 asked for in a way that cannot be.`;
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
+}
+
+function addVersionCommand(program: Command): void {
+  const command = program
+    .command('version')
+    .description('Print the versions of Reveille and of what it runs on.')
+    .action((_options: object, self: Command) => {
+      const { output } = contextOf(self);
+      const versions = { reveille: readVersion(), node: process.versions.node, platform: platform() };
+      output.answer(versions, `reveille ${versions.reveille} (node ${versions.node}, ${versions.platform})`);
+    });
+  addExamples(command, ['version', 'for people'], ['version --json', 'for machines']);
+}
+
+function platform(): string {
+  return `${process.platform}-${process.arch}`;
 }

@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import type { AuditLine } from '../../model/audit.ts';
 import { AuditFiles } from '../../storage/audit/audit-files.ts';
-import { formatLocalTime } from '../api/events-line.ts';
+import { formatLocalTime } from '../api/events-text.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
-import { showable } from '../shell/showable.ts';
-import { untilInterrupted } from '../shell/until-interrupted.ts';
+import { showable } from '../shell/output.ts';
+import { untilInterrupted } from '../shell/interruption.ts';
 import { followAudit } from './audit-follow.ts';
 
 interface AuditOptions {

@@ -2,10 +2,9 @@
 import type { Command } from 'commander';
 import type { JsonObject } from '../../storage/registry/entry-reader.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
-import { CommandError } from '../shell/command-error.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
-import { showable } from '../shell/showable.ts';
+import { showable } from '../shell/output.ts';
 import { adminClient, advised } from './admin-client.ts';
 import { isInRegistry } from './registry-look.ts';
 import { listEntries, type ListOptions } from './registry-list.ts';

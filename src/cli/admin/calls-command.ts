@@ -2,10 +2,10 @@
 import { Option, type Command } from 'commander';
 import { callEndReasons, type CallEndReason } from '../../model/call.ts';
 import type { CallJson } from '../../gateways/admin/call-routes.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
-import { showable } from '../shell/showable.ts';
+import { showable } from '../shell/output.ts';
 import { advised, serverClient } from './admin-client.ts';
 import { callsTable } from './calls-view.ts';
 import type { OpsClient } from './ops-client.ts';

@@ -1,8 +1,7 @@
 /** Live calls as text for people. Ids of devices and rooms come from outside: what a terminal would obey is shown escaped. */
 import type { CallJson, CallMediaJson } from '../../gateways/admin/call-routes.ts';
 import { ageInWords } from '../shell/ages-in-words.ts';
-import { showable } from '../shell/showable.ts';
-import { alignColumns } from '../shell/output.ts';
+import { alignColumns, showable } from '../shell/output.ts';
 
 export function callsTable(calls: readonly CallJson[], nowMs: number): string {
   if (calls.length === 0) return 'no live calls';

@@ -5,9 +5,8 @@ import { permissions, type Grant } from '../../model/registry.ts';
 import type { JsonObject } from '../../storage/registry/entry-reader.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
-import { alignColumns } from '../shell/output.ts';
+import { alignColumns, showable } from '../shell/output.ts';
 import { adminClient } from './admin-client.ts';
-import { showable } from '../shell/showable.ts';
 
 interface CreateOptions {
   readonly app: string;

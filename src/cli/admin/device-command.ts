@@ -7,12 +7,10 @@ import type { JsonObject } from '../../storage/registry/entry-reader.ts';
 import { generateSecret } from '../../storage/registry/generated-secrets.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
-import { CommandError } from '../shell/command-error.ts';
 import { formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
-import { alignColumns } from '../shell/output.ts';
-import { showable } from '../shell/showable.ts';
+import { alignColumns, showable } from '../shell/output.ts';
 import { adminClient, serverClient } from './admin-client.ts';
 import { isInRegistry, lookIntoRegistry } from './registry-look.ts';
 

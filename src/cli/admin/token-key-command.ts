@@ -2,11 +2,10 @@
 import type { Command } from 'commander';
 import type { TokenKeyListing, TokenKeyRotationJson } from '../../gateways/admin/token-key-routes.ts';
 import { tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';
-import { alignColumns } from '../shell/output.ts';
-import { showable } from '../shell/showable.ts';
+import { alignColumns, showable } from '../shell/output.ts';
 import { adminClient, advised } from './admin-client.ts';
 
 export function addTokenKeyCommand(program: Command): void {

@@ -1,10 +1,10 @@
 /** `reveille webhook …`: how receivers fare, and what an operator can do for them. */
 import { InvalidArgumentError, type Command } from 'commander';
 import type { WebhookJson } from '../../gateways/admin/webhook-routes.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
-import { showable } from '../shell/showable.ts';
+import { showable } from '../shell/output.ts';
 import { adminClient, serverClient } from './admin-client.ts';
 import type { OpsClient } from './ops-client.ts';
 import type { WebhookListing } from './store-queries.ts';

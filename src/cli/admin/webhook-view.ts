@@ -1,7 +1,7 @@
 /** Webhooks as text for people. */
 import type { FailureJson, ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { ageInWords } from '../shell/ages-in-words.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import { reveilleCommand } from '../shell/command-error.ts';
 import { alignColumns } from '../shell/output.ts';
 
 export function webhookTable(webhooks: readonly WebhookJson[], nowMs: number): string {

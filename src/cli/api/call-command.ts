@@ -11,7 +11,7 @@ import {
   permissionFor,
   readRequestBody,
   type RequestTarget,
-} from './request-target.ts';
+} from './request-text.ts';
 
 interface CallOptions extends CredentialOptions {
   readonly body?: string;

@@ -15,8 +15,7 @@ import {
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { CommandError, usageError } from '../shell/command-error.ts';
-import { reveilleCommand } from './invocation.ts';
+import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
 import { lookIntoRegistry } from '../admin/registry-look.ts';
 
 export interface CredentialOptions {

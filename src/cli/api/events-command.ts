@@ -7,10 +7,9 @@ import { adminClient } from '../admin/admin-client.ts';
 import { findOpsClient, type AdminClient } from '../admin/ops-client.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
-import { untilInterrupted } from '../shell/until-interrupted.ts';
+import { untilInterrupted } from '../shell/interruption.ts';
 import { followEvents, type EventFeed, type FeedAnswer } from './events-follow.ts';
-import { formatEvent } from './events-line.ts';
-import { parseSince, startQuery, type EventsSince } from './events-since.ts';
+import { type EventsSince, formatEvent, parseSince, startQuery } from './events-text.ts';
 
 interface EventsOptions {
   /** At most what one answer may hold. */

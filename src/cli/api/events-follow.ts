@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { OpsUnavailableError } from '../admin/ops-client.ts';
-import { pauseUnless } from '../shell/pause-unless.ts';
+import { pauseUnless } from '../shell/interruption.ts';
 
 export interface FeedAnswer extends EventsAnswer {
   /** The server is stopping: it answers at once, whatever the wait. */

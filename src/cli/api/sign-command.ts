@@ -5,15 +5,15 @@ import { type HeaderSet, parseSigningDate } from '../../protocol/tgv1/signing-he
 import { findApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
-import { curlLine } from './curl-line.ts';
 import {
+  curlLine,
   formatTarget,
   parseMethod,
   parseTarget,
   permissionFor,
   readRequestBody,
   type RequestTarget,
-} from './request-target.ts';
+} from './request-text.ts';
 
 interface SignOptions extends CredentialOptions {
   readonly body?: string;

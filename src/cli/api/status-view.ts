@@ -1,10 +1,9 @@
 /** What `reveille status` says, for people and for machines, of what a server or a store told. */
 import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device-status.ts';
 import { ageInWords, momentInWords } from '../shell/ages-in-words.ts';
-import { tellingPart } from './events-line.ts';
-import { showable } from '../shell/showable.ts';
+import { tellingPart } from './events-text.ts';
+import { alignColumns, showable } from '../shell/output.ts';
 import { formatMoment } from '../shell/option-values.ts';
-import { alignColumns } from '../shell/output.ts';
 
 /** Who told: a server that runs, or the store it left. */
 export type StatusSource = 'server' | 'store';

@@ -6,9 +6,8 @@ import { parseRequestId } from '../../model/ids.ts';
 import { envelopeOf, findApi, openApi, parseOriginOption } from './api-access.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
-import { describeWakeup } from './wakeup-hints.ts';
-import { awaitOutcome, describeOutcome } from './wakeup-outcome.ts';
-import { showable } from '../shell/showable.ts';
+import { awaitOutcome, describeOutcome, describeWakeup } from './wakeup-outcome.ts';
+import { showable } from '../shell/output.ts';
 
 interface WakeOptions extends CredentialOptions {
   readonly customData?: string;

@@ -2,8 +2,7 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
-import { checkFiles } from './doctor-files.ts';
-import { checkMachine } from './doctor-machine.ts';
+import { checkFiles, checkMachine } from './doctor-machine.ts';
 import { checkPorts } from './doctor-ports.ts';
 import { checkRegistry } from './doctor-registry.ts';
 import type { Finding } from './doctor-finding.ts';

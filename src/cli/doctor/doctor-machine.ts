@@ -1,4 +1,4 @@
-/** The doctor on the machine: Node, the two binaries, the data directory, open files. */
+/** The doctor on the machine: Node, the two binaries, the data directory, open files, files with secrets. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import type { Settings } from '../../server/config/settings-schema.ts';
 import { isLoopback } from '../../server/config/settings-values.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { failing, ok, warn, type Finding } from './doctor-finding.ts';
+import { findExposedFiles, secretFilesOf, type SecretFile } from '../../server/config/exposed-files.ts';
 
 export async function checkMachine({ settings, dataDirectory }: CommandContext): Promise<Finding[]> {
   return [
@@ -105,4 +106,17 @@ export function checkReceiveBuffers(
   if (bytes < frontEndReadBytes) return [ok(check, found)];
   const risk = `${found}: one peer with some Gbit/s can hold the API or the signal listener for seconds`;
   return [warn(check, risk, receiveBuffersAdvice)];
+}
+
+/** Files with secrets outside of the data directory: can other users of this machine write or read them? */
+export function checkFiles({ settings, settingsSources }: CommandContext): Finding[] {
+  const check = 'secret files';
+  const { file } = settingsSources;
+  const own: SecretFile[] = file === undefined ? [] : [{ name: 'the settings', path: file }];
+  const files = [...own, ...secretFilesOf(settings)];
+  const exposed = findExposedFiles(files).map(({ name, path, found, advice }) =>
+    warn(check, `${name}: ${path} ${found}`, advice),
+  );
+  if (files.length === 0 || exposed.length > 0) return exposed;
+  return [ok(check, `${files.map(({ name }) => name).join(', ')}: closed to other users`)];
 }

@@ -10,7 +10,7 @@ import { registryFileName } from '../../storage/registry/registry-tables.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { chooseCredential } from '../api/credential-source.ts';
 import { failing, ok, warn, type Finding } from './doctor-finding.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import { reveilleCommand } from '../shell/command-error.ts';
 import { describeCounts } from '../admin/registry-list.ts';
 import { lookIntoRegistry } from '../admin/registry-look.ts';
 

@@ -1,6 +1,6 @@
 /** What a first start with nothing configured shows, once, to people: where the log goes, no secret may. */
 import type { DemoRegistry } from '../../server/config/demo-seed.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import { reveilleCommand } from '../shell/command-error.ts';
 
 export function demoNotice({ credential, devices }: DemoRegistry, dataDirectory: string): string {
   const device = devices[0]?.deviceId ?? 'DEVICE';

@@ -1,8 +1,7 @@
 /** How a serving process ends: when it is asked to, when it cannot start, and when something happens that nobody foresaw. */
 import { constants } from 'node:os';
 import type { Logging } from '../../server/bootstrap/logging.ts';
-import { CommandError } from '../shell/command-error.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 
 /** What keeps a server from starting is said in a sentence; a mistake of ours keeps its stack. */
 export function refuseStart(error: unknown): never {

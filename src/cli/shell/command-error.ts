@@ -1,4 +1,6 @@
-/** What a command could not do, said to a person: one sentence, and what to do next. Never a stack trace. */
+/** A failure that a command reports to a person: one sentence, and what to do next. Never a stack trace. */
+import { fileURLToPath } from 'node:url';
+
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   /** What to do next; null when the sentence says it. */
@@ -15,4 +17,11 @@ export class CommandError extends Error {
 
 export function usageError(message: string, advice: string | null = null): CommandError {
   return new CommandError(message, advice, 2);
+}
+
+const isCheckout = fileURLToPath(import.meta.url).endsWith('.ts');
+
+/** How to call `reveille <rest>` from where this program was called: for advice on what to type next. */
+export function reveilleCommand(rest: string): string {
+  return `${isCheckout ? 'npm run -s reveille --' : 'reveille'} ${rest}`;
 }

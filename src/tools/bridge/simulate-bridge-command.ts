@@ -13,7 +13,7 @@ import { VideoFile } from '../../media/codec/video-file.ts';
 import type { Size } from '../../model/call.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { i420Bytes } from '../../media/geometry/i420.ts';
-import { findBridgeKey } from '../../cli/admin/bridge-key.ts';
+import { findBridgeKey } from './bridge-key.ts';
 import { BridgeLeg, noLegCounts } from '../simulator/media-leg.ts';
 import { noPlaybackTally } from './bridge-playback.ts';
 import { BridgeReport } from './bridge-report.ts';

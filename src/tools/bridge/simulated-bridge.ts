@@ -4,7 +4,7 @@
  */
 import { legCloses } from '../../protocol/media/close-code.ts';
 import { LegGone } from '../simulator/awaited-texts.ts';
-import { keyAdvice } from '../../cli/admin/bridge-key.ts';
+import { keyAdvice } from './bridge-key.ts';
 import {
   requestInWords,
   type BridgeLeg,
@@ -12,8 +12,7 @@ import {
   LegRefused,
   type LegClosed,
 } from '../simulator/media-leg.ts';
-import { CommandError } from '../../cli/shell/command-error.ts';
-import { reveilleCommand } from '../../cli/api/invocation.ts';
+import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
 import { SimulatedCall, type CallDeps } from '../simulator/simulated-call.ts';
 
 export interface BridgeDeps extends CallDeps {

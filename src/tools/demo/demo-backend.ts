@@ -13,7 +13,7 @@ import type { WireEvent } from '../../gateways/admin/event-query.ts';
 import { envelopeOf } from '../../cli/api/api-access.ts';
 import { credentialLines, showCredentials } from './demo-participants.ts';
 import { DemoFailure, untilRight, type DemoStage } from './demo-stage.ts';
-import { tellingPart } from '../../cli/api/events-line.ts';
+import { tellingPart } from '../../cli/api/events-text.ts';
 import type { Timeline } from '../bridge/timeline.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 

@@ -15,10 +15,9 @@ import {
   LatencyWindow,
   type LiveTable,
 } from './fleet-table.ts';
-import { formatLocalTime } from '../../cli/api/events-line.ts';
-import { showable } from '../../cli/shell/showable.ts';
+import { formatLocalTime } from '../../cli/api/events-text.ts';
+import { type Output, showable } from '../../cli/shell/output.ts';
 import { spacedHex } from './fleet-report.ts';
-import type { Output } from '../../cli/shell/output.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 
 /** Lines for people and troubles for all; what goes beyond is counted. */

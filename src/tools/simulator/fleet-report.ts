@@ -6,7 +6,7 @@ import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import type { FleetTally } from './module-fleet.ts';
 import type { ProgressLine } from '../../cli/shell/progress-line.ts';
-import { showable } from '../../cli/shell/showable.ts';
+import { showable } from '../../cli/shell/output.ts';
 
 /** Lines for people; what goes beyond is counted. */
 const wakeLines: Rate = { perSecond: 20, burst: 40 };

@@ -3,8 +3,7 @@ import { wallSeconds } from '../../lib/clock.ts';
 import { isExpired } from '../../model/registry.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
-import { CommandError, usageError } from '../../cli/shell/command-error.ts';
-import { reveilleCommand } from '../../cli/api/invocation.ts';
+import { CommandError, reveilleCommand, usageError } from '../../cli/shell/command-error.ts';
 import { lookIntoRegistry } from '../../cli/admin/registry-look.ts';
 
 export interface SimulatedDevice {

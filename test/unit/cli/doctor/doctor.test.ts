@@ -3,8 +3,12 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
-import { checkFiles } from '../../../../src/cli/doctor/doctor-files.ts';
-import { checkNode, checkOpenFiles, checkReceiveBuffers } from '../../../../src/cli/doctor/doctor-machine.ts';
+import {
+  checkFiles,
+  checkNode,
+  checkOpenFiles,
+  checkReceiveBuffers,
+} from '../../../../src/cli/doctor/doctor-machine.ts';
 import { judgeRegistry } from '../../../../src/cli/doctor/doctor-registry.ts';
 import type { AccessKeyId, ApplicationId } from '../../../../src/model/ids.ts';
 import type { Credential } from '../../../../src/model/registry.ts';

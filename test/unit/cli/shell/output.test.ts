@@ -1,9 +1,8 @@
 /** What strangers name is printed without doing anything to the terminal. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { curlLine } from '../../../../src/cli/api/curl-line.ts';
-import { alignColumns } from '../../../../src/cli/shell/output.ts';
-import { showable, showableLines } from '../../../../src/cli/shell/showable.ts';
+import { curlLine } from '../../../../src/cli/api/request-text.ts';
+import { alignColumns, showable, showableLines } from '../../../../src/cli/shell/output.ts';
 
 const clearScreen = '\u001b[2J';
 

@@ -8,7 +8,8 @@ import {
   parseTarget,
   permissionFor,
   readRequestBody,
-} from '../../../../src/cli/api/request-target.ts';
+  curlLine,
+} from '../../../../src/cli/api/request-text.ts';
 
 test('a target is path and raw query, and nothing in it is changed', () => {
   for (const text of ['/v1/x', '/v1/x?a=%20+&b', '/v1//x/?a?b'])
@@ -37,4 +38,29 @@ test('the permission follows from the path, with or without its trailing slash',
   assert.equal(permissionFor('/v1/token/msgvoip/'), 'call:issue');
   assert.equal(permissionFor('/v1/events'), 'events:read');
   assert.equal(permissionFor('/v1/other'), null);
+});
+
+test('a GET has its headers and no body', () => {
+  assert.equal(
+    curlLine('GET', 'http://h/p?q=1&r', { 'X-Tg-Date': 'D' }, null),
+    `curl -sS --globoff --path-as-is -X GET 'http://h/p?q=1&r' \\\n  -H 'X-Tg-Date: D'`,
+  );
+});
+
+test('a body is quoted for the shell, and curl counts it', () => {
+  const line = curlLine(
+    'POST',
+    'http://h/p',
+    { 'Content-Length': '10', 'Content-Type': 'application/json' },
+    `{"a":"it's"}`,
+  );
+  assert.ok(
+    line.endsWith(`-H 'Content-Type: application/json' \\\n  --data-binary '{"a":"it'\\''s"}'`),
+    line,
+  );
+  assert.doesNotMatch(line, /Content-Length/);
+});
+
+test('an empty body is sent as such', () => {
+  assert.ok(curlLine('POST', 'http://h/p', { 'Content-Length': '0' }, null).endsWith(`--data-binary ''`));
 });

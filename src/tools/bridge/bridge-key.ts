@@ -1,7 +1,6 @@
 /** The key that a simulated bridge shows. */
-import type { CommandContext } from '../shell/command-context.ts';
-import { CommandError } from '../shell/command-error.ts';
-import { reveilleCommand } from '../api/invocation.ts';
+import type { CommandContext } from '../../cli/shell/command-context.ts';
+import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
 
 export const keyAdvice = `make one: ${reveilleCommand('bridge add bridge-1 --app APP')}, and name its key with --key`;
 

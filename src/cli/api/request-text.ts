@@ -1,4 +1,6 @@
-/** What `sign` and `call` are given: method, target and body, taken apart and checked. */
+/** A request as people type it for `sign` and `call`, and as a curl line for a POSIX shell. */
+import { createHash, type X509Certificate } from 'node:crypto';
+import { showableLines } from '../shell/output.ts';
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import type { Permission } from '../../model/registry.ts';
@@ -52,4 +54,38 @@ const permissionsByPath: ReadonlyMap<string, Permission> = new Map([
 /** What a credential must hold for this path; null when it is none of ours. */
 export function permissionFor(path: string): Permission | null {
   return permissionsByPath.get(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path) ?? null;
+}
+
+/** Sends the request as it was signed. `body`: the text, or `@FILE`, as the option had it; null for none. `certificate`: the one to be met there, whatever its name. */
+export function curlLine(
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | null,
+  certificate: X509Certificate | null = null,
+): string {
+  const parts = [`curl -sS --globoff --path-as-is -X ${method} ${quote(url)}`];
+  // Insecure of its name and signer only: curl wants the pinned key all the same.
+  if (certificate !== null) parts.push(`--insecure --pinnedpubkey ${quote(keyPin(certificate))}`);
+  // Curl counts the body itself, and by that name only.
+  for (const [name, value] of Object.entries(headers))
+    if (name !== 'Content-Length') parts.push(`-H ${quote(`${name}: ${value}`)}`);
+  if ('Content-Length' in headers) parts.push(bodyPart(body ?? ''));
+  return parts.join(' \\\n  ');
+}
+
+/** What starts with @ names a file to both of us. */
+function bodyPart(body: string): string {
+  return `--data-binary ${quote(body)}`;
+}
+
+function keyPin({ publicKey }: X509Certificate): string {
+  const key = publicKey.export({ type: 'spki', format: 'der' });
+  return `sha256//${createHash('sha256').update(key).digest('base64')}`;
+}
+
+/** What a terminal would obey is printed escaped, which a shell reads within `$'…'` only. */
+function quote(text: string): string {
+  if (showableLines(text) !== text) return `$'${text.replaceAll(/[\\']/g, '\\$&')}'`;
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

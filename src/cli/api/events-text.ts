@@ -1,0 +1,91 @@
+/**
+ * Events as text: one as a line for people, and `--since`, the place in the log as people and programs name it. Ids come
+ * from devices and callers: what a terminal would obey is shown escaped.
+ */
+import { InvalidArgumentError } from 'commander';
+import { decodeCursor } from '../../protocol/rest/events.ts';
+import { parseMoment, parseSpan } from '../shell/option-values.ts';
+import type { WireEvent } from '../../gateways/admin/event-query.ts';
+import { showable } from '../shell/output.ts';
+
+/** `2026-11-20 09:30:00.123` where the reader is. */
+export function formatLocalTime(ms: number): string {
+  const at = new Date(ms);
+  const digits = (value: number, count = 2): string => String(value).padStart(count, '0');
+  const day = [digits(at.getFullYear(), 4), digits(at.getMonth() + 1), digits(at.getDate())].join('-');
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((value) => digits(value)).join(':');
+  return `${day} ${time}.${digits(at.getMilliseconds(), 3)}`;
+}
+
+/** The longest type there is, so that lines align without knowing what comes. */
+const typeWidth = 'device.wakeup.completed'.length;
+const deviceWidth = 16;
+
+/** Local time, type, device, and what tells most of the rest. */
+export function formatEvent(event: WireEvent): string {
+  const device = showable(event.device_id).padEnd(deviceWidth);
+  const cells = [
+    formatLocalTime(Date.parse(event.at)),
+    event.type.padEnd(typeWidth),
+    device,
+    tellingPart(event),
+  ];
+  return cells.join('  ').trimEnd();
+}
+
+/** The reason, that it replaced, the milliseconds to wake: with what it was, in a few words. */
+export function tellingPart({ type, epoch, data }: WireEvent): string {
+  const words: string[] = [];
+  const say = (key: string, before = ''): void => {
+    const value = data[key];
+    if (typeof value === 'string' || typeof value === 'number') words.push(before + showable(String(value)));
+  };
+  say('state');
+  say('reason');
+  if (data['replaced'] === true) words.push('replaced the session before');
+  if (type === 'device.wakeup.completed') words.push(`online after ${String(data['woke_after_ms'])} ms`);
+  say('custom_data');
+  say('request_id', 'request ');
+  if (type.startsWith('call.')) say('session', 'session ');
+  else if (epoch !== null) words.push(`epoch ${epoch}`);
+  say('node', 'on ');
+  return words.join(', ');
+}
+
+export type EventsSince =
+  | { readonly kind: 'ago'; readonly seconds: number }
+  | { readonly kind: 'moment'; readonly unixSeconds: number }
+  /** Behind the event of this id. */
+  | { readonly kind: 'event'; readonly id: string }
+  /** Behind this place in the log. */
+  | { readonly kind: 'cursor'; readonly sequence: number };
+
+const spanForm = /^\d{1,9}[smhd]?$/;
+const momentForm = /^\d{4}-\d\d-\d\d/;
+const eventIdForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Throws InvalidArgumentError. */
+export function parseSince(text: string): EventsSince {
+  if (spanForm.test(text)) return { kind: 'ago', seconds: parseSpan(text) };
+  if (eventIdForm.test(text)) return { kind: 'event', id: text.toLowerCase() };
+  if (momentForm.test(text)) return { kind: 'moment', unixSeconds: parseMoment(text) };
+  const sequence = decodeCursor(text);
+  if (sequence !== null) return { kind: 'cursor', sequence };
+  throw new InvalidArgumentError(
+    'Expected a span like 10m, a moment like 2027-01-31T12:00:00Z, the id of an event, or a cursor of GET /v1/events.',
+  );
+}
+
+/** As the query of the ops listener has it. */
+export function startQuery(since: EventsSince, nowMs: number): readonly [key: string, value: string] {
+  switch (since.kind) {
+    case 'ago':
+      return ['since', String(Math.max(0, Math.floor(nowMs) - since.seconds * 1000))];
+    case 'moment':
+      return ['since', String(since.unixSeconds * 1000)];
+    case 'event':
+      return ['since', since.id];
+    case 'cursor':
+      return ['after', String(since.sequence)];
+  }
+}
