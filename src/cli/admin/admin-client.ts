@@ -1,4 +1,4 @@
-/** How a command reaches what it asks or changes: the running server of the data directory, else its store at rest. */
+/** The client of a command: of the running server on the data directory, else of the store at rest. */
 import { CommandError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import {
@@ -20,7 +20,7 @@ export function adminClient(
   return running === null ? new StoreClient(context) : opsClientOf(running, context.dataDirectory);
 }
 
-/** For what no store at rest can do. Throws a CommandError where no server runs: `reason` goes on with that sentence. */
+/** The client for what only a running server can do. Throws a CommandError where none runs; `reason` ends its sentence. */
 export function serverClient(
   { dataDirectory }: Pick<CommandContext, 'dataDirectory'>,
   reason: string,
@@ -31,7 +31,7 @@ export function serverClient(
   throw new CommandError(`no server runs on ${dataDirectory}${reason}`, advice);
 }
 
-/** Adds the advice to a refusal that has none; where the server could not answer it would be of no help. */
+/** Adds the advice to a refusal that has none, unless the server could not answer at all. */
 export async function advised<Result>(advice: string, act: () => Promise<Result>): Promise<Result> {
   try {
     return await act();

@@ -10,9 +10,9 @@ import { untilInterrupted } from '../shell/interruption.ts';
 import { followAudit } from './audit-follow.ts';
 
 interface AuditOptions {
-  /** The newest so many. */
+  /** How many of the newest. */
   readonly limit: number;
-  /** From this moment on, by the wall. */
+  /** The wall milliseconds to begin at. */
   readonly since?: (nowMs: number) => number;
   /** Actions, or beginnings of some and `*`. */
   readonly action?: readonly string[];
@@ -96,7 +96,7 @@ function isLike(action: string, pattern: string): boolean {
 const actionWidth = 'credential.create'.length;
 const whoWidth = 12;
 
-/** Local time, action, who, result, the ids, and from where. */
+/** Local time, action, operator, result, ids, and origin. */
 function describeAuditLine(line: AuditLine): string {
   const { operator, user, from, action, ids, result, reason } = line;
   const who = user === undefined ? operator : `${operator}:${user}`;

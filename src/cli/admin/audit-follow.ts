@@ -1,6 +1,6 @@
 /**
- * Following the audit log across rotations. A line is shown when its result is known, so that it is shown once; one
- * whose change takes very long, or whose server was killed, is shown as it stands.
+ * Follows the audit log across rotations. A line is shown once, when its result is known; one whose change takes very
+ * long, or whose server was killed, is shown as it is.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { AuditLine } from '../../model/audit.ts';
@@ -10,7 +10,7 @@ import { pauseUnless } from '../shell/interruption.ts';
 
 export interface Following {
   readonly clock: Clock;
-  /** What is there already has been read from them. */
+  /** Read up to where following begins. */
   readonly files: AuditFiles;
   readonly show: (line: AuditLine) => void;
 }
@@ -19,7 +19,7 @@ interface Unsettled extends PlacedLine {
   readonly sinceMs: number;
 }
 
-/** The one that is written, and the one before, which may have lines whose changes are under way. */
+/** The file that is written, and the one before, which may have lines of changes under way. */
 const filesOpen = 2;
 
 /** Resolves when `signal` is aborted. */
@@ -35,7 +35,7 @@ export async function followAudit({ clock, files, show }: Following, signal: Abo
   }
 }
 
-/** Shows those whose result is known, or is waited for no longer; the others are left. */
+/** Shows lines whose result is known or overdue. Resolves to the others. */
 async function settle(
   lines: readonly Unsettled[],
   nowMs: number,

@@ -10,7 +10,7 @@ import { advised, serverClient } from './admin-client.ts';
 import { callsTable } from './calls-view.ts';
 import type { OpsClient } from './ops-client.ts';
 
-/** What the server lists at most. */
+/** The most that the server lists. */
 const listedMax = 1000;
 const session = '01a2b3c4-0000-7000-8000-000000000003';
 
@@ -94,7 +94,7 @@ interface EndAnswer {
   readonly reason: CallEndReason;
 }
 
-/** What opens once. */
+/** A link that opens once. */
 interface LinkAnswer {
   readonly url: string;
   readonly expires_at: string;

@@ -1,4 +1,4 @@
-/** Live calls as text for people. Ids of devices and rooms come from outside: what a terminal would obey is shown escaped. */
+/** Live calls as text for people. Ids of devices and rooms come from outside, so control characters are escaped. */
 import type { CallJson, CallMediaJson } from '../../gateways/admin/call-routes.ts';
 import { ageInWords } from '../shell/ages-in-words.ts';
 import { alignColumns, showable } from '../shell/output.ts';

@@ -1,4 +1,4 @@
-/** `reveille cluster`: the processes and nodes that are one server, as the running one here sees them. Source: cluster.md. */
+/** `reveille cluster`: the processes and nodes that form one server, as the local one sees them. Source: cluster.md. */
 import type { Command } from 'commander';
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';

@@ -1,4 +1,4 @@
-/** `reveille credential …`: access keys of an application; several can be live, so that they rotate without an outage. */
+/** `reveille credential …`: access keys of an application; several can be valid, so that they rotate without an outage. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { permissions, type Grant } from '../../model/registry.ts';

@@ -109,7 +109,7 @@ async function addDevice(context: CommandContext, id: string, options: AddOption
   };
   const { device } = await adminClient(context).change<DeviceAnswer>('/v1/device/add', entry);
   const added = `added ${showable(id)} to product ${showable(product)}`;
-  // Who gave the secret knows it.
+  // The caller who gave the secret knows it.
   if (given !== undefined) return output.answer({ device }, added);
   output.answer({ device: { ...device, secret } }, `${added}\nsecret  ${secret}`);
 }
@@ -133,7 +133,7 @@ async function showDevice({ clock, dataDirectory, output }: CommandContext, id: 
   output.answer({ device: maskSecrets(writeEntry('device', device)), app_ids: appIds }, alignColumns(rows));
 }
 
-/** What to do about a device that is not in the registry. */
+/** Advice for a device that is not in the registry. */
 export function adviceToAdd(id: string): string {
   return `add it: ${reveilleCommand(`device add ${showable(id)} --product PRODUCT`)}`;
 }
@@ -164,6 +164,6 @@ interface DeviceAnswer {
 
 interface KickAnswer {
   readonly kicked: boolean;
-  /** Those that were ended, of `signal` and `sleep`. */
+  /** The kinds that were ended, of `signal` and `sleep`. */
   readonly sessions: readonly string[];
 }

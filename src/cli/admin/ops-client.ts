@@ -1,6 +1,6 @@
 /**
- * Changes and questions of the command line, sent to the ops listener of a running server with the token of its data
- * directory. What the listener refuses becomes a CommandError with its words.
+ * The client of a running server's ops listener, with the token of the data directory. A refusal of the listener becomes a
+ * CommandError with its text.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -26,13 +26,13 @@ export interface AdminClient {
   importFile(file: string, replace: boolean, onProgress: (entries: number) => void): Promise<ImportReport>;
 }
 
-/** A change is answered at once; an import says how far it is at least this often. */
+/** The longest silence: a change is answered at once, and an import reports its progress more often. */
 const silentMsMax = 60_000;
 
-/** The server could not be reached, or could not answer now: the same may be asked again. */
+/** The server could not be reached, or could not answer now: the request may be sent again. */
 export class OpsUnavailableError extends CommandError {}
 
-/** A refusal with its own words; one of 500 or above is no fault of who asked. */
+/** The error for a refusal; a status of 500 or above is no fault of the request. */
 export function refusalOf(status: number, message: string): CommandError {
   return status >= 500 ? new OpsUnavailableError(message) : new CommandError(message);
 }
@@ -109,7 +109,7 @@ export class OpsClient implements AdminClient {
     throw new CommandError('the server ended the import without a word', 'look into its log');
   }
 
-  /** The response to what was not refused. */
+  /** The response to a request that was not refused. */
   #send(
     path: string,
     { method, headers, signal }: Sending,
@@ -125,7 +125,7 @@ export class OpsClient implements AdminClient {
         if (response.statusCode === 200) resolve(response);
         else void readRefusal(response).then(reject, fail);
       });
-      // An answer that comes before the whole body was read breaks the upload: the answer tells more.
+      // An answer before the end of the body breaks the upload; the answer says more than that error.
       write(sent).catch(() => undefined);
     });
   }

@@ -53,7 +53,7 @@ function readPage(registry: RegistryStore, kind: KindName, { limit, after }: Lis
   return { entries, next: last === undefined ? null : idOf(kind, last) };
 }
 
-/** A webhook's id is application and url, parted by a line feed in the store and by a space on a command line. */
+/** A webhook's id is application and url, separated by a line feed in the store and by a space on a command line. */
 function idOf(kind: KindName, entry: JsonObject): string {
   const id = cell(entry[idKeys[kind]]);
   return kind === 'webhook' ? `${cell(entry['app_id'])} ${id}` : id;

@@ -1,4 +1,4 @@
-/** The server that has the data directory, if one has, and where it can be reached. */
+/** The running server of a data directory and the addresses of its listeners. */
 import {
   formatListenAddress,
   parseListenAddress,
@@ -21,20 +21,20 @@ export function findRunningServer(dataDirectory: string): Runtime | null {
   );
 }
 
-/** Where the API is reached from here, `host:port`, and the path of its certificate; null: it has none. */
+/** The local address of the API, `host:port`, and the path of its certificate; null: it has none. */
 export function apiListener(context: CommandContext): { address: string; certFile: string | null } {
   const running = readRuntimeFile(context.dataDirectory);
   const certFile = running === null ? context.settings.api.tls_cert_file : (running.apiCertFile ?? null);
   return { address: listenerAddress(context, 'api'), certFile };
 }
 
-/** `host:port` of a listener: of the running server, else as the settings have it. */
+/** `host:port` of a listener: of the running server, else of the settings. */
 export function listenerAddress(context: CommandContext, name: 'api' | 'sleep'): string {
   const running = readRuntimeFile(context.dataDirectory)?.listeners[name];
   return reachableAddress(running ?? formatListenAddress(context.settings[name].listen));
 }
 
-/** `host:port` by which a listener of this machine is reached from here. Throws a CommandError. */
+/** `host:port` by which this machine reaches one of its listeners. Throws a CommandError. */
 export function reachableAddress(listener: string): string {
   const address = parseListenAddress(listener);
   if (address === null) throw new CommandError(`${listener} is no host:port`);

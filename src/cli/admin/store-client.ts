@@ -31,7 +31,7 @@ import { CommandError, usageError } from '../shell/command-error.ts';
 import { refusalOf, type AdminClient } from './ops-client.ts';
 import { storeQueries, type StoreContext } from './store-queries.ts';
 
-/** What a change needs while it lasts. */
+/** The routes of one change, open until it is done. */
 interface OpenedRoutes {
   readonly directory: string;
   readonly routes: readonly AdminRoute[];
@@ -93,7 +93,7 @@ export class StoreClient implements AdminClient {
     }
   }
 
-  /** Ids that are asked for stand in the line from its beginning, whichever of them a server takes from its answer. */
+  /** The line has the ids of the request from its beginning, also those that a server takes from its answer. */
   #record(directory: string, route: ChangeRoute, body: object): Promise<AdminReply> {
     const { action, asked = [], answered = {} } = route.audit;
     const names = new Set<string>([...asked, ...Object.keys(answered)]);
@@ -130,7 +130,7 @@ function openRegistry({ clock, dataDirectory, settings }: StoreContext): OpenedR
   return { directory, routes, close: () => store.close() };
 }
 
-/** The files beside the store. The routes that read them are not asked: a look needs no lock. */
+/** Changes of the key files. Their reading routes are not used here: a read needs no lock. */
 function openKeyFiles({ clock, dataDirectory, settings }: StoreContext): OpenedRoutes {
   const { directory } = prepareDataDirectory(dataDirectory);
   const lock = new ServerLock(directory);

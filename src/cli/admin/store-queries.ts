@@ -1,4 +1,4 @@
-/** The questions of the ops listener that a store at rest can answer, each as a running server would answer it. */
+/** The read routes of the ops listener on a store at rest, each answered as a running server would. */
 import type { DeviceId } from '../../model/ids.ts';
 import type { Webhook } from '../../model/registry.ts';
 import type { WebhookStatus } from '../../core/ports/webhook-admin.ts';
@@ -36,7 +36,7 @@ export type StoreContext = Pick<CommandContext, 'clock' | 'dataDirectory' | 'set
 
 type StoreQuery = (context: StoreContext, query: URLSearchParams) => Promise<object>;
 
-/** By the path of the route. Each throws a CommandError for what it refuses, a StoreOpenError where there is no store. */
+/** By path of the route. Each throws a CommandError when it refuses, a StoreOpenError where there is no store. */
 export const storeQueries: Readonly<Record<string, StoreQuery>> = {
   '/v1/device/status': ({ clock, dataDirectory }, query) =>
     withStore(dataDirectory, async (store) => findStatus(store, query, clock.wallMs())),
@@ -83,7 +83,7 @@ function findStatus({ registry, state }: Store, query: URLSearchParams, nowMs: n
 
 export interface WebhookListing {
   readonly webhooks: readonly WebhookJson[];
-  /** Of one that was named. */
+  /** Its parked events, where one webhook was named. */
   readonly parked?: readonly ParkedJson[];
 }
 

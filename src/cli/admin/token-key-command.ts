@@ -60,7 +60,7 @@ function addRetire(tokenKey: Command): void {
 
 async function listTokenKeys(context: CommandContext): Promise<void> {
   const client = adminClient(context);
-  // A running server has said so in its log.
+  // A running server warns of it in its own log.
   if (!client.isLive) await warnIfOpen(context);
   const listing = await client.ask<TokenKeyListing>('/v1/token-keys');
   context.output.answer(listing, describeListing(listing));

@@ -159,7 +159,7 @@ async function replayWebhook(context: CommandContext, url: string, options: Repl
   context.output.answer(answer, describeReplay(answer, url));
 }
 
-/** The server takes some at a time, and no more than it has room for. */
+/** The server replays a batch at a time, up to its own limits. */
 async function replayAll(ops: OpsClient, name: object): Promise<ReplayAnswer> {
   let replayed = 0;
   for (;;) {
@@ -184,7 +184,7 @@ async function enableWebhook(context: CommandContext, url: string, options: Name
   context.output.answer(answer, `${showable(url)} is on; ${behind} events of the log are behind its cursor`);
 }
 
-/** `url` null: all of them, without their parked events. */
+/** `url` null: all webhooks, without their parked events. */
 async function listWebhooks(
   context: CommandContext,
   url: string | null,
@@ -209,7 +209,7 @@ function queryOf(url: string | null, options: ListOptions): URLSearchParams {
   return new URLSearchParams({ ...webhookName(url, options), limit: String(limit), after: String(after) });
 }
 
-/** As the ops listener takes it. */
+/** The name of a webhook in a request of the ops listener. */
 function webhookName(url: string, { app }: NameOptions): { readonly url: string; readonly app_id?: string } {
   return { url, ...(app !== undefined && { app_id: app }) };
 }

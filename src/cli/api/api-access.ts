@@ -1,4 +1,4 @@
-/** The signed API, as the commands that ask it reach it. */
+/** Access of commands to the signed API: its origin, its certificate and a client for it. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
@@ -15,11 +15,11 @@ import { apiListener } from '../admin/running-server.ts';
 
 export interface ApiPlace {
   readonly origin: string;
-  /** The one that is shown there, whoever signed it and whatever its name; null: one that Node trusts for the origin. */
+  /** The certificate that must be presented there, whatever its issuer and name; null: any that Node trusts for the origin. */
   readonly certificate: X509Certificate | null;
 }
 
-/** Where `url` says, else where the server beside us is. Throws a CommandError. */
+/** The API at `url`, else that of the server on this data directory. Throws a CommandError. */
 export function findApi(context: CommandContext, url: string | undefined): ApiPlace {
   if (url !== undefined) return { origin: url, certificate: null };
   const { address, certFile } = apiListener(context);
@@ -27,8 +27,8 @@ export function findApi(context: CommandContext, url: string | undefined): ApiPl
 }
 
 /**
- * Of a server on this machine, at `host:port`, with the certificate of this file. Its name is that by which others
- * reach it, not ours; that it is the very one in the file is as good. Throws a CommandError.
+ * The API of a server on this machine, at `host:port`, with the certificate of this file. The certificate names the host
+ * as others reach it, so that it is compared with the file instead. Throws a CommandError.
  */
 export function apiBeside(address: string, certFile: string | null): ApiPlace {
   if (certFile === null) return { origin: `http://${address}`, certificate: null };
@@ -42,7 +42,7 @@ export function apiBeside(address: string, certFile: string | null): ApiPlace {
   }
 }
 
-/** Sends nothing again: who asked by hand sees what the server said. To be closed. */
+/** A client without retries, so that a person sees the server's first answer. The caller closes it. */
 export function openApi(
   { origin, certificate }: ApiPlace,
   credential: SigningCredential,
@@ -67,7 +67,7 @@ export function parseOriginOption(text: string): string {
   return origin;
 }
 
-/** What the server said of a wakeup or a message, as it was on the wire. */
+/** The server's answer to a wakeup or a message, as it was on the wire. */
 export function envelopeOf(result: ApiResult<object, FailureCode>): object {
   const { requestId, message, data } = result;
   const envelope = { request_id: requestId, code: result.ok ? 0 : result.code, message };

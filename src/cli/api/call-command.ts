@@ -1,4 +1,4 @@
-/** `reveille call`: a signed request by hand, and what the server says. */
+/** `reveille call`: sends a signed request and prints the answer. */
 import { Option, type Command } from 'commander';
 import type { RawAnswer } from '../../client/reveille-client.ts';
 import type { HeaderSet } from '../../protocol/tgv1/signing-headers.ts';

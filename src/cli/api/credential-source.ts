@@ -1,6 +1,6 @@
 /**
- * Whose signature a request gets: of a file, of the options, or else the first credential of the local registry
- * that will do. Never shown by the commands that use it.
+ * The credential that signs a request: from a file, from the options, or else the first suitable one of the local
+ * registry. The commands that use it never show it.
  */
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
@@ -26,9 +26,9 @@ export interface CredentialOptions {
 }
 
 export interface CredentialNeed {
-  /** Null: any will do. */
+  /** Null: none in particular. */
   readonly permission: Permission | null;
-  /** Its application should be associated with this device's product; null: with any. */
+  /** A credential of an application that has this device's product is preferred; null: of any. */
   readonly deviceId: string | null;
 }
 
@@ -91,7 +91,7 @@ async function findInRegistry(context: CommandContext, need: CredentialNeed): Pr
 
 const pageEntries = 1000;
 
-/** The first that is valid now, may do it, and, if there is such a one, whose application has the device. */
+/** The first credential that is valid now and permitted, preferably of an application that has the device. */
 export function chooseCredential(
   registry: Pick<RegistryStore, 'page' | 'findDevice' | 'findProduct'>,
   need: CredentialNeed,

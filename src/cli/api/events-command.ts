@@ -12,9 +12,9 @@ import { followEvents, type EventFeed, type FeedAnswer } from './events-follow.t
 import { type EventsSince, formatEvent, parseSince, startQuery } from './events-text.ts';
 
 interface EventsOptions {
-  /** At most what one answer may hold. */
+  /** How many of the newest: at most what one answer may hold. */
   readonly last: number;
-  /** Instead of the last ones. */
+  /** Begins there instead of at the newest. */
   readonly since?: EventsSince;
   readonly follow?: boolean;
   readonly device?: string;
@@ -57,7 +57,7 @@ function collectType(text: string, before: readonly string[] = []): readonly str
   return [...before, text];
 }
 
-/** What one answer may hold. */
+/** The most events in one answer. */
 const pageEvents = '1000';
 
 async function showEvents(context: CommandContext, options: EventsOptions): Promise<void> {
@@ -99,7 +99,7 @@ class Reading {
     this.#filter = filter;
   }
 
-  /** The newest so many, however far back they are. Resolves to where to read on. */
+  /** Shows the newest `count`, however far back they are. Resolves to where to read on. */
   async showLast(count: number): Promise<number> {
     const progress = this.#context.newProgressLine();
     let answer = await this.#ask([['last', String(count)]]);
@@ -119,7 +119,7 @@ class Reading {
     return next;
   }
 
-  /** Everything from there to what was the newest when it began. Resolves to where to read on. */
+  /** Shows everything from there to the event that was the newest at the beginning. Resolves to where to read on. */
   async showFrom(start: readonly [key: string, value: string]): Promise<number> {
     const limit = ['limit', pageEvents] as const;
     let answer = await this.#ask([start, limit]);

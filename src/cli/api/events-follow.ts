@@ -1,6 +1,6 @@
 /**
- * Following the log of a server that may stop, crash and start again meanwhile: asks on behind the last event that was
- * looked at, so that nothing is missed or shown twice.
+ * Follows the log of a server that may stop, crash and start again meanwhile: each request begins behind the last event
+ * that was read, so that nothing is missed or shown twice.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
@@ -23,14 +23,14 @@ export interface FollowDeps {
   /** The server that runs now; null: none does. Throws a CommandError while one starts or stops. */
   connect(): EventFeed | null;
   show(events: readonly WireEvent[]): void;
-  /** For people. */
+  /** Writes a remark for people. */
   remark(text: string): void;
 }
 
-/** A follower that hangs up keeps its place at the server for at most this long. */
+/** A follower that hangs up takes up a reader slot of the server for at most this long. */
 const waitSeconds = '10';
 const pageEvents = '1000';
-/** How often a server that is away is looked for; one that is stopping has little to tell. */
+/** The interval at which an unavailable or stopping server is tried again. */
 const retryMs = 1000;
 
 /**
@@ -61,7 +61,7 @@ export async function followEvents(
   }
 }
 
-/** Why nothing more can be had for now; null: it can. */
+/** Why there is nothing more for now; null: there may be. */
 function troubleOf(answer: FeedAnswer | string): string | null {
   if (typeof answer === 'string') return answer;
   return answer.draining === true ? 'the server is stopping' : null;
@@ -98,7 +98,7 @@ function connect(deps: FollowDeps): EventFeed | string | null {
   }
 }
 
-/** Asking again at once would bring nothing. */
+/** True when another request at once would find nothing. */
 function isIdle(answer: FeedAnswer | string): boolean {
   return typeof answer === 'string' || (answer.draining === true && answer.events.length === 0);
 }

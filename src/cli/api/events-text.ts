@@ -8,7 +8,7 @@ import { parseMoment, parseSpan } from '../shell/option-values.ts';
 import type { WireEvent } from '../../gateways/admin/event-query.ts';
 import { showable } from '../shell/output.ts';
 
-/** `2026-11-20 09:30:00.123` where the reader is. */
+/** `2026-11-20 09:30:00.123`, in the local time zone. */
 export function formatLocalTime(ms: number): string {
   const at = new Date(ms);
   const digits = (value: number, count = 2): string => String(value).padStart(count, '0');
@@ -17,11 +17,11 @@ export function formatLocalTime(ms: number): string {
   return `${day} ${time}.${digits(at.getMilliseconds(), 3)}`;
 }
 
-/** The longest type there is, so that lines align without knowing what comes. */
+/** The width of the longest type, so that lines align whatever comes. */
 const typeWidth = 'device.wakeup.completed'.length;
 const deviceWidth = 16;
 
-/** Local time, type, device, and what tells most of the rest. */
+/** Local time, type, device, and the most telling fields of its data. */
 export function formatEvent(event: WireEvent): string {
   const device = showable(event.device_id).padEnd(deviceWidth);
   const cells = [
@@ -33,7 +33,7 @@ export function formatEvent(event: WireEvent): string {
   return cells.join('  ').trimEnd();
 }
 
-/** The reason, that it replaced, the milliseconds to wake: with what it was, in a few words. */
+/** The reason, the replaced session, the milliseconds to wake and the like, in a few words. */
 export function tellingPart({ type, epoch, data }: WireEvent): string {
   const words: string[] = [];
   const say = (key: string, before = ''): void => {
@@ -76,7 +76,7 @@ export function parseSince(text: string): EventsSince {
   );
 }
 
-/** As the query of the ops listener has it. */
+/** A parameter of the ops listener's query. */
 export function startQuery(since: EventsSince, nowMs: number): readonly [key: string, value: string] {
   switch (since.kind) {
     case 'ago':

@@ -9,7 +9,7 @@ import { usageError } from '../shell/command-error.ts';
 
 export interface RequestTarget {
   readonly path: string;
-  /** Without its question mark. */
+  /** Without the question mark. */
   readonly rawQuery: string;
 }
 
@@ -29,7 +29,7 @@ export function formatTarget({ path, rawQuery }: RequestTarget): string {
   return rawQuery === '' ? path : `${path}?${rawQuery}`;
 }
 
-/** In upper case. Throws InvalidArgumentError. */
+/** The method in upper case. Throws InvalidArgumentError. */
 export function parseMethod(text: string): string {
   if (!/^[A-Za-z]{1,16}$/.test(text)) throw new InvalidArgumentError('Expected a method like GET or POST.');
   return text.toUpperCase();
@@ -51,12 +51,15 @@ const permissionsByPath: ReadonlyMap<string, Permission> = new Map([
   ['/v1/events', 'events:read'],
 ]);
 
-/** What a credential must hold for this path; null when it is none of ours. */
+/** The permission that this path needs; null when it is none of our paths. */
 export function permissionFor(path: string): Permission | null {
   return permissionsByPath.get(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path) ?? null;
 }
 
-/** Sends the request as it was signed. `body`: the text, or `@FILE`, as the option had it; null for none. `certificate`: the one to be met there, whatever its name. */
+/**
+ * A line that sends the request as it was signed. `body`: the text, or `@FILE`, as in the option; null for none.
+ * `certificate`: the one that must be presented there, whatever its name.
+ */
 export function curlLine(
   method: string,
   url: string,
@@ -65,16 +68,16 @@ export function curlLine(
   certificate: X509Certificate | null = null,
 ): string {
   const parts = [`curl -sS --globoff --path-as-is -X ${method} ${quote(url)}`];
-  // Insecure of its name and signer only: curl wants the pinned key all the same.
+  // Insecure as to name and issuer only: curl requires the pinned key all the same.
   if (certificate !== null) parts.push(`--insecure --pinnedpubkey ${quote(keyPin(certificate))}`);
-  // Curl counts the body itself, and by that name only.
+  // Curl sets Content-Length itself.
   for (const [name, value] of Object.entries(headers))
     if (name !== 'Content-Length') parts.push(`-H ${quote(`${name}: ${value}`)}`);
   if ('Content-Length' in headers) parts.push(bodyPart(body ?? ''));
   return parts.join(' \\\n  ');
 }
 
-/** What starts with @ names a file to both of us. */
+/** A leading @ names a file for curl, too. */
 function bodyPart(body: string): string {
   return `--data-binary ${quote(body)}`;
 }
@@ -84,7 +87,7 @@ function keyPin({ publicKey }: X509Certificate): string {
   return `sha256//${createHash('sha256').update(key).digest('base64')}`;
 }
 
-/** What a terminal would obey is printed escaped, which a shell reads within `$'…'` only. */
+/** Control characters are printed escaped, which a shell reads within `$'…'` only. */
 function quote(text: string): string {
   if (showableLines(text) !== text) return `$'${text.replaceAll(/[\\']/g, '\\$&')}'`;
   return `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,14 +1,14 @@
-/** What `reveille status` says, for people and for machines, of what a server or a store told. */
+/** The output of `reveille status`, for people and for machines. */
 import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device-status.ts';
 import { ageInWords, momentInWords } from '../shell/ages-in-words.ts';
 import { tellingPart } from './events-text.ts';
 import { alignColumns, showable } from '../shell/output.ts';
 import { formatMoment } from '../shell/option-values.ts';
 
-/** Who told: a server that runs, or the store it left. */
+/** The source of a status: a running server, or the store it left. */
 export type StatusSource = 'server' | 'store';
 
-/** Every time stands in Unix seconds, and beside it as ISO 8601. */
+/** Every time is in Unix seconds, and beside it as ISO 8601. */
 export function statusJson(status: DeviceStatus, source: StatusSource): object {
   const { now_ms: nowMs, device, signal, sleep, transitions } = status;
   return {
@@ -47,7 +47,7 @@ function isoOf(unixSeconds: number | null): string | null {
   return unixSeconds === null ? null : formatMoment(unixSeconds, '');
 }
 
-/** When the state it is in began, in Unix seconds. */
+/** The beginning of the connection's present state, in Unix seconds. */
 function sinceOf({ state, last_login_at, last_offline_at }: ConnectionStatus): number | null {
   return state === 'closed' ? last_offline_at : last_login_at;
 }

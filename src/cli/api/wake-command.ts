@@ -1,4 +1,7 @@
-/** `reveille wake`: the signed wakeup, in one sentence what became of it, and, if asked to wait, of the device. Source: API doc, Endpoint 2; events.md. */
+/**
+ * `reveille wake`: sends the signed wakeup, says its result in one sentence and, with `--wait`, that of the device.
+ * Source: API doc, Endpoint 2; events.md.
+ */
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ApiResult, ReveilleClient, WakeupData } from '../../client/reveille-client.ts';
 import type { WakeupCode } from '../../model/codes.ts';

@@ -59,15 +59,15 @@ export function describeWakeup(deviceId: string, wakeup: ApiResult<WakeupData, W
 }
 
 const waitS = 5;
-/** For a server that does not wait, or cannot. */
+/** The pause between requests to a server that does not wait. */
 const pauseMs = 200;
 
-/** By then a server has given the device up; a little is for its clock. */
+/** By then a server has given the device up; 5 s are for its clock. */
 const patienceMs = wakeupToOnlineMsMax + 5000;
 
 /**
- * The outcome, or, when it is not known even after the server should have given up, what is known then. Throws a
- * CommandError when the server doesn't say.
+ * The outcome; where it is still open after the server should have given up, the last answer. Throws a CommandError when
+ * the server refuses to say.
  */
 export async function awaitOutcome(
   api: ReveilleClient,
@@ -92,7 +92,7 @@ function wordsOf({ status, code, message }: ApiFailure<FailureCode>): string {
   return `${message} (${code}, HTTP ${status})`;
 }
 
-/** Wakes and waits for the outcome. Throws a CommandError when the device could not be woken, or nobody says. */
+/** Wakes and waits for the outcome. Throws a CommandError when the wakeup, or the question for its outcome, is refused. */
 export async function wakeAndWait(
   api: ReveilleClient,
   clock: Clock,
@@ -103,7 +103,7 @@ export async function wakeAndWait(
   throw new CommandError(`the wakeup was refused: ${wordsOf(result)}`);
 }
 
-/** In words. */
+/** The outcome in words. */
 export function describeOutcome(outcome: WakeupOutcomeData): string {
   switch (outcome.status) {
     case 'completed':

@@ -1,9 +1,9 @@
-/** What one check of `reveille doctor` found. */
+/** The finding of one check of `reveille doctor`. */
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'warn' | 'fail';
   readonly found: string;
-  /** What to do next; null where all is well. */
+  /** The next thing to do; null where all is well. */
   readonly advice: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** The doctor on the machine: Node, the two binaries, the data directory, open files, files with secrets. */
+/** The doctor's checks of the machine: Node, the two binaries, the data directory, open files, files with secrets. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ async function checkFrontEnd(): Promise<Finding> {
   }
 }
 
-/** In a directory of its own, whatever the state of ours. */
+/** Opens a store in a temporary directory, so that the state of the data directory does not matter. */
 async function checkStorePackage(): Promise<Finding> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-doctor-'));
   try {
@@ -89,13 +89,13 @@ export function checkOpenFiles(wanted: number, limit: number): Finding {
 const receiveBuffersFile = '/proc/sys/net/ipv4/tcp_rmem';
 const receiveBuffersAdvice = "sysctl -w net.ipv4.tcp_rmem='4096 131072 393216', and in /etc/sysctl.d";
 
-/** The most bytes that the kernel keeps of one TCP connection for us; null: this system does not say. */
+/** The most bytes that the kernel buffers of one TCP connection; null: this system does not say. */
 function readReceiveBufferMax(): number | null {
   if (!existsSync(receiveBuffersFile)) return null;
   return Number(readFileSync(receiveBuffersFile, 'latin1').trim().split(/\s+/).at(-1));
 }
 
-/** While one read can be full the front end's library goes on reading that socket. See docs/adr/0022. */
+/** The front end's library keeps reading one socket as long as its reads are full. See docs/adr/0022. */
 export function checkReceiveBuffers(
   { api, signal }: Pick<Settings, 'api' | 'signal'>,
   bytes: number | null,
@@ -108,7 +108,7 @@ export function checkReceiveBuffers(
   return [warn(check, risk, receiveBuffersAdvice)];
 }
 
-/** Files with secrets outside of the data directory: can other users of this machine write or read them? */
+/** Checks that other users of this machine can neither read nor write files with secrets outside of the data directory. */
 export function checkFiles({ settings, settingsSources }: CommandContext): Finding[] {
   const check = 'secret files';
   const { file } = settingsSources;

@@ -1,4 +1,4 @@
-/** The doctor on the listeners: each port is free, or our own running server has it. */
+/** The doctor's checks of the listeners: each port is free, or our own running server has it. */
 import { createServer } from 'node:net';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { formatListenAddress, type ListenAddress } from '../../server/config/settings-values.ts';

@@ -1,4 +1,4 @@
-/** The doctor on the store and the registry in it: does it open, who may call, which devices exist. */
+/** The doctor's checks of the store and its registry: it opens, somebody may call, devices exist. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { wallSeconds } from '../../lib/clock.ts';
@@ -59,7 +59,7 @@ export function judgeStoreError(error: Error): Finding {
     : failing('store', error.message, 'the server does not start with this release');
 }
 
-/** A credential that ends sooner is said. */
+/** A credential that ends sooner gets a warning. */
 const endsSoonS = 7 * 86_400;
 
 /** `credential`: the first that is valid now; null: none is. */

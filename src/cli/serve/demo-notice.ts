@@ -1,4 +1,4 @@
-/** What a first start with nothing configured shows, once, to people: where the log goes, no secret may. */
+/** The notice of a first start with nothing configured, on standard error: it has secrets, which no log may have. */
 import type { DemoRegistry } from '../../server/config/demo-seed.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 

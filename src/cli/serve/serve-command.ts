@@ -1,6 +1,6 @@
 /**
- * `reveille serve`: the server as a process. Standard output has the log, one JSON object a line, and nothing
- * else. Source: running.md, Stopping and Settings.
+ * `reveille serve`: the server as a process. Standard output has the log only, one JSON object a line.
+ * Source: running.md, Stopping and Settings.
  */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { processesMax } from '../../model/limits.ts';
@@ -92,7 +92,7 @@ async function serve(context: CommandContext): Promise<void> {
   if (server.demo !== null) process.stderr.write(demoNotice(server.demo, context.dataDirectory));
   const reload = (): void => void server.reload();
   process.on('SIGHUP', reload);
-  // Unheard it would end the process, and with it every session.
+  // Without a listener it would end the process, and with it every session.
   process.on('SIGUSR2', () =>
     logging.log.warn(
       {},

@@ -1,6 +1,6 @@
 /**
- * `reveille serve --processes N`: the supervisor of a keeper and N workers. Here are its signals, what it takes for all
- * of them (the directory's lock, the ports, a place for sockets) and the one line that says ready.
+ * `reveille serve --processes N`: the supervisor of a coordinator and N workers. It handles signals, holds what they share
+ * (the directory's lock, the ports, a directory for sockets) and logs the one line that says ready.
  * Source: cluster.md, Several processes on one machine; running.md, Stopping.
  */
 import { hostname } from 'node:os';
@@ -25,7 +25,7 @@ import { ServerLock } from '../../storage/lmdb/server-lock.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
 
-/** What a process is started with by its supervisor, and by nobody else. */
+/** The flag by which only the supervisor starts a process. */
 export const supervisedFlag = '--supervised';
 
 export async function serveProcesses(context: CommandContext, workers: number): Promise<void> {
@@ -97,7 +97,7 @@ function announceReady(
   process.on('SIGUSR2', () => supervisor.signalRestart());
 }
 
-/** The command line itself: as it is run from a checkout, or as it was built. */
+/** The file of the command line: the source in a checkout, else the built one. */
 function programFile(): string {
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   return fileURLToPath(new URL(`../../main${extension}`, import.meta.url));

@@ -1,7 +1,6 @@
 /**
- * One process of `reveille serve --processes N`, as its supervisor starts it: its code is loaded before it is told what
- * it is. What it cannot start for is reported, and said by the supervisor. When that is gone it ends, sessions first, and
- * does not take its time. Source: cluster.md, Several processes on one machine.
+ * One process of `reveille serve --processes N`. It loads its code before the supervisor assigns its task, and reports why
+ * it cannot start to the supervisor, which logs that. When the supervisor is gone it ends its sessions and stops at once. Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
 import { messageOf } from '../../lib/error-message.ts';
@@ -28,10 +27,10 @@ class Supervised {
   readonly #context: CommandContext;
   readonly #startServer: StartServer;
   #logging: Logging | null = null;
-  /** Null: it was not told what it is. */
+  /** Null: the supervisor has not assigned a task yet. */
   #starting: Promise<RunningServer> | null = null;
   #workerSet: WorkerSetState = { processes: [], isStopping: false };
-  #told: (workerSet: WorkerSetState) => void = () => undefined;
+  #onWorkerSet: (workerSet: WorkerSetState) => void = () => undefined;
   #sleepPort: HandedPort | null = null;
   #isEnding = false;
 
@@ -43,7 +42,7 @@ class Supervised {
   follow(): void {
     followSupervisor({
       begin: (task, workerSet) => this.#begin(task, workerSet),
-      workerSet: (workerSet) => this.#hear(workerSet),
+      workerSet: (workerSet) => this.#changeWorkerSet(workerSet),
       reload: () => void this.#starting?.then((server) => server.reload()),
       restartWorkers: () => void this.#starting?.then((server) => server.restartWorkers()),
       stop: () => this.#end(false),
@@ -64,9 +63,9 @@ class Supervised {
     this.#workerSet = workerSet;
     const handle = {
       task,
-      follow: (told: (workerSet: WorkerSetState) => void) => {
-        this.#told = told;
-        told(this.#workerSet);
+      follow: (onWorkerSet: (workerSet: WorkerSetState) => void) => {
+        this.#onWorkerSet = onWorkerSet;
+        onWorkerSet(this.#workerSet);
       },
       report: reportToSupervisor,
       sleepPort: (port: HandedPort) => {
@@ -90,12 +89,12 @@ class Supervised {
     else this.#sleepPort.take(socket);
   }
 
-  #hear(workerSet: WorkerSetState): void {
+  #changeWorkerSet(workerSet: WorkerSetState): void {
     this.#workerSet = workerSet;
-    this.#told(workerSet);
+    this.#onWorkerSet(workerSet);
   }
 
-  /** What keeps it from starting is a sentence; a mistake of ours has its stack in the log. */
+  /** Reports a sentence to the supervisor; the stack of a programming error is in the log. */
   #refuse({ log, flushNow }: Logging, error: unknown): void {
     log.error({ err: error }, 'this process cannot start');
     flushNow();

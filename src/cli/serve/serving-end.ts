@@ -1,9 +1,9 @@
-/** How a serving process ends: when it is asked to, when it cannot start, and when something happens that nobody foresaw. */
+/** The ends of a serving process: on a signal, when it cannot start, and on an unexpected error. */
 import { constants } from 'node:os';
 import type { Logging } from '../../server/bootstrap/logging.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 
-/** What keeps a server from starting is said in a sentence; a mistake of ours keeps its stack. */
+/** Rethrows why a server cannot start: as one sentence, or with the stack of a programming error. */
 export function refuseStart(error: unknown): never {
   if (!(error instanceof Error) || error.name !== 'Error' || error.message.startsWith('invariant'))
     throw error;
@@ -24,7 +24,7 @@ export function stopSignal(): Promise<'SIGTERM' | 'SIGINT'> {
   });
 }
 
-/** Nobody knows what state the process is in: it says so and goes, and the store is as it was committed. */
+/** The state of the process is unknown then: it logs the error and exits, and the store is as committed. */
 export function dieOfTheUnexpected(logging: Logging): void {
   const die = (error: unknown): void => {
     logging.log.error({ err: error }, 'fatal: unexpected error');

@@ -1,11 +1,11 @@
-/** How long ago something was, for people. Times and spans are milliseconds; a part of a unit is not counted. */
+/** Ages and spans in words. Times and spans are in milliseconds; a fraction of a unit is dropped. */
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** The largest unit that counts at least two of it, so that little is lost; hours from the first on. */
+/** Days are used from the second one on, the others from the first: rounding down then loses little. */
 const units = [
   { ms: dayMs, fromMs: 2 * dayMs, word: 'day', sign: 'd' },
   { ms: hourMs, fromMs: hourMs, word: 'hour', sign: 'h' },
@@ -19,7 +19,7 @@ export function spanInWords(spanMs: number): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
-/** Of something that was observed: what is still to come then can only be told by a clock that was set back. */
+/** The age of something observed. A time in the future means that the clock was set back. */
 export function ageInWords(atMs: number, nowMs: number): string {
   const ageMs = nowMs - atMs;
   if (Math.abs(ageMs) < secondMs) return 'just now';
@@ -28,7 +28,7 @@ export function ageInWords(atMs: number, nowMs: number): string {
   return `in ${count} ${sign} (clock stepped?)`;
 }
 
-/** Of a moment that may lie ahead. */
+/** The age of a moment, or how far ahead it lies. */
 export function momentInWords(atMs: number, nowMs: number): string {
   return atMs > nowMs ? `in ${spanInWords(atMs - nowMs)}` : ageInWords(atMs, nowMs);
 }

@@ -15,7 +15,7 @@ export interface GlobalOptions {
   readonly json?: boolean;
 }
 
-/** Left out: those of the process. */
+/** Each defaults to that of the process. */
 interface CommandSurroundings {
   readonly clock?: Clock;
   readonly output?: Output;
@@ -51,7 +51,7 @@ export class CommandContext {
     return this.#settings;
   }
 
-  /** Absolute. */
+  /** An absolute path. */
   get dataDirectory(): string {
     return resolve(this.settings.data.dir);
   }
@@ -61,13 +61,13 @@ export class CommandContext {
   }
 }
 
-/** For an action: `command` is the one that was called. A program may have been given its context as an option value. */
+/** The context of an action: the option value `context` of the program, else one made from its options. */
 export function contextOf(command: Command): CommandContext {
   const { context, ...options } = command.optsWithGlobals<GlobalOptions & { context?: CommandContext }>();
   return context ?? new CommandContext(options);
 }
 
-/** Examples under a command's help: each a command line behind `reveille`, and what it is for. */
+/** Adds examples to a command's help: each is the rest of a command line behind `reveille`, and its purpose. */
 export function addExamples(
   command: Command,
   ...examples: readonly (readonly [line: string, purpose: string])[]

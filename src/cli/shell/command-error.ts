@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 
 export class CommandError extends Error {
   override readonly name = 'CommandError';
-  /** What to do next; null when the sentence says it. */
+  /** The next thing to do; null when the sentence says it. */
   readonly advice: string | null;
-  /** 1: it failed; 2: it was asked for in a way that cannot be. */
+  /** 1: it failed; 2: the request itself is wrong. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, advice: string | null = null, exitCode: 1 | 2 = 1) {

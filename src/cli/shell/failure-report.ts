@@ -1,4 +1,4 @@
-/** From whatever ended a command to what is said on standard error and the exit code. Source: running.md, Command line. */
+/** Maps the error that ended a command to lines on standard error and an exit code. Source: running.md, Command line. */
 import { CommanderError } from 'commander';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../../client/reveille-client.ts';
 import { SettingsError } from '../../server/config/settings.ts';
@@ -8,7 +8,7 @@ import { CommandError } from './command-error.ts';
 
 export interface FailureReport {
   readonly exitCode: 0 | 1 | 2;
-  /** Lines for standard error; none when it was said already. */
+  /** Lines for standard error; none when the error was reported already. */
   readonly lines: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export function describeFailure(error: unknown, wantsJson: boolean): FailureRepo
 }
 
 function describe(error: unknown): FailureReport {
-  // Commander has written its message, or the help that was asked for.
+  // Commander has written its message, or the help, itself.
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, lines: [] };
   if (error instanceof SettingsError) return { exitCode: 2, lines: error.problems };
   if (error instanceof CommandError)
@@ -40,7 +40,7 @@ function describe(error: unknown): FailureReport {
   return { exitCode: 1, lines: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
 }
 
-/** What the operating system refused says itself what and where. */
+/** The message of a system call's error names the call and the path. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }

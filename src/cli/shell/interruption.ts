@@ -1,7 +1,7 @@
 /** Work and waits that the user of a command may end. */
 import type { Clock } from '../../lib/clock.ts';
 
-/** Ctrl-C or SIGTERM is how it ends; a second one ends the process at once. */
+/** Aborts `work` on the first Ctrl-C or SIGTERM; a second one ends the process at once. */
 export async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const interruption = new AbortController();
   const interrupt = (): void => {

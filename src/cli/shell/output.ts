@@ -6,9 +6,9 @@
 
 export interface Output {
   readonly wantsJson: boolean;
-  /** The answer, in both forms. */
+  /** Writes the answer in the form that was asked for. */
   answer(json: unknown, text: string): void;
-  /** For people only: nothing with `--json`. */
+  /** Writes a remark for people; nothing with `--json`. */
   remark(text: string): void;
 }
 
@@ -28,7 +28,7 @@ export class ProcessOutput implements Output {
   }
 }
 
-/** Rows of equally many cells, in columns parted by two spaces; a cell is one line, whatever is in it. */
+/** Aligns rows of equal length in columns two spaces apart; a cell stays one line, whatever is in it. */
 export function alignColumns(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(showable));
   const widths: number[] = [];
@@ -40,17 +40,17 @@ export function alignColumns(cells: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Controls, and what turns or hides text. */
+/** Control characters, and characters that turn or hide text. */
 const unshowable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
-/** What no text of ours has: controls but a line feed and a tab, and what turns text around. */
+/** Characters that no text of ours has: controls but a line feed and a tab, and direction marks. */
 const dangerous = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** An id, or a word of somebody else, in one line. */
+/** Escapes an id, or other text from outside, for one line. */
 export function showable(text: string): string {
   return text.replaceAll(unshowable, escaped);
 }
 
-/** Whole lines of a command, whatever got into them: they do nothing to the terminal. */
+/** Escapes whole lines of a command's output, so that they cannot control the terminal. */
 export function showableLines(text: string): string {
   return text.replaceAll(dangerous, (found) => (found === '\n' || found === '\t' ? found : escaped(found)));
 }

@@ -1,6 +1,6 @@
 /**
- * How far a long command is: one line that is written over on a terminal, and now and then a plain line where
- * standard error goes to a file. Writes are synchronous, so that an import that holds the thread can tell, too.
+ * The progress of a long command: one line that is overwritten on a terminal, or a plain line now and then where
+ * standard error goes to a file. Writes are synchronous, so that an import that blocks the thread can report, too.
  */
 import type { Clock } from '../../lib/clock.ts';
 
@@ -11,14 +11,14 @@ export interface ProgressScreen {
 
 const terminalEveryMs = 100;
 const plainEveryMs = 5000;
-/** To the first column, and nothing left of the line. */
+/** Moves to the first column and clears the line. */
 const clearLine = '\r\u001b[K';
 
 export class ProgressLine {
   readonly #screen: ProgressScreen;
   readonly #clock: Clock;
   #shownMs = -Infinity;
-  /** On a terminal, what stands in the line. */
+  /** The text of the line; empty where there is no terminal. */
   #line = '';
 
   constructor(screen: ProgressScreen, clock: Clock) {
@@ -27,7 +27,7 @@ export class ProgressLine {
     if (screen.isTTY !== true) this.#shownMs = clock.monotonicMs();
   }
 
-  /** Shown unless a line was shown just before. */
+  /** Shows the text unless a line was shown just before. */
   show(text: string): void {
     const nowMs = this.#clock.monotonicMs();
     const isTerminal = this.#screen.isTTY === true;
@@ -45,7 +45,7 @@ export class ProgressLine {
     if (this.#line !== '') this.#screen.write(this.#line);
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   clear(): void {
     if (this.#line !== '') this.#screen.write(clearLine);
     this.#line = '';
