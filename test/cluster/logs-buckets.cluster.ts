@@ -46,9 +46,9 @@ class MemoryRegistry implements MirroredRegistry {
     this.#news.emit('applied');
   }
 
-  follow(told: () => void): () => void {
-    this.#news.on('changed', told);
-    return () => void this.#news.off('changed', told);
+  follow(follower: () => void): () => void {
+    this.#news.on('changed', follower);
+    return () => void this.#news.off('changed', follower);
   }
 
   /** An operator's change at this node. */

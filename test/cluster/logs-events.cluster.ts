@@ -81,14 +81,14 @@ class Node {
     while (this.events.length < count) await once(this.#news, 'events');
   }
 
-  /** As the pump does: until it is told. */
+  /** As the pump does: until it is published. */
   async notify(event: OutboxEvent): Promise<void> {
     for (;;) {
       await linkIs(this.link, 'there');
       try {
         return await this.stream.publish(event);
       } catch {
-        // NATS is away, or is not whole yet.
+        // NATS is unavailable, or is not whole yet.
       }
     }
   }
@@ -121,7 +121,7 @@ test('two nodes that write of the same devices at once leave no gap and no repea
     );
 });
 
-test('an event that was told and is told again by a later life of its node is in the log once', async (t) => {
+test('an event that was published and is published again by a later life of its node is in the log once', async (t) => {
   const { url } = await startNats(t);
   const first = await Node.start(t, url);
   const event = eventOf('device');
@@ -148,7 +148,7 @@ test('an event that is older than the duplicate window is found behind others, b
   await first.stream.publish(old);
   for (let i = 0; i < 3; i++) await first.stream.publish(eventOf('device'));
   const events = new StreamedDeviceEvents(first.link);
-  // One without a mirror: only the stream can tell.
+  // One without a mirror: only the stream knows.
   const stream = new EventStream({ clock: new SystemClock(), events, seqOf: () => 0, recentOf: () => [] });
   await stream.publish(old);
   await stream.publish(eventOf('device'));
@@ -164,7 +164,7 @@ test('NATS is killed and comes back: nothing is lost, nothing is there twice, an
   const nodes = await Promise.all([Node.start(t, server.url), Node.start(t, server.url)]);
   const [one, other] = nodes;
   assert.ok(one !== undefined && other !== undefined);
-  const told = Promise.all(
+  const published = Promise.all(
     nodes.flatMap((node, at) =>
       range(10).map(async (device) => {
         for (let i = 0; i < 40; i++) await node.notify(eventOf(`device-${at}-${device}`));
@@ -173,7 +173,7 @@ test('NATS is killed and comes back: nothing is lost, nothing is there twice, an
   );
   await other.has(100);
   await server.restart();
-  await told;
+  await published;
   await Promise.all([one.has(800), other.has(800)]);
   assert.deepEqual(one.events, other.events);
   const ids = new Set(one.events.map(({ id }) => id));

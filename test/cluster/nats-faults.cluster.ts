@@ -87,7 +87,7 @@ test('a node cut off from NATS: no event lost, none twice, its sessions recovere
   second.heartbeat();
   const log = await logOf(b, has('device.wakeup.accepted', stays, 2), has('device.signal.offline', leaves));
   checkSeqs(log);
-  assert.equal(new Set(log.map(({ id }) => id)).size, log.length, 'an event is told twice');
+  assert.equal(new Set(log.map(({ id }) => id)).size, log.length, 'an event is published twice');
   assert.deepEqual(
     named(log, 'device.sleep.login', stays).map(({ data }) => data.recovered ?? false),
     [false, true],

@@ -98,7 +98,7 @@ test('a node that is cut off is away while the others are not', async (t) => {
   await linkIs(cut, 'there');
 });
 
-test('streams with other settings are left as they are, and told of', async (t) => {
+test('streams with other settings are left as they are, and logged', async (t) => {
   const { url } = await startNats(t);
   await (await linkTo(t, url)).ready();
   const log = new WatchedLog();
@@ -122,7 +122,7 @@ test('the NATS that is back without a memory gets its streams again', async (t) 
   while (!(await works(manager.streams.info('KV_test_rows'))));
 });
 
-test('a password that NATS refuses is told of once and stands in no line', async (t) => {
+test('a password that NATS refuses is logged once and stands in no line', async (t) => {
   const server = await startNats(t, { extra: 'authorization { user: node, password: right }' });
   const log = new WatchedLog();
   const wrong = server.url.replace('//', '//node:hush@');

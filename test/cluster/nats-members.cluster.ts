@@ -87,7 +87,7 @@ test('members know each other, also who comes later and who drains and leaves', 
   assert.deepEqual([one.failedOver, two.failedOver], [[], []]);
 });
 
-test('a member that hangs is lost 10 to 14 s later, and buried once, by one of those who live', async (t) => {
+test('a member that hangs is lost 10 to 14 s later, and failed over once, by one of those who live', async (t) => {
   const { url } = await startNats(t);
   const [one, two, three_] = await three(t, url);
   const beganMs = one.clock.monotonicMs();
@@ -101,7 +101,7 @@ test('a member that hangs is lost 10 to 14 s later, and buried once, by one of t
   assert.deepEqual(failedOver(), [three_.member]);
 });
 
-test('who stops while burying is followed by the next, and its own sessions are buried as well', async (t) => {
+test('who stops in a failover is followed by the next, and its own sessions are failed over as well', async (t) => {
   const { url } = await startNats(t);
   const lives = await three(t, url);
   const [, , dead] = lives;
@@ -114,7 +114,7 @@ test('who stops while burying is followed by the next, and its own sessions are 
   assert.deepEqual(new Set(next.failedOver), new Set([dead.member, first.member]));
 });
 
-test('a burial that fails is tried again by the same member', async (t) => {
+test('a failover that fails is tried again by the same member', async (t) => {
   const { url } = await startNats(t);
   const [one, two, dead] = await three(t, url);
   await two.members.stop();
@@ -126,7 +126,7 @@ test('a burial that fails is tried again by the same member', async (t) => {
   assert.deepEqual(one.failedOver, [dead.member, dead.member, dead.member]);
 });
 
-test('a member that was buried while it hung claims its sessions again and comes back under its id', async (t) => {
+test('a member that was failed over while it hung claims its sessions again and comes back under its id', async (t) => {
   const { url } = await startNats(t);
   const [one, two, slow] = await three(t, url);
   await live([one, two], () => [one, two].every((life) => life.knows(null, slow.member)));
@@ -136,7 +136,7 @@ test('a member that was buried while it hung claims its sessions again and comes
   assert.deepEqual([...slow.failedOver], []);
 });
 
-test('a member that comes back while it is buried waits until that is done', async (t) => {
+test('a member that comes back while it is failed over waits until that is done', async (t) => {
   const { url } = await startNats(t);
   const [one, two, slow] = await three(t, url);
   await two.members.stop();
@@ -152,7 +152,7 @@ test('a member that comes back while it is buried waits until that is done', asy
   assert.deepEqual(one.failedOver, [slow.member]);
 });
 
-test('the only other member, buried by one that died of it, comes back by itself', async (t) => {
+test('the only other member, failed over by one that died of it, comes back by itself', async (t) => {
   const { url } = await startNats(t);
   const [one, two, slow] = await three(t, url);
   await two.members.stop();

@@ -129,16 +129,16 @@ test('while NATS is away nothing is sent, and what was sent is not known to be d
   assert.deepEqual(host.asked, [questions.wake, questions.disconnect]);
 });
 
-test('what is malformed is counted, told of once a second, and answered by nothing', async (t) => {
+test('what is malformed is counted, logged once a second, and answered by nothing', async (t) => {
   const { one, two, host } = await pair(t, (await startNats(t)).url);
   const { connection, names } = one.link;
-  const heard: unknown[] = [];
-  connection.subscribe('test.inbox.stranger', { callback: (_, message) => void heard.push(message) });
+  const received: unknown[] = [];
+  connection.subscribe('test.inbox.stranger', { callback: (_, message) => void received.push(message) });
   const subject = names.member(two.peers.self);
   for (let sent = 0; sent < 3; sent++)
     connection.publish(subject, 'nonsense', { reply: 'test.inbox.stranger' });
   assert.equal((await one.peers.ask(two.peers.self, questions.disconnect, 1000)).ok, true);
   assert.equal(two.peers.malformed, 3);
   assert.equal(two.log.lines.filter(({ message }) => /malformed/.test(message)).length, 1);
-  assert.deepEqual([heard, host.asked.length], [[], 1]);
+  assert.deepEqual([received, host.asked.length], [[], 1]);
 });

@@ -8,12 +8,12 @@ import { startNats } from '../support/nats-server.ts';
 test('any node answers for any device, and wakes it', async (t) => {
   const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b'] });
   const [a, b] = [site.node(0), site.node(1)];
-  const [sleeper, controller] = [siteDevice(1), siteDevice(2)];
-  const module = await a.module(sleeper);
+  const [sleeping, controller] = [siteDevice(1), siteDevice(2)];
+  const module = await a.module(sleeping);
   const online = await b.controller(controller);
   await until(() => a.api.connectivity(controller), isOnline, 5000);
   const packet = module.nextPacket();
-  const woken = await b.api.wake({ device_id: sleeper, custom_data: '0x12aB' });
+  const woken = await b.api.wake({ device_id: sleeping, custom_data: '0x12aB' });
   assert.deepEqual([woken.status, woken.json.code], [202, 0], woken.text);
   assert.equal((await packet).toString('hex'), '983b16f8f39c12ab');
   assert.equal((await wake(a, siteDevice(3))).json.code, 40412);
@@ -28,11 +28,11 @@ test('any node answers for any device, and wakes it', async (t) => {
   assert.equal(named(log, 'device.signal.offline', controller).length, 1);
 });
 
-test('a device that sleeps at three nodes is woken at all of them, and a fourth login takes the oldest seat', async (t) => {
+test('a device that sleeps at three nodes is woken at all of them, and a fourth login takes the oldest slot', async (t) => {
   const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b', 'c', 'd'] });
   const deviceId = siteDevice(1);
   const modules = [];
-  // One after the other: the seat that was taken first, as all see it, is the oldest.
+  // One after the other: the slot that was taken first, as all see it, is the oldest.
   for (const node of site.nodes.slice(0, 3)) {
     modules.push(await node.module(deviceId));
     await logOf(site.node(0), has('device.sleep.login', deviceId, modules.length));
@@ -189,7 +189,7 @@ test('a node that is told to stop says so, and its devices go on elsewhere', asy
   );
 });
 
-test('an owner that was killed a moment ago: its record is told, a wakeup is tried once more and is 50301', async (t) => {
+test('an owner that was killed a moment ago: its record is answered, a wakeup is tried once more and is 50301', async (t) => {
   const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b'] });
   const [a, b] = [site.node(0), site.node(1)];
   const deviceId = siteDevice(1);
@@ -202,5 +202,5 @@ test('an owner that was killed a moment ago: its record is told, a wakeup is tri
   assert.equal(woken.json.code, 50301, woken.text);
   const tookMs = performance.now() - startedMs;
   assert.ok(tookMs >= 75 && tookMs < 1800, `after ${tookMs} ms`);
-  assert.ok(isOnline(await b.api.connectivity(deviceId)), 'the record is told while the lease lives');
+  assert.ok(isOnline(await b.api.connectivity(deviceId)), 'the record is answered while the lease lives');
 });

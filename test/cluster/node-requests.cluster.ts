@@ -211,16 +211,16 @@ test('a cursor of one node goes on at the other, without loss or repeat', async 
   const second = await a.controller(siteDevice(9));
   // Devices of the tests before may still be going; and which node's event is first in the log, nobody says.
   const ofThese = async (from: EventReader): Promise<ToldEvent[]> => {
-    const told = [];
-    while (told.length < 2) told.push(...(await from.take(1)).filter(isOfThese));
-    return told;
+    const taken = [];
+    while (taken.length < 2) taken.push(...(await from.take(1)).filter(isOfThese));
+    return taken;
   };
-  const told = await ofThese(elsewhere);
-  assert.deepEqual(told.map(({ type }) => type).toSorted(), [
+  const taken = await ofThese(elsewhere);
+  assert.deepEqual(taken.map(({ type }) => type).toSorted(), [
     'device.signal.offline',
     'device.signal.online',
   ]);
-  assert.deepEqual(told, await ofThese(reader));
+  assert.deepEqual(taken, await ofThese(reader));
   await second.close();
 });
 
@@ -242,7 +242,7 @@ test('a device at another node is kicked, and shown', async () => {
   await module.closed;
 });
 
-test('the command line shows the nodes, fails while one is not up, and forgets a lost one that is buried', async (t) => {
+test('the command line shows the nodes, fails while one is not up, and forgets a lost one that is failed over', async (t) => {
   const status = (): Promise<CliResult> => runCli(['cluster', 'status', '--data-dir', a.directory]);
   const lost = await site.add('lost');
   const shown = await status();

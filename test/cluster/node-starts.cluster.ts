@@ -75,7 +75,7 @@ test('the second of two nodes of one name is not ready and says why, and the fir
   assert.equal((await site.node(0).readiness()).status, 200);
 });
 
-test('three nodes that are restarted one after another lose no wakeup that was accepted, and tell nothing twice', async (t) => {
+test('three nodes that are restarted one after another lose no wakeup that was accepted, and publish nothing twice', async (t) => {
   const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b', 'c'] });
   const devices = Array.from({ length: 6 }, (_, number) => siteDevice(number));
   const packets = new Set<string>();
@@ -131,8 +131,8 @@ test('three nodes that are restarted one after another lose no wakeup that was a
     assert.ok([0, 40412, 50301, 50204, -1].includes(code), `a wakeup was answered ${code}`);
   const events = await toldOf(site.node(0), accepted.length);
   assert.equal(new Set(events.map(({ id }) => id)).size, events.length);
-  const told = events.filter(({ type }) => type === 'device.wakeup.accepted');
-  assert.equal(told.length, accepted.length);
+  const published = events.filter(({ type }) => type === 'device.wakeup.accepted');
+  assert.equal(published.length, accepted.length);
   for (const node of site.nodes) await node.kill();
   await Promise.all(modules);
 });

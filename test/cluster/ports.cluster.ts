@@ -28,7 +28,7 @@ connectionRecordsConformance('connections, over NATS', records);
 wakeupRecordsConformance('wakeups, over NATS', records);
 callRecordsConformance('calls, over NATS', records);
 eventLogConformance('the log, over NATS', (t) => nodesLog(t, natsGround(url)));
-deliveryStoreConformance('the book, over NATS', async (t) =>
+deliveryStoreConformance('the delivery store, over NATS', async (t) =>
   sharedDeliveryStore(t, (await natsBucket(t, url, 'hooks')).one),
 );
 registryConformance('as another node has it', (t) => nodesRegistry(t, url));

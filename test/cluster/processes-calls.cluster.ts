@@ -1,4 +1,4 @@
-/** Calls of several processes: the keeper issues them and has their media, whoever is asked. Source: cluster.md, Several processes on one machine. */
+/** Calls of several processes: the coordinator issues them and has their media, whoever is asked. Source: cluster.md, Several processes on one machine. */
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { after, describe, test } from 'node:test';
@@ -83,7 +83,7 @@ describe('several processes', { timeout: 120_000 }, () => {
     }
   });
 
-  test('go on saying who is in a call while there is no keeper, and issue when it is back', async () => {
+  test('go on saying who is in a call while there is no coordinator, and issue when it is back', async () => {
     const apis = everywhere();
     const pid = await site.pid(0);
     process.kill(pid, 'SIGKILL');

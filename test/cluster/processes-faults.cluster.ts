@@ -113,7 +113,7 @@ describe('a process that dies', { timeout: 180_000 }, () => {
     assert.deepEqual(codes.map(String).toSorted(), ['0', '0', '40412', '40412']);
   });
 
-  test('and is the keeper leaves devices, queries and wakeups alone; webhooks go on behind it', async (t) => {
+  test('and is the coordinator leaves devices, queries and wakeups alone; webhooks go on behind it', async (t) => {
     const receiver = await WebhookReceiver.start(t);
     const webhooks = [{ app_id: siteAppId, url: receiver.url, secret: receiverSecret, types: ['*'] }];
     const site = await ProcessSite.start(t, 2, { webhooks, overrides: ['webhooks.allow_local=true'] });
@@ -134,7 +134,7 @@ describe('a process that dies', { timeout: 180_000 }, () => {
     assert.deepEqual(await Promise.all(modules.slice(1).map(isHungUp)), [false, false, false]);
   });
 
-  test('leaves what it was waiting for to the keeper: a login elsewhere completes its wakeup', async (t) => {
+  test('leaves what it was waiting for to the coordinator: a login elsewhere completes its wakeup', async (t) => {
     const site = await ProcessSite.start(t, 2);
     const reader = await EventReader.fromNow(site.api());
     await site.module(0);

@@ -74,7 +74,7 @@ function devices(count: number): DeviceId[] {
   return Array.from({ length: count }, (_, index) => `DEVICE-${index}` as DeviceId);
 }
 
-test('a login on another node takes the seat over, and both nodes read the same row', async (t) => {
+test('a login on another node takes the slot over, and both nodes read the same row', async (t) => {
   const { url } = await startNats(t);
   const site = new Site(t);
   const [{ node: a }, { node: b }] = [await site.start('A', url), await site.start('B', url)];
@@ -116,19 +116,19 @@ test('what happens while NATS is down is shared when it is back', async (t) => {
   ]);
 });
 
-test('5 000 sessions of a lost member are closed once, though two bury it', async (t) => {
+test('5 000 sessions of a lost member are closed once, though two fail it over', async (t) => {
   const { url } = await startNats(t);
   const site = new Site(t);
   const { node: lost } = await site.start('A', url);
-  const undertaker = await site.start('B', url);
+  const survivor = await site.start('B', url);
   const other = await site.start('C', url);
   const all = devices(5000);
   for (const [index, deviceId] of all.entries()) lost.login(deviceId, 'sleep', `s${index}`);
   await site.told(all.length);
   const startedMs = clock.monotonicMs();
-  await Promise.all([failOver(undertaker, lost.member), failOver(other, lost.member)]);
+  await Promise.all([failOver(survivor, lost.member), failOver(other, lost.member)]);
   const tookMs = clock.monotonicMs() - startedMs;
-  t.diagnostic(`buried ${all.length} in ${Math.round(tookMs)} ms`);
+  t.diagnostic(`failed over ${all.length} in ${Math.round(tookMs)} ms`);
   const ends = site.log.words.slice(all.length);
   assert.deepEqual(
     ends,
@@ -140,11 +140,11 @@ test('4 000 live sessions that were called lost are back with the first look, an
   const { url } = await startNats(t);
   const site = new Site(t);
   const { node: returning } = await site.start('A', url);
-  const undertaker = await site.start('B', url);
+  const survivor = await site.start('B', url);
   const all = devices(4_000);
   for (const [index, deviceId] of all.entries()) returning.login(deviceId, 'sleep', `s${index}`);
   await site.told(all.length);
-  await failOver(undertaker, returning.member);
+  await failOver(survivor, returning.member);
   const failedOver = site.log.events.length;
   assert.equal(failedOver, 2 * all.length);
   await returning.ownership.reregister();

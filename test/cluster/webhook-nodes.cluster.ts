@@ -97,7 +97,7 @@ class Comings {
   }
 }
 
-/** The whole log, once nothing more comes: the ends of those that a dead node had come with its burial. */
+/** The whole log, once nothing more comes: the ends of those that a dead node had come with its failover. */
 async function settledLog(node: SiteNode): Promise<ToldEvent[]> {
   const reader = new EventReader(node.api);
   const log = await reader.rest();

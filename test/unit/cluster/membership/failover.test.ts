@@ -35,7 +35,7 @@ test('sessions of a member that was lost at once are closed', async () => {
   assert.deepEqual(lostOf(scene), sessions);
 });
 
-test('sessions that were written down, and those that came after, are closed once, whoever buries', async () => {
+test('sessions that were written down, and those that came after, are closed once, whoever fails them over', async () => {
   const { scene, a, b, c } = await threeNodes();
   const sessions = loginAll(a);
   await rounds(scene, 2);
@@ -76,7 +76,7 @@ test('a session that others have taken over is not closed', async () => {
   assert.deepEqual(scene.slots('X' as DeviceId, 'signal'), ['y']);
 });
 
-test('a burial that NATS went away from is gone on with', async () => {
+test('a failover that NATS became unavailable in is gone on with', async () => {
   const { scene, a, b } = await threeNodes();
   const sessions = loginAll(a);
   await rounds(scene, 1);
@@ -104,8 +104,8 @@ test('the last heartbeat that was written down is in the row of a session that w
   assert.equal(scene.row(deviceId).sleep.lastHeartbeatAt, 1_800_000_000);
 });
 
-/** Each step of NATS that a burial of a few sessions takes is the last one of its burier. */
-test('a burier that dies at any step leaves an end untold to nobody: the next one tells it, once', async () => {
+/** Each step of NATS that the failover of a few sessions takes is the last one of the member that does it. */
+test('a member that dies at any step of a failover leaves no end unpublished: the next one publishes it, once', async () => {
   const few = devices.slice(0, 3);
   for (let steps = 0; steps < 16; steps++)
     for (const publishes of [true, false]) {
@@ -128,13 +128,13 @@ test('a burier that dies at any step leaves an end untold to nobody: the next on
     }
 });
 
-test('a burier that was stopped ends no session that was claimed again since it began', async () => {
+test('a failover that was stopped ends no session that was claimed again since it began', async () => {
   const { scene, a, b, c } = await threeNodes();
   const deviceId = devices[0] as DeviceId;
   a.login(deviceId, 'sleep', 's');
   await rounds(scene, 1);
   scene.cut(a);
-  // It has found the seat, and is stopped before it strikes it off.
+  // It has found the slot, and is stopped before it ends it.
   scene.way(b).rows.requestsLeft = 1;
   const failedOver = b.ownership.failOver(a.member).catch(() => undefined);
   await scene.settle();
@@ -153,7 +153,7 @@ test('a burier that was stopped ends no session that was claimed again since it 
   assert.deepEqual(scene.slots(deviceId, 'sleep'), ['s']);
 });
 
-test('a session that came back and died before that was told is told of both', async () => {
+test('a session that came back and died before that was published is published as both', async () => {
   for (const isRestarted of [false, true]) {
     const { scene, a, b } = await threeNodes();
     a.login(devices[0] as DeviceId, 'signal', 's');

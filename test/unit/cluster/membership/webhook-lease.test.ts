@@ -14,7 +14,7 @@ class Scene {
   readonly clock = new DrivenClock();
   readonly kv = new MemoryKvStore();
   readonly log = new FakeLog();
-  readonly told: string[] = [];
+  readonly changes: string[] = [];
   readonly dead = new Set<MemberId>();
 
   lease(self: MemberId, kv = this.kv): WebhookLease {
@@ -24,8 +24,8 @@ class Scene {
       log: this.log,
       self,
       isAlive: (member) => !this.dead.has(member),
-      onGained: () => this.told.push(`${self[5]} gained`),
-      onLost: () => this.told.push(`${self[5]} lost`),
+      onGained: () => this.changes.push(`${self[5]} gained`),
+      onLost: () => this.changes.push(`${self[5]} lost`),
     });
   }
 
@@ -43,7 +43,7 @@ test('of two nodes one has the lease, and keeps it', async () => {
   one.start();
   other.start();
   await scene.pass(60_000);
-  assert.deepEqual(scene.told, ['a gained']);
+  assert.deepEqual(scene.changes, ['a gained']);
   assert.equal(one.isHeld, true);
   assert.equal(other.isHeld, false);
   assert.equal(other.holder, nodeA);
@@ -59,9 +59,9 @@ test('a holder that is gone is followed by another node', async () => {
   scene.dead.add(nodeA);
   await scene.pass(3000);
   assert.equal(other.isHeld, true);
-  assert.deepEqual(scene.told.slice(0, 2), ['a gained', 'b gained']);
+  assert.deepEqual(scene.changes.slice(0, 2), ['a gained', 'b gained']);
   await scene.pass(3000);
-  assert.deepEqual(scene.told, ['a gained', 'b gained', 'a lost'], 'the old holder finds that it is not');
+  assert.deepEqual(scene.changes, ['a gained', 'b gained', 'a lost'], 'the old holder finds that it is not');
 });
 
 test('a holder that lets go is followed at the next look', async () => {
@@ -73,7 +73,7 @@ test('a holder that lets go is followed at the next look', async () => {
   await one.release();
   assert.equal(one.isHeld, false);
   await scene.pass(3000);
-  assert.deepEqual(scene.told, ['a gained', 'b gained']);
+  assert.deepEqual(scene.changes, ['a gained', 'b gained']);
 });
 
 test('a holder that cannot renew stops before another may call it gone, and may hold it again', async () => {
@@ -83,13 +83,13 @@ test('a holder that cannot renew stops before another may call it gone, and may 
   await scene.pass(1000);
   scene.kv.isUnavailable = true;
   await scene.pass(4500);
-  assert.deepEqual(scene.told, ['a gained']);
+  assert.deepEqual(scene.changes, ['a gained']);
   await scene.pass(1000);
-  assert.deepEqual(scene.told, ['a gained', 'a lost']);
+  assert.deepEqual(scene.changes, ['a gained', 'a lost']);
   assert.equal(one.isHeld, false);
   scene.kv.isUnavailable = false;
   await scene.pass(3000);
-  assert.deepEqual(scene.told, ['a gained', 'a lost', 'a gained']);
+  assert.deepEqual(scene.changes, ['a gained', 'a lost', 'a gained']);
 });
 
 test('a renewal that takes longer than the lease renews nothing', async () => {
@@ -107,7 +107,7 @@ test('a renewal that takes longer than the lease renews nothing', async () => {
     return answer(...args);
   };
   await scene.pass(6000);
-  assert.deepEqual(scene.told, ['a gained', 'a lost']);
+  assert.deepEqual(scene.changes, ['a gained', 'a lost']);
   release();
   await scene.pass(500);
   assert.equal(one.isHeld, false);
@@ -120,11 +120,11 @@ test('a holder whose time ran out while another took the lease loses it once', a
   await scene.pass(1000);
   scene.kv.hold();
   await scene.pass(6000);
-  assert.deepEqual(scene.told, ['a gained', 'a lost']);
+  assert.deepEqual(scene.changes, ['a gained', 'a lost']);
   scene.dead.add(nodeA);
   scene.lease(nodeB, scene.kv.bucket.open()).start();
   await scene.pass(500);
   scene.kv.release();
   await scene.pass(500);
-  assert.deepEqual(scene.told, ['a gained', 'a lost', 'b gained']);
+  assert.deepEqual(scene.changes, ['a gained', 'a lost', 'b gained']);
 });

@@ -17,15 +17,15 @@ class Scene {
   /** The puts of these numbers are refused. */
   readonly refused = new Set<number>();
   #place = 0;
-  #told = (): void => undefined;
+  #follower = (): void => undefined;
   readonly publisher = new RegistryPublisher({
     registry: {
       unshared: (limit) => Array.from(this.waiting, ([place, change]) => ({ place, change })).slice(0, limit),
       shared: async (places) => {
         for (const place of places) assert.ok(this.waiting.delete(place));
       },
-      follow: (told) => {
-        this.#told = told;
+      follow: (follower) => {
+        this.#follower = follower;
         return () => undefined;
       },
     },
@@ -36,7 +36,7 @@ class Scene {
 
   change(id: string, row: string): void {
     this.waiting.set((this.#place += 1), { kind: 'device', id, row: Buffer.from(row) });
-    this.#told();
+    this.#follower();
   }
 
   async #put(key: string, value: Uint8Array): Promise<void> {
@@ -76,7 +76,7 @@ test('of several changes of one entry only the last is sent, and all of them are
   assert.equal(scene.waiting.size, 0);
 });
 
-test('a change that is refused in the midst of others is told again after a second, and nothing else is', async (t) => {
+test('a change that is refused in the midst of others is put again after a second, and nothing else is', async (t) => {
   const scene = new Scene();
   t.after(() => scene.publisher.stop());
   scene.refused.add(2);
