@@ -1,7 +1,7 @@
 /**
  * Messages both ways between two of our own processes, on one stream: framed by their length, the first one a hello, so
  * many bytes waiting at most. What a message means is its owner's, and so is what becomes of one for which there is no
- * room. Lifecycle: open -> ending -> ended. Whatever `send` brings about shows later, so it can be called from anywhere.
+ * room. Lifecycle: open -> ending -> ended. What its owner does to it shows in a later turn.
  */
 import { finished, type Duplex } from 'node:stream';
 import type { Cancel, Clock } from './clock.ts';
@@ -198,7 +198,7 @@ export class ChannelQueue {
     return this.#frames.size === 0;
   }
 
-  /** False: there is no room, and it is not in it. `key`: of no other message that waits. */
+  /** False: there is no room for it. `key`: of no other message that waits. */
   put(key: number, payload: Uint8Array): boolean {
     const frame = encodeLengthFrame(payload);
     if (this.#bytes + frame.length > this.#bytesMax) return false;

@@ -27,7 +27,7 @@ export class LengthFrameDecoder {
     this.#payloadBytesMax = payloadBytesMax;
   }
 
-  /** Whether a payload has begun, and has not ended. */
+  /** A payload has begun, and has not ended. */
   get isWithin(): boolean {
     return this.#lengthRead > 0;
   }

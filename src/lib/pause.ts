@@ -1,4 +1,4 @@
-/** A wait that nothing ends early, by the house's clock. */
+/** A wait that nothing ends early, by the given clock. */
 import type { Clock } from './clock.ts';
 
 /** Resolves after `ms` of monotonic time. */

@@ -1,4 +1,4 @@
-/** A wait with an end, by the house's clock. */
+/** A wait with an end, by the given clock. */
 import type { Clock } from './clock.ts';
 
 /** True as soon as `work` is done; false when it is not within `ms` of monotonic time, or has failed. Never rejects. */

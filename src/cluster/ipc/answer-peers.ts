@@ -1,6 +1,6 @@
 /**
- * What this member does with what the others ask and tell. A request that was checked by who asks is checked once more:
- * it is cheap, and who asks may be behind. Source: cluster.md.
+ * This member's answers to the questions of the others, and its reactions to their notices. A request that the asker has
+ * checked is checked once more: it is cheap, and the asker may be behind. Source: cluster.md.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
@@ -20,15 +20,15 @@ import { wakeableConnection } from '../../core/wakeups/wakeable-connection.ts';
 
 type Answer<Kind extends PeerKind> = PeerAnswer<Kind> | Promise<PeerAnswer<Kind>>;
 
-/** What each question is answered. */
+/** An answer for each kind of question. */
 export type PeerHandlers = {
   readonly [Kind in PeerKind]: (question: PeerQuestion<Kind>) => Answer<Kind>;
 };
 
-/** What is not of sessions, and is answered elsewhere. Must neither throw nor reject. */
+/** Questions that are not of sessions, answered elsewhere. Must neither throw nor reject. */
 type OtherKind = Exclude<PeerKind, 'heartbeats' | 'wake' | 'write' | 'message' | 'disconnect'>;
 
-/** What is told, and what is done about it. Must not throw. */
+/** Reactions to notices. Must not throw. */
 export interface PeerNews {
   registryChanged(): void;
   logGrew(): void;
@@ -59,17 +59,17 @@ export function answerPeers(deps: PeersDeps): PeerHost {
   };
   return {
     answer: async (question) => answer(answers, question),
-    heard: (notice) => hear(deps, notice),
+    heard: (notice) => received(deps, notice),
   };
 }
 
-/** A question has the answer of its kind, which the compiler is told here. */
+/** A question has the answer of its kind, which the compiler cannot see by itself. */
 function answer<Kind extends PeerKind>(answers: PeerHandlers, question: PeerQuestion<Kind>): Answer<Kind> {
   const answerKind = answers[question.kind as Kind];
   return answerKind(question);
 }
 
-/** A programmer's mistake behind the answer: the asker's caller is told, as if it had happened there. */
+/** A programmer's mistake behind the answer: the asker's caller gets it, as if it had happened there. */
 function broken({ log }: PeersDeps, error: unknown): Result<never, Refusal<50000>> {
   log.error({ err: error }, 'a question of another member could not be answered');
   return fail(refusal(50000));
@@ -96,7 +96,7 @@ function writeHere(
 
 const writeRefusals = { 40412: 'absent', 40902: 'unwakeable', 42901: 'busy' } as const;
 
-function hear({ directory, wakeups, issued, news }: PeersDeps, notice: PeerNotice): void {
+function received({ directory, wakeups, issued, news }: PeersDeps, notice: PeerNotice): void {
   switch (notice.kind) {
     case 'superseded':
       return directory.displace(notice.connection, notice.deviceId, notice.session);

@@ -9,7 +9,7 @@ import type { DeviceCallsKept } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { CallPlacements, KeptCalls } from '../../core/ports/call-placements.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { answeredWithin } from '../ipc/answered-within.ts';
+import { answeredWithin } from '../nats/answered-within.ts';
 import { bucketAnswerMsMax } from '../events/log-limits.ts';
 import { deviceHash } from '../nats/nats-names.ts';
 import type { KvStore, KvEntry } from '../nats/kv-store.ts';

@@ -4,7 +4,7 @@ import { messageOf } from '../../lib/error-message.ts';
 import type { DeviceRow, SharedConnection } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { SharedStateUnavailable, type SessionLocator } from '../../core/ports/session-locator.ts';
-import { answeredWithin } from '../ipc/answered-within.ts';
+import { answeredWithin } from '../nats/answered-within.ts';
 import type { HeartbeatReader } from '../ownership/heartbeat-reader.ts';
 import type { DeviceRows } from './device-rows.ts';
 

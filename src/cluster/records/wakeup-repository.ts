@@ -4,7 +4,7 @@ import { decodeWakeupRecord, encodeWakeupRecord } from '../../protocol/cluster/s
 import type { ApplicationId, RequestId } from '../../model/ids.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { answeredWithin } from '../ipc/answered-within.ts';
+import { answeredWithin } from '../nats/answered-within.ts';
 import { hashedKey } from '../nats/nats-names.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The log of a media process, written by its server. So many lines cross between two beats, and none while the link is
- * congested; how many more there would have been is a line itself. The fields go as the text of their JSON, which has no surprises.
+ * The log of a media process, written by its server. So many lines cross between two heartbeats, and none while the link
+ * is congested; the number of those that were lost is a line itself. The fields go as the text of their JSON.
  */
 import { linkLogCharactersMax, linkLogLinesMax } from '../../model/limits.ts';
 import type { MediaMessage } from '../../protocol/media-link/link-message.ts';
@@ -38,7 +38,7 @@ export class LinkLog implements Log {
     this.#write('error', fields, message);
   }
 
-  /** From now on as many lines again may cross. */
+  /** From now on as many lines may cross again. */
   heartbeat(): void {
     const lost = this.#lost;
     this.#lines = 0;
@@ -84,10 +84,10 @@ export function writeLine(log: Log, { level, fields, message }: LogMessage): voi
   log[level]({ media: decodeFields(fields) }, message);
 }
 
-/** What has no more brackets nests no deeper, and whoever writes it out may go through it level by level. */
+/** A text with no more brackets nests no deeper, so that a writer may go through it level by level. */
 const bracketsMax = 200;
 
-/** What is not in order stays text. */
+/** A text that is not JSON, or nests too deep, stays text. */
 function decodeFields(text: string): unknown {
   if ((text.match(/[[{]/g)?.length ?? 0) > bracketsMax) return text;
   try {

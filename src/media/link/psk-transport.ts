@@ -110,7 +110,7 @@ function pskOf(key: Buffer): Buffer {
 
 function made(socket: TLSSocket): Duplex {
   socket.setNoDelay(true);
-  // Until its owner listens to it; an end that comes so early is still told by the stream itself.
+  // Until its owner listens to it; an end that comes so early still shows on the stream itself.
   socket.on('error', () => undefined);
   return socket;
 }

@@ -43,7 +43,7 @@ export interface ServerEndDeps {
 }
 
 export class ServerEnd {
-  /** Where it listens. Rejects with what the media process says of why it cannot, or with how the link ended. */
+  /** The address it listens on. Rejects with the media process's reason why it cannot, or with the end of the link. */
   readonly listening: Promise<MediaAddress>;
   readonly #deps: ServerEndDeps;
   readonly #link: Link<ServerMessage, MediaMessage>;
@@ -114,7 +114,7 @@ export class ServerEnd {
     return this.#counts;
   }
 
-  /** What was said before still goes. Resolves when the link has ended. */
+  /** What was sent before still goes. Resolves when the link has ended. */
   end(): Promise<void> {
     return this.#link.end();
   }

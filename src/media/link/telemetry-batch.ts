@@ -1,4 +1,4 @@
-/** What the media process counts, added up until it crosses the link. */
+/** The media process's counts, added up until they cross the link. */
 import type { LegRefusal } from '../../model/call.ts';
 import { linkTallyItemsMax } from '../../model/limits.ts';
 import type { MediaFrameResult } from '../../model/picture.ts';
@@ -36,7 +36,7 @@ export class TelemetryBatch implements MediaTelemetry {
     this.#flushIfFull();
   }
 
-  /** What there is goes; nothing where there is nothing. */
+  /** Sends the counts, if there are any. */
   flush(): void {
     if (this.#isEmpty) return;
     this.#send({

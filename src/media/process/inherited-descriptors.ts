@@ -38,7 +38,7 @@ function inheritedDescriptors(): number[] {
 }
 
 /**
- * What Node opens closes on exec: what does not has come from the server. Node marks the lowest descriptors so as well
+ * Node opens files to close on exec: a descriptor that does not has come from the server. Node marks the lowest descriptors so as well
  * when it starts; a file among them that is open both ways is the server's too, since Node itself only reads files by now.
  */
 function isInherited(descriptor: number): boolean {

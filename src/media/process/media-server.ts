@@ -1,6 +1,6 @@
 /**
- * The media process put together: workers, the relay between legs, and the listener, behind the desk that the link
- * brings. It lives as long as its link. Source: calls-and-media.md, The media process.
+ * The media process put together: workers, the relay between legs, and the listener, behind the leg service
+ * that the link brings. It lives as long as its link. Source: calls-and-media.md, The media process.
  */
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';

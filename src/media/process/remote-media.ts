@@ -1,6 +1,6 @@
 /**
- * A media process on a machine of its own: `reveille serve --only media`. It comes to its server's gate, serves as long
- * as the link lasts, and comes again. Its settings and its log are its own. Source: calls-and-media.md, The media process.
+ * A media process on a machine of its own: `reveille serve --only media`. It connects to its server's gate, serves as long
+ * as the link lasts, and connects again. Its settings and its log are its own. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../../lib/clock.ts';

@@ -26,14 +26,14 @@ export const memberId = parsed<MemberId>('member id', parseMemberId);
 
 const wordForm = /^[\x21-\x7e]{1,128}$/;
 
-/** What the house itself has made: ids of sessions, events and messages, and digests. */
+/** Made by the server itself: ids of sessions, events and messages, and digests. */
 export function word<Branded extends string>() {
   return z.custom<Branded>((value) => typeof value === 'string' && wordForm.test(value), 'is no word');
 }
 
 export const digest = word<string>();
 
-/** For people: a host's name, a version, what is wrong. */
+/** For people: a host's name, a version, a fault. */
 export const line = z.string().max(4096);
 export const whole = z.int().min(0);
 /** Wall milliseconds, or Unix seconds; a clock may have been set to before 1970. */
@@ -46,7 +46,7 @@ export const customData = z
   .transform((bytes) => Uint8Array.from(bytes))
   .nullable();
 
-/** What came as JSON stays JSON, for its nesting and its keys are anybody's. */
+/** A caller's JSON stays JSON, for its nesting and its keys are the caller's. */
 export const jsonObject = z.instanceof(Uint8Array).transform((bytes, context): JsonObject => {
   const decoded = decodeJsonObject(bytes);
   if (decoded.ok) return decoded.value;

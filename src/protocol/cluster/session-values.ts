@@ -1,4 +1,4 @@
-/** What members say of sessions: where they are, when they were last heard of, what calls there are, and of themselves. */
+/** Sessions as they cross between members: their slots, their heartbeats, their calls, and the members themselves. */
 import { z } from 'zod';
 import { liveCallStates, type CallSession, type SignedCallOrder } from '../../model/call.ts';
 import { callMediaShape, callRoomShape } from '../../model/call-shape.ts';
@@ -64,7 +64,7 @@ function sharedConnection(slotsMax: number): z.ZodType<SharedConnection> {
     }));
 }
 
-/** What `sharedConnection` reads. */
+/** The value that `sharedConnection` reads. */
 function plainConnection({ epoch, slots, failedOver, ...times }: SharedConnection): object {
   return {
     epoch,

@@ -1,6 +1,6 @@
 /**
- * What members keep where all of them see it, as bytes: a value is written whole by one of them and read by others, and
- * says itself what it is of. Decoders give the value or what is wrong with the bytes, as a sentence, and never throw.
+ * Values that members keep where all of them see it, as bytes: each is written whole by one of them and read by others,
+ * and names its own subject. Decoders give the value or what is wrong with the bytes, as a sentence, and never throw.
  * Source: cluster.md.
  */
 import { z } from 'zod';
@@ -82,10 +82,10 @@ const deviceHeartbeats: z.ZodType<readonly DeviceHeartbeat[]> = z.array(
     })),
 );
 
-/** What a beat takes beside the bytes of its device's id, and the list of them. */
+/** Bytes of a heartbeat beside those of its ids, and of the list of them. */
 const heartbeatBytesMax = 64;
 
-/** Those for which there is no room in `peerMessageBytesMax` are left out: what is kept of them is older for it. */
+/** Heartbeats beyond `peerMessageBytesMax` are left out: the kept ones of their devices are older for it. */
 export function encodeHeartbeats(heartbeats: readonly DeviceHeartbeat[]): Uint8Array {
   const packed: unknown[] = [];
   let bytes = heartbeatBytesMax;

@@ -1,4 +1,4 @@
-/** What members say of wakeups and messages to devices. */
+/** Wakeups and messages to devices as they cross between members. */
 import { z } from 'zod';
 import { endpointCodes, type FailureCode, type Refusal } from '../../model/codes.ts';
 import type { MessageId } from '../../model/ids.ts';

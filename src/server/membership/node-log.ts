@@ -1,6 +1,6 @@
 /** The log of events as a node has it: its own go into the stream that all share, and all come back into its store. */
 import type { Clock } from '../../lib/clock.ts';
-import { answeredWithin } from '../../cluster/ipc/answered-within.ts';
+import { answeredWithin } from '../../cluster/nats/answered-within.ts';
 import { StreamedDeviceEvents } from '../../cluster/events/device-events.ts';
 import { EventMirror } from '../../cluster/events/event-mirror.ts';
 import { EventStream } from '../../cluster/events/event-stream.ts';

@@ -31,14 +31,14 @@ export function startMediaChild(): MediaCarrier {
   // Left out by Node where not even the descriptors could be had.
   const link = child.stdio?.[linkDescriptor] ?? null;
   if (link === null) throw new Error('no process can be started: too many open files');
-  // Until its owner listens to it; an end that comes so early is still told by the stream itself.
+  // Until its owner listens to it; an end that comes so early still shows on the stream itself.
   link.on('error', () => undefined);
   return { link: link as Duplex, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
 }
 
 /**
- * What Node and the libraries behind it read, and no more: what else stands in the server's environment, secrets among
- * it, is none of its business. Its settings come over the link.
+ * The variables that Node and the libraries behind it read, and no more: the rest of the server's environment, secrets
+ * among it, is none of its business. Its settings come over the link.
  */
 const environmentNames: ReadonlySet<string> = new Set([
   'PATH',

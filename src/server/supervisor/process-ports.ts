@@ -56,7 +56,7 @@ async function settle(settings: Settings, name: ListenerName, held: Server[]): P
   }
 }
 
-/** Where nobody does. Rejects when `host` is not an address of this machine. */
+/** On a port that nobody has. Rejects when `host` is not an address of this machine. */
 async function listeningSomewhere(host: string): Promise<Server> {
   for (let tries = 1; tries < freePortTriesMax; tries++) {
     const server = await listening({ host, port: randomInt(freePortMin, freePortMax + 1) }).catch(() => null);

@@ -79,7 +79,7 @@ export class SupervisorSlot {
     return { ...common, state: life.state, member: life.task.member, pid: life.fork.pid };
   }
 
-  /** Where it listens. Once it was up. */
+  /** Real addresses, by name; once it was up. */
   get listeners(): Readonly<Partial<Record<ListenerName, string>>> {
     return this.#listeners;
   }

@@ -1,8 +1,8 @@
-/** An answer of NATS that somebody waits for no longer than he can. */
+/** Awaits a NATS reply until the caller's deadline. */
 import type { Clock } from '../../lib/clock.ts';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 
-/** Rejects with SharedStateAway after `waitMs`; what comes later is of no consequence. */
+/** Rejects with SharedStateUnavailable after `waitMs`; a later reply is dropped. */
 export function answeredWithin<Value>(clock: Clock, waitMs: number, answer: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const giveUp = clock.after(waitMs, () =>
