@@ -7,7 +7,7 @@ import { DurationHistogram, RequestHistogram } from './duration-histogram.ts';
 import { registerGauges, type MetricSources } from './metric-gauges.ts';
 import { declareMetrics, type Telemetry } from './telemetry.ts';
 
-/** What Prometheus scrapes. */
+/** A text that Prometheus scrapes. */
 export interface Exposition {
   readonly contentType: string;
   /** The whole text of a scrape. */

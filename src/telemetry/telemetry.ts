@@ -8,7 +8,7 @@ import { mediaFrameResults } from '../model/picture.ts';
 import { signalEndReasons, signalRefusals } from '../model/signal.ts';
 import { sleepEndReasons, sleepRefusals } from '../model/sleep.ts';
 
-/** What a declaration is made of. Each metric has a name and a help text, and is exposed in the order of declaration. */
+/** The kinds of metric. Each has a name and a help text, and is exposed in the order of declaration. */
 export interface Instruments {
   /** Counts by one label, one at a time; those of `labels` are exposed as 0 before they are first counted. */
   readonly counter: <const Label extends string>(
@@ -109,7 +109,7 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
       'reason',
       callEndReasons,
     ),
-    /** `taken`: it changed the call; `repeated`: it says what is known or goes back; `stray`: of an ended or other session. */
+    /** `taken`: it changed the call; `repeated`: it repeats or precedes what is known; `stray`: of an ended or other session. */
     callReport: counter('reveille_call_reports_total', 'Reports of legs by what became of them.', 'result', [
       'taken',
       'repeated',
@@ -176,7 +176,7 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
 /** The port by which code counts. */
 export type Telemetry = Readonly<ReturnType<typeof declareMetrics>>;
 
-/** What the media process counts. */
+/** The part of the port that the media process counts through. */
 export type MediaTelemetry = Pick<
   Telemetry,
   'mediaLogin' | 'mediaFrames' | 'mediaRebuilds' | 'mediaFrameTime'

@@ -225,7 +225,7 @@ test('a caller that hangs up frees its seat, though nothing happens and no time 
     log,
     readers,
     waiters,
-    turns: new FairEventQueue(),
+    queue: new FairEventQueue(),
     cluster: null,
   });
   const authenticator = new Authenticator(

@@ -303,7 +303,7 @@ async function openBreakableDeps() {
     wakeupRoute(deps),
     wakeupOutcomeRoute({ ...deps, readers }),
     messageRoute({ ...deps, memory: new AnswerMemory(clock, messagesKnownMax) }),
-    eventsRoute({ ...deps, events: eventLog, readers, turns: new FairEventQueue(), waiters }),
+    eventsRoute({ ...deps, events: eventLog, readers, queue: new FairEventQueue(), waiters }),
     { ...callStatusRoute(calls), limit: queries },
     callCredentialsRoute(calls),
   ];

@@ -1,7 +1,7 @@
 /**
- * Who waits for new events of which application. It alone follows the log for all readers: a batch is looked at once,
- * product by product, and wakes those whose application it concerns; the others notice nothing of it, and need not
- * look at it when their time is over. Source: events.md, Reading.
+ * The readers that wait for new events, by application. This alone follows the log for all readers: a batch is looked at
+ * once, product by product, and wakes those whose application it concerns; the others are not disturbed, and need not look
+ * at it when their time is over. Source: events.md, Reading.
  */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId, ProductId } from '../../model/ids.ts';
@@ -25,23 +25,23 @@ interface Waiter {
 export class EventWaiters {
   readonly #deps: EventWaitersDeps;
   readonly #waiting = new Map<ApplicationId, Set<Waiter>>();
-  #toldUpTo: number;
+  #notifiedUpTo: number;
 
   /** Follows the log for the life of it. */
   constructor(deps: EventWaitersDeps) {
     this.#deps = deps;
-    this.#toldUpTo = deps.events.head;
-    deps.events.follow((events) => this.#told(events));
+    this.#notifiedUpTo = deps.events.head;
+    deps.events.follow((events) => this.#notify(events));
   }
 
   /** The sequence of the newest event whose readers were woken. */
-  get toldUpTo(): number {
-    return this.#toldUpTo;
+  get notifiedUpTo(): number {
+    return this.#notifiedUpTo;
   }
 
   /**
-   * Waits, at most `ms`, for an event of the application's behind `toldUpTo` as it is at the call; as many at once as
-   * there are seats. Answers the sequence behind which to look for it; null: none came. Never rejects.
+   * Waits, at most `ms`, for an event of the application's behind `notifiedUpTo` as it is at the call; as many at once as
+   * there are reader slots. Resolves to the sequence behind which to look for it; null: none came. Never rejects.
    */
   async wait(appId: ApplicationId, slot: ReaderSlot, ms: number): Promise<number | null> {
     const waiter: Waiter = { slot, arrivedBehind: null };
@@ -59,14 +59,14 @@ export class EventWaiters {
     if (waiting?.size === 0) this.#waiting.delete(appId);
   }
 
-  #told(events: readonly LoggedEvent[]): void {
+  #notify(events: readonly LoggedEvent[]): void {
     const seen = new Set<ProductId>();
     for (const { productId, sequence } of events) {
       if (this.#waiting.size > 0 && productId !== null && !seen.has(productId)) {
         seen.add(productId);
         for (const appId of this.#concerned(productId)) this.#wake(appId, sequence - 1);
       }
-      this.#toldUpTo = sequence;
+      this.#notifiedUpTo = sequence;
     }
   }
 
@@ -75,7 +75,10 @@ export class EventWaiters {
     try {
       return this.#deps.registry.findProduct(productId)?.appIds ?? [];
     } catch (error) {
-      this.#deps.log.error({ err: error }, 'whose event it is cannot be read');
+      this.#deps.log.error(
+        { err: error },
+        'cannot read the applications of an event: the registry is unreadable',
+      );
       return Array.from(this.#waiting.keys());
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Who looks through the log next. Reading it is synchronous, so it is done a slice a turn of the event loop: API
- * calls and sockets come in between, however long the log. Applications take turns, and within one the first come is
- * served to its end: half a page in memory for each application, not for each reader.
+ * A fair queue of scans of the log. Reading it is synchronous, so it is done a slice per turn of the event loop: API calls
+ * and sockets come in between, however long the log. Applications take turns, and within one the first reader is served
+ * to its end: half a page in memory for each application, not for each reader.
  */
 import { assert } from '../../lib/assert.ts';
 import { BoundedQueue } from '../../lib/bounded-queue.ts';
@@ -29,7 +29,7 @@ interface Line {
 
 /** About 2 ms at 3 µs to read an event that is not in memory. */
 const eventsPerTurn = 500;
-/** What a job costs beside its events, in events. */
+/** Fixed cost of a job beside its events, in events. */
 const jobCost = 10;
 
 export class FairEventQueue {
@@ -37,13 +37,13 @@ export class FairEventQueue {
   #scheduled = false;
 
   /**
-   * Resolves when the steps are finished; rejects with what one of them throws. As many at once as one application
-   * has seats for readers.
+   * Resolves when the steps are finished; rejects with the error that one of them throws. As many at once as one
+   * application has reader slots.
    */
   run(appId: ApplicationId, steps: Steps): Promise<void> {
     return new Promise((finish, fail) => {
       const taken = this.#lineOf(appId).waiting.push({ steps, finish, fail });
-      assert(taken, 'there is room for every reader that has a seat');
+      assert(taken, 'there is room for every reader that has a slot');
       this.#schedule();
     });
   }

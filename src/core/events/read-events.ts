@@ -1,6 +1,6 @@
 /**
- * A page of the log for one application: what is there, or, if the caller lets it wait, what comes. Only what is
- * committed is in the log, so nothing that is told here can be lost. Source: events.md, Reading.
+ * Reads a page of the log for one application: the events that are there, or, if the caller waits, those that come. Only
+ * committed events are in the log, so no event that is answered here can be lost. Source: events.md, Reading.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -20,17 +20,17 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 export interface ReadEventsDeps extends ScanDeps {
   readonly clock: Clock;
   readonly readers: WaitingReaders;
-  readonly turns: FairEventQueue;
+  readonly queue: FairEventQueue;
   readonly waiters: EventWaiters;
   readonly log: Log;
-  /** Null: nobody else writes the log. */
+  /** Null: no other member writes the log. */
   readonly cluster: Pick<ClusterDeps, 'logReaches'> | null;
 }
 
 export interface ReadEventsRequest extends ScanRequest {
-  /** 0: answer with what there is. */
+  /** 0: answer at once, with or without events. */
   readonly waitMs: number;
-  /** Calls the listener when nobody waits for the answer any more. */
+  /** Calls the listener when the caller has gone. */
   onGone(listener: () => void): void;
 }
 
@@ -64,19 +64,19 @@ async function isToCome({ cluster }: ReadEventsDeps, sequence: number): Promise<
 
 /** Between looking at the head and waiting there is no other turn, so nothing can come unnoticed. */
 async function look(
-  { clock, turns, waiters }: ReadEventsDeps,
+  { clock, queue, waiters }: ReadEventsDeps,
   { appId, waitMs }: ReadEventsRequest,
   scan: EventScan,
   slot: ReaderSlot,
 ): Promise<void> {
   const deadlineMs = clock.monotonicMs() + waitMs;
   for (;;) {
-    await turns.run(appId, scan);
+    await queue.run(appId, scan);
     const leftMs = deadlineMs - clock.monotonicMs();
     if (scan.hasNews || leftMs <= 0) return;
-    if (scan.next < waiters.toldUpTo) continue;
+    if (scan.next < waiters.notifiedUpTo) continue;
     const behind = await waiters.wait(appId, slot, leftMs);
-    scan.skipTo(behind ?? waiters.toldUpTo);
+    scan.skipTo(behind ?? waiters.notifiedUpTo);
     if (behind === null) return;
   }
 }
@@ -123,12 +123,12 @@ class EventScan {
     return this.#next;
   }
 
-  /** It starts behind what this log has. */
+  /** It starts beyond the head of this log. */
   get isAhead(): boolean {
     return this.#next > this.#deps.events.head;
   }
 
-  /** What it starts behind is not to come: the log has lost its end. */
+  /** Goes back to the head: the events it starts behind will not come, since the log has lost its end. */
   turnBack(): void {
     if (!this.isAhead) return;
     this.#next = this.#deps.events.head;
@@ -140,7 +140,7 @@ class EventScan {
     return this.#isOver || this.#found.length >= this.#limit || this.#next >= this.#deps.events.head;
   }
 
-  /** When finished: there is something to tell, and waiting would only delay it. */
+  /** When finished: there is something to answer, and waiting would only delay it. */
   get hasNews(): boolean {
     return this.#isOver || this.#found.length > 0 || this.#truncated;
   }
@@ -154,7 +154,7 @@ class EventScan {
     this.#next = Math.max(this.#next, sequence);
   }
 
-  /** Nobody wants the answer any more. */
+  /** The caller has gone. */
   abandon(): void {
     this.#abandoned = true;
   }

@@ -1,7 +1,7 @@
 /**
- * The seats of those who ask and may wait for an answer that is not there yet. How many may at once is bounded, in all
- * and per application: full means 42901, so that one application's long polls leave room for another's. What they wait
- * for is not known here. Source: events.md, Reading.
+ * The slots of readers that may wait for an answer that is not there yet. Their number is bounded, in all and per
+ * application: full means 42901, so that one application's long polls leave room for another's. This knows nothing of
+ * what they wait for. Source: events.md, Reading.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -12,7 +12,7 @@ export interface ReaderLimits {
   readonly perApplicationMax: number;
 }
 
-/** One caller's. Whoever entered leaves, whatever became of the answer. */
+/** The slot of one caller, who gives it back whatever became of the answer. */
 export interface ReaderSlot {
   /**
    * Resolves when woken, after `ms`, when left, or at drain; at once when that is so already. A wake that nobody
@@ -20,7 +20,7 @@ export interface ReaderSlot {
    */
   wait(ms: number): Promise<void>;
   wake(): void;
-  /** Gives the seat back. May be called again. */
+  /** Gives the slot back. May be called again. */
   leave(): void;
 }
 
@@ -36,7 +36,7 @@ export class WaitingReaders {
     this.#limits = limits;
   }
 
-  /** How many seats are taken. */
+  /** The number of slots taken. */
   get size(): number {
     return this.#slots.size;
   }
@@ -82,7 +82,7 @@ class TakenReaderSlot implements ReaderSlot {
   }
 
   async wait(ms: number): Promise<void> {
-    assert(this.#resolve === null, 'a seat waits for one thing at a time');
+    assert(this.#resolve === null, 'a slot waits for one thing at a time');
     if (!this.#woken && !this.#ended && ms > 0)
       await new Promise<void>((resolve) => {
         this.#resolve = resolve;

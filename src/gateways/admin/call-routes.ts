@@ -82,7 +82,7 @@ function encodeMedia(media: CallMedia): CallMediaJson {
   };
 }
 
-/** Opens once, by its ticket. `picture`: what the bridge sends, or what the device is sent, which it is when left out. */
+/** A link that opens once, by its ticket. `picture`: the source, which the bridge sends, or the output to the device, which is the default. */
 export function pictureLink(origin: string, ticket: string, picture?: 'source' | 'output'): string {
   const query = new URLSearchParams({ ticket, ...(picture !== undefined && { picture }) });
   return `${origin}/media/v1/downlink.mjpeg?${query.toString()}`;

@@ -78,13 +78,13 @@ function describeConnection(
   const record = observed.record ?? neverConnected;
   const { epoch, openSession, lastLoginAt, lastHeartbeatAt, lastOfflineAt } = record;
   const event = latest.find((each) => each.epoch === epoch && each.type.startsWith(types));
-  const told = event?.data as { readonly node?: string; readonly reason?: string } | undefined;
+  const data = event?.data as { readonly node?: string; readonly reason?: string } | undefined;
   return {
     state: stateOf(record, observed.isHeld),
     session: openSession,
     epoch,
-    node: told?.node ?? null,
-    reason: openSession === null ? (told?.reason ?? null) : null,
+    node: data?.node ?? null,
+    reason: openSession === null ? (data?.reason ?? null) : null,
     last_login_at: lastLoginAt,
     last_heartbeat_at: observed.heartbeatAt || lastHeartbeatAt,
     last_offline_at: lastOfflineAt,

@@ -86,7 +86,7 @@ export async function readNewest(
     if (scanned > 0) await nextTurn();
     const slice = source.read(Math.max(0, end - 1 - sliceEvents), sliceEvents);
     for (const event of slice.toReversed())
-      // Of a slice that has been forgotten meanwhile, the store gives what comes after it.
+      // For a slice that has been forgotten meanwhile, the store returns the events after it.
       if (event.sequence < end && isWanted(filter, event)) newestFirst.push(event);
     end -= sliceEvents;
   }

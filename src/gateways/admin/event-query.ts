@@ -136,7 +136,7 @@ export async function answerEventsRequest(
   return answerOf(page, null, isCut || page.hasGap);
 }
 
-/** `isCut`: what was asked for began before what is kept, or beyond the end. */
+/** `isCut`: the place asked for is before the oldest event kept, or beyond the end. */
 function placeOf(
   source: EventSource,
   start: Exclude<EventStart, { kind: 'last' }>,
@@ -147,7 +147,7 @@ function placeOf(
     return { place, isCut: place === begin && begin > 0 };
   }
   const after = start.after ?? begin;
-  // A cursor beyond the end is of another log, or of what a power cut took.
+  // A cursor beyond the end is of another log, or of events that a power cut took.
   const place = Math.min(Math.max(after, begin), source.head);
   return { place, isCut: place !== after };
 }

@@ -6,6 +6,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId } from '../../model/ids.ts';
+import { operatorsReadingMax } from '../../model/limits.ts';
 import { WaitingReaders, type ReaderSlot } from '../../core/events/waiting-readers.ts';
 import type { AdminReply, AdminRequest, AdminRoute } from '../ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
@@ -22,8 +23,6 @@ export interface EventRoutesDeps {
   readonly events: EventLog;
 }
 
-/** Operators who read or wait at the same time; the next is answered 503. One that hung up counts until its wait is over. */
-export const operatorsReadingMax = 64;
 /** All operators are one application to the waiting readers. */
 const operators = 'operators' as ApplicationId;
 

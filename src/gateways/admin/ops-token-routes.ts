@@ -55,13 +55,13 @@ export function encodeOpsTokens(tokens: readonly StoredOpsToken[]): OpsTokenJson
 }
 
 /** The reason why a token was not made, in words. */
-export const createRefusals: Readonly<Record<OpsTokenRefusal, (name: string) => string>> = {
+const createRefusals: Readonly<Record<OpsTokenRefusal, (name: string) => string>> = {
   name: (name) => `${JSON.stringify(name)} is no name for a token: ${operatorNameForm}, and no reserved one`,
   taken: (name) => `there is a token ${JSON.stringify(name)} already: revoke it first`,
   full: () => `there are ${opsTokensMax} tokens already: revoke one first`,
 };
 
-export function unknownToken(name: string): string {
+function unknownToken(name: string): string {
   return `no token ${JSON.stringify(name)}`;
 }
 

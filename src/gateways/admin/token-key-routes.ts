@@ -50,12 +50,12 @@ export function encodeTokenKeys(keys: readonly StoredTokenKey[]): TokenKeyJson[]
   return keys.map(({ kid, createdAtS }, i) => ({ kid, created_at: createdAtS, signs: i === 0 }));
 }
 
-export function encodeRotation({ keys, dropped }: TokenKeyRotation): TokenKeyRotationJson {
+function encodeRotation({ keys, dropped }: TokenKeyRotation): TokenKeyRotationJson {
   return { keys: encodeTokenKeys(keys), dropped: dropped.map(({ kid }) => kid) };
 }
 
 /** The reason why a key was not retired, in words. */
-export const retireRefusals = {
+const retireRefusals = {
   unknown: (kid: string) => `no token key ${JSON.stringify(kid)}`,
   last: (kid: string) => `${kid} is the only token key: rotate first`,
 } as const;

@@ -39,7 +39,7 @@ export class Operators {
   readonly #uses = new Map<string, number>();
   #writtenMs = -Infinity;
   #cancelWrite: Cancel | null = null;
-  readonly #turns = new SerialQueue();
+  readonly #changes = new SerialQueue();
 
   constructor(deps: OperatorsDeps) {
     this.#deps = deps;
@@ -50,7 +50,7 @@ export class Operators {
 
   /** Rejects with a StoreOpenError when the file cannot be used. */
   async open(): Promise<void> {
-    await this.#turns.run(async () => this.#adopt(await this.#deps.file.read()));
+    await this.#changes.run(async () => this.#adopt(await this.#deps.file.read()));
   }
 
   /** Null: the token is not valid now. */
@@ -73,7 +73,7 @@ export class Operators {
 
   /** Rejects with a StoreOpenError, and changes nothing, when the file cannot be read or written. */
   create(operator: Operator): Promise<Result<FreshOpsToken, OpsTokenRefusal>> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       const created = await this.#deps.file.create(operator, wallSeconds(this.#deps.clock));
       if (created.ok) this.#adopt(created.value.tokens);
       return created;
@@ -82,7 +82,7 @@ export class Operators {
 
   /** False: there is none of this name. Rejects like `create`. */
   revoke(name: string): Promise<boolean> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       const left = await this.#deps.file.revoke(name);
       if (left !== null) this.#adopt(left);
       return left !== null;
@@ -125,7 +125,7 @@ export class Operators {
     this.#writtenMs = this.#deps.clock.monotonicMs();
     const uses = new Map(this.#uses);
     try {
-      await this.#turns.run(async () => this.#adopt(await this.#deps.file.noteUses(uses)));
+      await this.#changes.run(async () => this.#adopt(await this.#deps.file.noteUses(uses)));
       // Not those that were used again meanwhile.
       for (const [sha256, atS] of uses) if (this.#uses.get(sha256) === atS) this.#uses.delete(sha256);
     } catch (error) {

@@ -62,7 +62,7 @@ export function watchPage(call: CallSession, key: string, nonce: string): Html {
   return frame(`Call of ${deviceId}`, nonce, [new Html(watchStyle), screenRule(media.screen)], content);
 }
 
-/** For who came too late, or with nothing. */
+/** The page for a viewer who came too late, or without a ticket. */
 export function noWatchPage(sentence: string, nonce: string): Html {
   return frame(
     'No call to see',
@@ -132,7 +132,7 @@ function screenRule(screen: Size | null): Html {
   return html`.screen { width: ${width}px; height: ${height}px; zoom: ${whole}; }`;
 }
 
-export function streamFigures(stream: 'source' | 'output'): Html {
+function streamFigures(stream: 'source' | 'output'): Html {
   return html`<p class="missing" data-missing="${stream}">No picture yet.</p>
     <dl class="stream">
       <div>
@@ -154,7 +154,7 @@ export function streamFigures(stream: 'source' | 'output'): Html {
     </dl>`;
 }
 
-export function workFigure(name: string, place: string, meaning: string): Html {
+function workFigure(name: string, place: string, meaning: string): Html {
   return html`<div>
     <dt>${name}</dt>
     <dd data-show="${place}">–</dd>
@@ -163,7 +163,7 @@ export function workFigure(name: string, place: string, meaning: string): Html {
 }
 
 /** Hidden while there is none of it. */
-export function resultRow(result: MediaFrameResult): Html {
+function resultRow(result: MediaFrameResult): Html {
   const { kind, meaning } = results[result];
   return html`<tr class="${kind}" data-result="${result}" hidden>
     <th scope="row">${result}</th>
@@ -172,7 +172,7 @@ export function resultRow(result: MediaFrameResult): Html {
   </tr>`;
 }
 
-/** `sent`: it went on; `spared`: nobody was to have it; `drop`: somebody would have had it. */
+/** `sent`: it went on; `spared`: it had no receiver; `drop`: it was lost to a receiver. */
 const results: Readonly<Record<MediaFrameResult, { kind: 'sent' | 'spared' | 'drop'; meaning: string }>> = {
   encoded: { kind: 'sent', meaning: 'pictures that went out' },
   passed: { kind: 'sent', meaning: 'video sent on untouched' },

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { type AdminReply, type AdminRoute, changeRoute, readRoute } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 
-/** What routes and pages that show a call need. */
+/** The dependencies of routes and pages that show a call. */
 export interface WatchDeps {
   readonly calls: Pick<CallDirectory, 'find' | 'hasDevice' | 'hasBridge'>;
   readonly media: MediaProcess;
@@ -29,7 +29,7 @@ export interface WatchDeps {
 }
 
 /** The media process, asked about a call. */
-export interface MediaProcess {
+interface MediaProcess {
   /** Null: there is none, or it does not listen yet. */
   readonly address: MediaAddress | null;
   view(session: SessionId): Promise<MediaView | null>;
@@ -54,7 +54,7 @@ export async function describeCarriedCall(
 }
 
 /** A session in the media process, as JSON for operators. */
-export interface MediaViewJson {
+interface MediaViewJson {
   readonly mode: string;
   readonly device: boolean;
   readonly bridge: boolean;
@@ -69,7 +69,7 @@ export interface MediaViewJson {
   readonly work_ms: MediaView['workMs'];
 }
 
-export interface StreamViewJson {
+interface StreamViewJson {
   readonly format: string;
   readonly width: number | null;
   readonly height: number | null;
@@ -77,7 +77,7 @@ export interface StreamViewJson {
   readonly bytes_per_second: number;
 }
 
-export function encodeMediaView(view: MediaView): MediaViewJson {
+function encodeMediaView(view: MediaView): MediaViewJson {
   return {
     mode: view.mode,
     device: view.hasDevice,

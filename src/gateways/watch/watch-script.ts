@@ -1,4 +1,4 @@
-/** What runs in the page that shows a call: it asks once a second how the call goes, and opens its pictures. */
+/** The script of the page that shows a call: it asks for the state of the call once a second, and opens its pictures. */
 
 export const watchScript = `
 'use strict';

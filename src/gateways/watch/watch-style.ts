@@ -1,4 +1,4 @@
-/** How the page that shows a call looks: dark, since nights are when it is looked at. */
+/** The style of the page that shows a call: dark, since it is mostly looked at by night. */
 
 export const watchStyle = `
 :root {

@@ -76,7 +76,7 @@ function composeRoutes(
     ...context,
     events,
     readers: eventReaders,
-    turns: new FairEventQueue(),
+    queue: new FairEventQueue(),
     waiters: new EventWaiters({ registry, events, log: context.log }),
   };
   const calling = { ...context, ...calls, records: callRecords };

@@ -1,6 +1,6 @@
 /**
- * What a first start with nothing configured makes, so that a newcomer has something to wake: an application with a
- * credential, a product and two devices, all with random secrets. Source: running.md, Data.
+ * The registry that a first start with nothing configured makes, so that a newcomer has a device to wake: an application with
+ * a credential, a product and two devices, all with random secrets. Source: running.md, Data.
  */
 import { assert } from '../../lib/assert.ts';
 import type { ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';

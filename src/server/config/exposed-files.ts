@@ -1,7 +1,8 @@
 /**
- * Files with secrets that the settings name, and what other users of this machine can do to them: who writes the registry
- * file makes devices and credentials, who reads a key is the server. The data directory is closed at every start, so what
- * is in it is not looked at. A group may read, because that is how keys are handed to a service; it may not write.
+ * Finds files with secrets, named by the settings, that other users of this machine can read, write or replace: a writer of
+ * the registry file makes devices and credentials, a reader of a key can pose as the server. The data directory is closed at
+ * every start, so its files are not checked. A group may read, because that is how keys are handed to a service; it may
+ * not write.
  */
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -27,7 +28,7 @@ const secretFiles: ReadonlySet<string> = new Set([
   'media.link_key_file',
   'cluster.nats_credentials',
 ]);
-/** Wherever there is a certificate, its key. */
+/** The key of every certificate. */
 const tlsKey = 'tls_key_file';
 
 /** Those that are named. */
@@ -46,7 +47,7 @@ const readByAllBit = 0o004;
 const passBits = 0o011;
 const stickyBit = 0o1000;
 
-/** The worst of each. What is not there, or not to be looked at, is told by who needs it. */
+/** The worst exposure of each file. One that is missing or unreadable is reported by the code that needs it. */
 export function findExposedFiles(files: readonly SecretFile[]): ExposedFile[] {
   if (process.platform === 'win32') return [];
   return files.flatMap((file) => {
@@ -55,7 +56,7 @@ export function findExposedFiles(files: readonly SecretFile[]): ExposedFile[] {
   });
 }
 
-/** At the start and at every reload. Of the keys of tokens LiveTokenKeys tells it, which reads them. */
+/** Warns at the start and at every reload; for the token keys LiveTokenKeys does, which reads them. */
 export function reportExposedFiles(settings: Settings, log: Log): void {
   const files = secretFilesOf(settings).filter(({ name }) => name !== tokenKeysFile);
   for (const { name, path, found, advice } of findExposedFiles(files))

@@ -1,4 +1,4 @@
-/** From the settings as they are written to those that the rooms below take: units, pairs, and what follows from two of them. */
+/** The settings in the form that the layers below take: numbers with their units, pairs, and values that follow from two settings. */
 import { availableParallelism } from 'node:os';
 import type { ListeningSettings } from '../../lib/listening-apps.ts';
 import type { TlsFiles } from '../../lib/tls-files.ts';
@@ -89,7 +89,7 @@ export function wakeupLimitSettings({ wakeup }: Settings): WakeupLimitSettings {
   };
 }
 
-/** How often one application may call, by what it asks for; null: as often as it likes. */
+/** The rates at which one application may call, by kind of request; null: unlimited. */
 export interface CallRates {
   readonly queries: Rate | null;
   readonly issuances: Rate | null;

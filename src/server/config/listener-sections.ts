@@ -22,7 +22,7 @@ export const tlsSettings = {
 };
 
 /** Both listeners for devices, sleep and signal. */
-export const deviceListenerSettings = {
+const deviceListenerSettings = {
   drain_per_second: setting(
     wholeNumber(1, 1_000_000),
     2000,

@@ -1,4 +1,4 @@
-/** What an operator should know of the settings before it matters. */
+/** Risks in the settings that an operator should know before they matter. */
 import type { Log } from '../../core/ports/log.ts';
 import type { Settings } from './settings-schema.ts';
 import { formatListenAddress, isLoopback } from './settings-values.ts';
@@ -6,7 +6,7 @@ import { formatListenAddress, isLoopback } from './settings-values.ts';
 /** To listen on them is to listen on every address; none of them is one to connect to. */
 const anyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** Said once, at the start. */
+/** Warns once, at the start. */
 export function reportRisks(
   { api, sleep, signal, media, ops, registry, webhooks }: Settings,
   log: Log,

@@ -1,4 +1,4 @@
-/** The settings as a list: what each is called, where it can be given, what it does. Read from the schema, once. */
+/** The settings as a list, read from the schema once: the name of each, the variable that sets it, its description. */
 import type { z } from 'zod';
 import { assert } from '../../lib/assert.ts';
 import { settingsSchema, type Settings } from './settings-schema.ts';
@@ -39,7 +39,7 @@ export const settingKeys: readonly SettingKey[] = sections.flatMap(([section, { 
   }),
 );
 
-/** As they would stand in a file, secrets masked: what `reveille config` prints. */
+/** The settings in the form of a file, secrets masked, for `reveille config`. */
 export function describeSettings(settings: Settings): Record<string, Record<string, unknown>> {
   const shown = settingsSchema.encode(settings) as Record<string, Record<string, unknown>>;
   for (const { section, key, isSecret } of settingKeys) {

@@ -1,5 +1,5 @@
 /**
- * Every setting there is, with its default, its bounds and what it does: the one schema behind the file, the
+ * Every setting with its default, its bounds and its description: the one schema behind the file, the
  * environment, the flags, `config/default.json` and `docs/settings.md`. Names are `section.key`; a section is one
  * word, so that `REVEILLE_SECTION_KEY` is never ambiguous. Source: running.md, Settings; the limits are those of
  * decisions.md and sleep-wire.md.

@@ -31,7 +31,7 @@ class Scene {
   readonly log = new FakeLog();
   readonly readers: WaitingReaders;
   readonly waiters: EventWaiters;
-  readonly turns = new FairEventQueue();
+  readonly queue = new FairEventQueue();
   cluster: ReadEventsDeps['cluster'] = null;
   /** Hangs up as the latest reader does. */
   hangUp: () => void = () => assert.fail('nobody has asked');
@@ -332,7 +332,7 @@ test('a drain answers those who wait at once, and whoever comes after with what 
   assert.equal(scene.clock.pendingTimers, 0);
 });
 
-test('hanging up frees the seat of a reader that waits', async () => {
+test('hanging up frees the slot of a reader that waits', async () => {
   const scene = new Scene(1);
   const { answer } = await scene.waitingReader();
   assert.deepEqual(await scene.ask({ waitMs: 1 }), {
@@ -402,7 +402,7 @@ test('readers of the same page get the same events, each woken by one batch', as
   );
 });
 
-test('a log that cannot be read is 50301 and frees the seat', async () => {
+test('a log that cannot be read is 50301 and frees the slot', async () => {
   const scene = new Scene();
   scene.events.commit(mine);
   scene.events.failure = new Error('gone');

@@ -93,7 +93,7 @@ test('a wake wakes nobody else', async () => {
   scene.clock.advance(1000);
 });
 
-test('a seat waits for one thing at a time', async () => {
+test('a slot waits for one thing at a time', async () => {
   const scene = room();
   const slot = enter(scene);
   const wait = slot.wait(1000);
@@ -102,7 +102,7 @@ test('a seat waits for one thing at a time', async () => {
   await wait;
 });
 
-test('one application fills its own seats only, and all of them together the room', () => {
+test('one application fills its own slots only, and all of them together the room', () => {
   const { readers } = room({ max: 3, perApplicationMax: 2 });
   assert.ok(readers.enter(testApp));
   assert.ok(readers.enter(testApp));
@@ -111,7 +111,7 @@ test('one application fills its own seats only, and all of them together the roo
   assert.equal(readers.enter(otherApp), null);
 });
 
-test('a seat that is left is free again, once', () => {
+test('a slot that is left is free again, once', () => {
   const scene = room({ max: 3, perApplicationMax: 2 });
   const slot = enter(scene);
   enter(scene);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
-import { EventRoutes, operatorsReadingMax } from '../../../../src/gateways/admin/event-routes.ts';
+import { EventRoutes } from '../../../../src/gateways/admin/event-routes.ts';
+import { operatorsReadingMax } from '../../../../src/model/limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
 

@@ -18,7 +18,7 @@ class Scene {
   readonly events = new ScriptedEventLog();
   readonly log = new FakeLog();
   readonly readers = new WaitingReaders(this.clock, { max: 10, perApplicationMax: 1 });
-  readonly turns = new FairEventQueue();
+  readonly queue = new FairEventQueue();
   readonly cluster = null;
   readonly waiters = new EventWaiters(this);
   readonly route: Route = eventsRoute(this);
