@@ -2,7 +2,7 @@
 import mqtt from 'mqtt-packet';
 import { assert } from '../../src/lib/assert.ts';
 import { sessionKeyLength } from '../../src/lib/session-key.ts';
-import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
+import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import type { DeviceIdentity } from './population.ts';
 

@@ -6,7 +6,7 @@ import { reduceConnection } from '../../src/model/state/connection-session.ts';
 import { neverConnected } from '../../src/model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
-import type { SleepConnection } from '../../src/core/ports/sleep-connection.ts';
+import type { SleepConnection } from '../../src/core/ports/device-sessions.ts';
 
 const devices = 10_000;
 const nothingWritten = Promise.resolve('written' as const);
@@ -30,7 +30,7 @@ const records: ConnectionRecords = {
 
 export async function register(bench: Bench): Promise<() => Promise<void>> {
   addReducer(bench);
-  addMailbox(bench);
+  addWake(bench);
   addWheel(bench);
   return async () => undefined;
 }
@@ -47,21 +47,16 @@ function addReducer(bench: Bench): void {
 }
 
 /** Found in the directory, posted, handled, replied: what a wakeup costs between the limits and the socket. */
-function addMailbox(bench: Bench): void {
+function addWake(bench: Bench): void {
   const directory = new DeviceDirectory({ sleepRecords: records, signalRecords: records, node: 'bench' });
   const ids = Array.from({ length: devices }, (_, i) => `DEVICE-${i}` as DeviceId);
   for (const id of ids)
     directory.claim(id).post({ to: 'sleep', event: login, connection, wakeMode: 'custom', secretMark: 0 });
   let next = 0;
-  let found: unknown = null;
-  const reply = (answer: unknown): void => {
-    found = answer;
-  };
-  bench.add('mailbox: one hop of a wake, among 10 000 devices', () => {
+  bench.add('actor: the connection of a wake, among 10 000 devices', () => {
     next = (next + 1) % devices;
     const actor = directory.find(ids[next] ?? ('' as DeviceId));
-    actor?.post({ to: 'wake', carriesCustomData: false, reply });
-    if (found !== connection) throw new Error('the wake was not answered');
+    if (actor?.findWakeable(false) !== connection) throw new Error('the device cannot be woken');
   });
 }
 

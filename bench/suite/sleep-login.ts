@@ -1,7 +1,6 @@
 /** What a module's login costs before it is admitted: the line, and its proof. */
 import type { Bench } from 'tinybench';
-import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
-import { encodeLoginLine, LoginLineDecoder } from '../../src/protocol/sleep/login-line.ts';
+import { computeLoginMac, encodeLoginLine, LoginLineDecoder } from '../../src/protocol/sleep/login-line.ts';
 import { generateSessionKey } from '../../src/lib/session-key.ts';
 
 const lines = 1000;

@@ -56,6 +56,11 @@ export function parseBridgeId(text: string): BridgeId | null {
   return isRegistryId(text) ? (text as BridgeId) : null;
 }
 
+/** What a wakeup is known by. An application id holds no line feed, so the first one ends it. */
+export function wakeupKey(appId: ApplicationId, requestId: RequestId): string {
+  return `${appId}\n${requestId}`;
+}
+
 /** A UUIDv7: sortable by time, and no client's own id looks like it by chance. */
 export function generateRequestId(): RequestId {
   return generateUuid() as RequestId;

@@ -129,7 +129,7 @@ test('three nodes that are restarted one after another lose no wakeup that was a
   assert.ok(accepted.length > 100);
   for (const code of codes.keys())
     assert.ok([0, 40412, 50301, 50204, -1].includes(code), `a wakeup was answered ${code}`);
-  const events = await toldOf(site.node(0), accepted.length);
+  const events = await noteLogged(site.node(0), accepted.length);
   assert.equal(new Set(events.map(({ id }) => id)).size, events.length);
   const published = events.filter(({ type }) => type === 'device.wakeup.accepted');
   assert.equal(published.length, accepted.length);
@@ -138,7 +138,7 @@ test('three nodes that are restarted one after another lose no wakeup that was a
 });
 
 /** The whole log, once it has so many accepted wakeups, or does not come to have them. */
-async function toldOf(node: SiteNode, count: number): Promise<ToldEvent[]> {
+async function noteLogged(node: SiteNode, count: number): Promise<ToldEvent[]> {
   const reader = new EventReader(node.api);
   const events: ToldEvent[] = [];
   for (const endMs = performance.now() + 5000; performance.now() < endMs; await wait(50)) {

@@ -185,7 +185,7 @@ async function checkAll(walk: Walk): Promise<void> {
 
 function sessionAt({ directory }: ClusterMember, of: ConnectionKind): SessionId | null {
   const actor = directory.find(testDevice);
-  return (of === 'sleep' ? actor?.sleepSession : actor?.signalSession) ?? null;
+  return (of === 'sleep' ? actor?.session('sleep') : actor?.session('signal')) ?? null;
 }
 
 async function checkRecord(

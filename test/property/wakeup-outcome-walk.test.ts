@@ -253,7 +253,7 @@ class Walk {
     this.past.push({ kind: 'login', device: of, epoch: 0, session, ms: this.clock.monotonicMs() });
     const replaced = this.sessions[of] !== null;
     this.sessions[of] = session;
-    this.#watch.signalChanged(deviceId(of), {
+    this.#watch.sessionChanged('signal', deviceId(of), {
       kind: 'opened',
       session: session as SessionId,
       epoch: 1,
@@ -267,7 +267,7 @@ class Walk {
     if (session === null || session === undefined) return;
     this.sessions[of] = null;
     for (const wakeup of this.answered) if (wakeup.device === of) this.#giveUpReport(wakeup);
-    this.#watch.signalChanged(deviceId(of), {
+    this.#watch.sessionChanged('signal', deviceId(of), {
       kind: 'closed',
       session: session as SessionId,
       epoch: 1,
@@ -282,7 +282,7 @@ class Walk {
     this.sleepEpochs[of] = epoch;
     this.sleeps[of] = true;
     const about = { session: 's' as SessionId, epoch, atMs: this.clock.wallMs() };
-    this.#watch.sleepChanged(deviceId(of), { kind: 'opened', ...about, replaced });
+    this.#watch.sessionChanged('sleep', deviceId(of), { kind: 'opened', ...about, replaced });
   }
 
   #sleepEnd(of: number, isReset: boolean): void {
@@ -293,7 +293,7 @@ class Walk {
       this.past.push({ kind: 'reset', device: of, epoch, session: '', ms: this.clock.monotonicMs() });
     const about = { session: 's' as SessionId, epoch, atMs: this.clock.wallMs() };
     const reason = isReset ? 'reset' : 'peer_closed';
-    this.#watch.sleepChanged(deviceId(of), { kind: 'closed', ...about, reason });
+    this.#watch.sessionChanged('sleep', deviceId(of), { kind: 'closed', ...about, reason });
   }
 
   readonly #unreportable = new Set<Wakeup>();

@@ -3,16 +3,15 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import type { MessageId } from '../../src/model/ids.ts';
-import { signalCloses } from '../../src/protocol/signal/close-code.ts';
-import { decodeControllerMessage } from '../../src/protocol/signal/controller-message.ts';
-import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
 import {
+  signalCloses,
   encodeBye,
   encodeChallenge,
   encodeHeartbeatAck,
   encodeMessage,
   encodeWelcome,
 } from '../../src/protocol/signal/server-message.ts';
+import { decodeControllerMessage, computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
 
 const sessionKey = 'kD4pAqYc0mFv_7Zt-2hXw9BnJr1sQeLu';
 

@@ -11,8 +11,8 @@ import {
   encodeLoginLine,
   LoginLineDecoder,
   type LoginLineStep,
+  computeLoginMac,
 } from '../../src/protocol/sleep/login-line.ts';
-import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
 import { encodeWakePacket } from '../../src/protocol/sleep/wake-packet.ts';
 
 const sessionKey = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ012345';

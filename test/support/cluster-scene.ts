@@ -3,7 +3,7 @@
  * and rows that they share. One device, unless a test says another; time stands still until it is moved.
  */
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
-import { followLoggedSessions } from '../../src/core/devices/logged-sessions.ts';
+import { followLoggedSessions, OutcomeWaiters } from '../../src/core/wakeups/log-followers.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
 import type { ConnectionKind, MemberId } from '../../src/model/cluster.ts';
 import type { ConnectivityRecord } from '../../src/model/connectivity.ts';
@@ -20,13 +20,12 @@ import { SlotReconciler } from '../../src/cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../src/core/devices/locate-device.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
-import { OutcomeWaiters } from '../../src/core/wakeups/outcome-waiters.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
 import { queryWakeupOutcome, type WakeupOutcomeDeps } from '../../src/core/wakeups/query-wakeup-outcome.ts';
 import { sendMessage } from '../../src/core/messages/send-message.ts';
 import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
 import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
-import { WakeupLimits } from '../../src/core/wakeups/wakeup-limits.ts';
+import { WakeupLimits } from '../../src/core/devices/request-limits.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
 import type { SlotLost, SlotClaimed } from '../../src/core/ports/slot-follower.ts';
 import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
@@ -257,10 +256,10 @@ export class ClusterMember {
     const connection = new FakeConnection();
     const sessionId = this.#scene.nextSession();
     const actor = this.directory.claim(deviceId);
-    const event = { kind: 'login', sessionId, ...this.#now(actor.sleepHeartbeatAt) } as const;
+    const event = { kind: 'login', sessionId, ...this.#now(actor.heartbeatAt('sleep')) } as const;
     actor.post({ to: 'sleep', event, connection, wakeMode, secretMark: 0 });
     if (isCommitted) this.commit();
-    return { connection, session: sessionId, epoch: actor.sleepEpoch };
+    return { connection, session: sessionId, epoch: actor.epoch('sleep') };
   }
 
   /** A controller signs in here. */
@@ -269,10 +268,10 @@ export class ClusterMember {
     const connection = new FakeSignalConnection();
     const sessionId = this.#scene.nextSession();
     const actor = this.directory.claim(deviceId);
-    const event = { kind: 'login', sessionId, ...this.#now(actor.signalHeartbeatAt) } as const;
+    const event = { kind: 'login', sessionId, ...this.#now(actor.heartbeatAt('signal')) } as const;
     actor.post({ to: 'signal', event, connection, media: null, secretMark: 0 });
     if (isCommitted) this.commit();
-    return { connection, session: sessionId, epoch: actor.signalEpoch };
+    return { connection, session: sessionId, epoch: actor.epoch('signal') };
   }
 
   /** The peer, or its gateway, ends the session of this epoch. */
@@ -285,8 +284,8 @@ export class ClusterMember {
     const actor = this.directory.find(deviceId);
     const about = { kind: 'ended', epoch, reason: 'reset' } as const;
     if (kind === 'sleep')
-      actor?.post({ to: kind, event: { ...about, ...this.#now(actor.sleepHeartbeatAt) } });
-    else actor?.post({ to: kind, event: { ...about, ...this.#now(actor.signalHeartbeatAt) } });
+      actor?.post({ to: kind, event: { ...about, ...this.#now(actor.heartbeatAt('sleep')) } });
+    else actor?.post({ to: kind, event: { ...about, ...this.#now(actor.heartbeatAt('signal')) } });
     if (isCommitted) this.commit();
   }
 

@@ -5,12 +5,15 @@
 import { EventEmitter, once } from 'node:events';
 import { generateSessionId } from '../../src/model/ids.ts';
 import type { SignalEndReason, SignalLogin, WakeReport } from '../../src/model/signal.ts';
-import type { SignalConnection } from '../../src/core/ports/signal-connection.ts';
-import type { SignalSessions, SignalSessionTicket } from '../../src/core/ports/signal-sessions.ts';
-import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
+import type {
+  SignalConnection,
+  SignalSessions,
+  SessionTicket,
+} from '../../src/core/ports/device-sessions.ts';
+import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
 
 export interface EndedSignalSession {
-  readonly ticket: SignalSessionTicket;
+  readonly ticket: SessionTicket;
   readonly reason: SignalEndReason;
   readonly lastHeartbeatAt: number;
 }
@@ -20,7 +23,7 @@ export class FakeSignalSessions implements SignalSessions {
   readonly connections = new Map<string, SignalConnection>();
   readonly logins: SignalLogin[] = [];
   readonly ends: EndedSignalSession[] = [];
-  readonly reports: { readonly ticket: SignalSessionTicket; readonly report: WakeReport }[] = [];
+  readonly reports: { readonly ticket: SessionTicket; readonly report: WakeReport }[] = [];
   failure: Error | null = null;
   /** What the next logins' commits are; null: they are committed already. */
   commit: Promise<void> | null = null;
@@ -34,7 +37,7 @@ export class FakeSignalSessions implements SignalSessions {
     sessionKey: string,
     connection: SignalConnection,
     hasRoom: boolean,
-  ): SignalSessionTicket | 'denied' | 'busy' {
+  ): SessionTicket | 'denied' | 'busy' {
     const { deviceId, mac } = login;
     if (this.failure !== null) throw this.failure;
     const secret = this.secrets.get(deviceId);
@@ -48,16 +51,16 @@ export class FakeSignalSessions implements SignalSessions {
     return { deviceId, sessionId: generateSessionId(), epoch: this.#epoch };
   }
 
-  committed({ epoch }: SignalSessionTicket): number | Promise<number> {
+  committed({ epoch }: SessionTicket): number | Promise<number> {
     return this.commit === null ? epoch : this.commit.then(() => epoch);
   }
 
-  wakeReported(ticket: SignalSessionTicket, report: WakeReport): void {
+  wakeReported(ticket: SessionTicket, report: WakeReport): void {
     this.reports.push({ ticket, report });
     this.#happenings.emit('report');
   }
 
-  ended(ticket: SignalSessionTicket, reason: SignalEndReason, lastHeartbeatAt: number): void {
+  ended(ticket: SessionTicket, reason: SignalEndReason, lastHeartbeatAt: number): void {
     this.ends.push({ ticket, reason, lastHeartbeatAt });
     this.#happenings.emit('end');
   }

@@ -5,12 +5,11 @@
 import { EventEmitter, once } from 'node:events';
 import { generateSessionId } from '../../src/model/ids.ts';
 import type { SleepEndReason, SleepLogin } from '../../src/model/sleep.ts';
-import type { SleepConnection } from '../../src/core/ports/sleep-connection.ts';
-import type { SleepSessions, SleepSessionTicket } from '../../src/core/ports/sleep-sessions.ts';
-import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
+import type { SleepConnection, SleepSessions, SessionTicket } from '../../src/core/ports/device-sessions.ts';
+import { computeLoginMac } from '../../src/protocol/sleep/login-line.ts';
 
 export interface EndedSession {
-  readonly ticket: SleepSessionTicket;
+  readonly ticket: SessionTicket;
   readonly reason: SleepEndReason;
   readonly lastHeartbeatAt: number;
 }
@@ -29,7 +28,7 @@ export class FakeSleepSessions implements SleepSessions {
     sessionKey: string,
     connection: SleepConnection,
     hasRoom: boolean,
-  ): SleepSessionTicket | 'denied' | 'busy' {
+  ): SessionTicket | 'denied' | 'busy' {
     if (this.failure !== null) throw this.failure;
     const secret = this.secrets.get(login.deviceId);
     if (secret === undefined) return 'denied';
@@ -43,7 +42,7 @@ export class FakeSleepSessions implements SleepSessions {
     return { deviceId: login.deviceId, sessionId: generateSessionId(), epoch: this.#epoch };
   }
 
-  ended(ticket: SleepSessionTicket, reason: SleepEndReason, lastHeartbeatAt: number): void {
+  ended(ticket: SessionTicket, reason: SleepEndReason, lastHeartbeatAt: number): void {
     this.ends.push({ ticket, reason, lastHeartbeatAt });
     this.#happenings.emit('end');
   }

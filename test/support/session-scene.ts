@@ -12,12 +12,15 @@ import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { SignalLogin, WakeReport } from '../../src/model/signal.ts';
 import type { SleepLogin, WakeMode } from '../../src/model/sleep.ts';
-import { signalSessions, type SignalSessionsDeps } from '../../src/core/devices/admit-signal-session.ts';
-import { sleepSessions } from '../../src/core/devices/admit-sleep-session.ts';
+import {
+  signalSessions,
+  type SignalSessionsDeps,
+  sleepSessions,
+} from '../../src/core/devices/admit-session.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
-import type { SignalSessionTicket } from '../../src/core/ports/signal-sessions.ts';
-import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
-import { computeLoginMac } from '../../src/protocol/sleep/login-mac.ts';
+import type { SessionTicket } from '../../src/core/ports/device-sessions.ts';
+import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
+import { computeLoginMac } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from './driven-clock.ts';
 import {
   FakeConnection,
@@ -105,13 +108,13 @@ export type PeerEndReason = 'peer_closed' | 'reset' | 'heartbeat_timeout';
 
 /** One socket that was let in, with what its gateway keeps of it. */
 export class Peer {
-  readonly ticket: SignalSessionTicket;
+  readonly ticket: SessionTicket;
   readonly #door: Door;
   readonly #connection: { lastHeartbeatAt: number; readonly closes: readonly string[] };
 
   constructor(
     door: Door,
-    ticket: SignalSessionTicket,
+    ticket: SessionTicket,
     connection: { lastHeartbeatAt: number; readonly closes: readonly string[] },
   ) {
     this.#door = door;
@@ -150,7 +153,7 @@ export abstract class Door {
   }
 
   abstract admit(options?: AdmitOptions): Peer | 'denied' | 'busy';
-  abstract end(ticket: SignalSessionTicket, reason: PeerEndReason, heartbeatAt: number): void;
+  abstract end(ticket: SessionTicket, reason: PeerEndReason, heartbeatAt: number): void;
   /** The open epoch, or 0. */
   abstract epoch(deviceId?: DeviceId): number;
   abstract times(deviceId?: DeviceId): ConnectionTimes;
@@ -197,12 +200,12 @@ class SleepDoor extends Door {
     return typeof ticket === 'string' ? ticket : new Peer(this, ticket, connection);
   }
 
-  end(ticket: SignalSessionTicket, reason: PeerEndReason, heartbeatAt: number): void {
+  end(ticket: SessionTicket, reason: PeerEndReason, heartbeatAt: number): void {
     sleepSessions(this.scene.deps).ended(ticket, reason, heartbeatAt);
   }
 
   epoch(deviceId = testDevice): number {
-    return this.scene.directory.find(deviceId)?.sleepEpoch ?? 0;
+    return this.scene.directory.find(deviceId)?.epoch('sleep') ?? 0;
   }
 
   times(deviceId = testDevice): ConnectionTimes {
@@ -222,12 +225,12 @@ class SignalDoor extends Door {
     return typeof ticket === 'string' ? ticket : new Peer(this, ticket, connection);
   }
 
-  end(ticket: SignalSessionTicket, reason: PeerEndReason, heartbeatAt: number): void {
+  end(ticket: SessionTicket, reason: PeerEndReason, heartbeatAt: number): void {
     signalSessions(this.scene.deps).ended(ticket, reason, heartbeatAt);
   }
 
   epoch(deviceId = testDevice): number {
-    return this.scene.directory.find(deviceId)?.signalEpoch ?? 0;
+    return this.scene.directory.find(deviceId)?.epoch('signal') ?? 0;
   }
 
   times(deviceId = testDevice): ConnectionTimes {

@@ -3,7 +3,7 @@
  * never send, too.
  */
 import type { Socket } from 'node:net';
-import { computeSignalMac } from '../../src/protocol/signal/login-mac.ts';
+import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
 import type { RawPeer } from './raw-peer.ts';
 
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;

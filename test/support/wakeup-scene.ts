@@ -10,7 +10,7 @@ import type { SleepEndReason, WakeMode } from '../../src/model/sleep.ts';
 import type { WakeupRecord, WakeupRequest } from '../../src/model/wakeup.ts';
 import type { WakeupDeps } from '../../src/core/wakeups/do-wakeup.ts';
 import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
-import { WakeupLimits } from '../../src/core/wakeups/wakeup-limits.ts';
+import { WakeupLimits } from '../../src/core/devices/request-limits.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
 import { DrivenClock } from './driven-clock.ts';
 import {
@@ -96,7 +96,7 @@ export class WakeupScene {
     const actor = this.directory.find(testDevice);
     const event = {
       kind: 'ended',
-      epoch: actor?.sleepEpoch ?? 0,
+      epoch: actor?.epoch('sleep') ?? 0,
       reason,
       atMs: this.clock.wallMs(),
       heartbeatAt: 0,
@@ -121,7 +121,7 @@ export class WakeupScene {
     const actor = this.directory.find(testDevice);
     const event = {
       kind: 'ended',
-      epoch: actor?.signalEpoch ?? 0,
+      epoch: actor?.epoch('signal') ?? 0,
       reason,
       atMs: this.clock.wallMs(),
       heartbeatAt: 0,

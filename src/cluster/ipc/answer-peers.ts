@@ -16,7 +16,7 @@ import { disconnectDevice } from '../../core/devices/disconnect-device.ts';
 import type { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
 import { answerMessage } from '../../core/messages/send-message.ts';
 import { answerWakeup } from '../../core/wakeups/submit-wakeup.ts';
-import { wakeableConnection } from '../../core/wakeups/wakeable-connection.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
 
 type Answer<Kind extends PeerKind> = PeerAnswer<Kind> | Promise<PeerAnswer<Kind>>;
 
@@ -77,11 +77,12 @@ function broken({ log }: PeersDeps, error: unknown): Result<never, Refusal<50000
 
 function heartbeatsOf(actor: DeviceActor | null): PeerAnswer<'heartbeats'> {
   if (actor === null) return { sleep: null, signal: null };
-  const { sleepSession, sleepHeartbeatAt, signalSession, signalHeartbeatAt } = actor;
-  return {
-    sleep: sleepSession === null ? null : { session: sleepSession, heartbeatAt: sleepHeartbeatAt },
-    signal: signalSession === null ? null : { session: signalSession, heartbeatAt: signalHeartbeatAt },
-  };
+  return { sleep: heartbeatOf(actor, 'sleep'), signal: heartbeatOf(actor, 'signal') };
+}
+
+function heartbeatOf(actor: DeviceActor, kind: ConnectionKind): PeerAnswer<'heartbeats'>[ConnectionKind] {
+  const session = actor.session(kind);
+  return session === null ? null : { session, heartbeatAt: actor.heartbeatAt(kind) };
 }
 
 function writeHere(
@@ -89,12 +90,12 @@ function writeHere(
   { deviceId, session, customData }: PeerQuestion<'write'>,
 ): Answer<'write'> {
   const actor = directory.find(deviceId);
-  if (actor?.sleepSession !== session) return 'absent';
-  const connection = wakeableConnection(actor, customData);
+  if (actor?.session('sleep') !== session) return 'absent';
+  const connection = actor.findWakeable(customData !== null);
   return typeof connection === 'number' ? writeRefusals[connection] : connection.wake(customData);
 }
 
-const writeRefusals = { 40412: 'absent', 40902: 'unwakeable', 42901: 'busy' } as const;
+const writeRefusals = { 40412: 'absent', 40902: 'unwakeable' } as const;
 
 function received({ directory, wakeups, issued, news }: PeersDeps, notice: PeerNotice): void {
   switch (notice.kind) {

@@ -37,12 +37,7 @@ export async function disconnectEverywhere(
 }
 
 function sessionsOf(actor: DeviceActor | null): ConnectionKind[] {
-  if (actor === null) return [];
-  const { signalSession, sleepSession } = actor;
-  return [
-    ...(signalSession === null ? [] : ['signal' as const]),
-    ...(sleepSession === null ? [] : ['sleep' as const]),
-  ];
+  return actor === null ? [] : kinds.filter((kind) => actor.session(kind) !== null);
 }
 
 /** Null: it cannot be read. */

@@ -11,9 +11,8 @@ import type { SessionId } from '../../model/ids.ts';
 import type { Device } from '../../model/registry.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import { checkAccess } from '../devices/check-device-access.ts';
+import { checkAccess, secretMark } from '../devices/device-access.ts';
 import { RegistryReview } from '../devices/registry-review.ts';
-import { secretMark } from '../devices/secret-mark.ts';
 
 export interface CallRightsDeps {
   readonly clock: Clock;

@@ -25,7 +25,7 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { type CallCredentials, encodePeerId } from '../../protocol/rest/call-credentials.ts';
 import type { CallCoordinator } from './call-placement.ts';
-import { checkDeviceAccess } from '../devices/check-device-access.ts';
+import { checkDeviceAccess } from '../devices/device-access.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import { AnswerMemory } from '../messages/answer-memory.ts';
 

@@ -13,7 +13,7 @@ import { callCommitMsMax } from '../../model/limits.ts';
 import type { CallRecords } from '../ports/call-records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import { checkDeviceAccess } from '../devices/check-device-access.ts';
+import { checkDeviceAccess } from '../devices/device-access.ts';
 
 export interface CallStatusDeps {
   readonly clock: Clock;

@@ -15,7 +15,7 @@ export interface Waiter {
 }
 
 export class ApplicationLines<Item extends Waiter> {
-  /** By place. Who goes from the middle moves the rest up: microseconds, for the thousands there may be. */
+  /** By place. Removing from the middle moves the rest up: microseconds, for the thousands there may be. */
   readonly #lines = new Map<LineKey, Item[]>();
 
   add(item: Item): void {

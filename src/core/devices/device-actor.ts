@@ -1,7 +1,8 @@
 /**
  * One device's actor: the only place its sleep and signal sessions change. It holds their records, the connections
  * that carry them and a wake allowance, and nothing when nothing is going on: the directory makes it at the first
- * session and lets it go with the last; what is to be remembered is in the store.
+ * session and lets it go with the last; what is to be remembered is in the store. Both sessions are one machine, typed
+ * by the kind of their connection.
  *
  * Messages are handled one at a time, each to its end, in the turn they are posted. A message posted while
  * another is being handled waits in the mailbox; the mailbox is made when first needed and bounded.
@@ -9,92 +10,127 @@
 import { assert } from '../../lib/assert.ts';
 import { BoundedQueue } from '../../lib/bounded-queue.ts';
 import { fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord, ConnectionTimes } from '../../model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { mailboxMessagesMax } from '../../model/limits.ts';
 import type { SignalEndReason } from '../../model/signal.ts';
 import type { SleepEndReason, WakeMode } from '../../model/sleep.ts';
-import { reduceConnection, type SessionChange } from '../../model/state/connection-session.ts';
-import { canWake } from '../../model/state/wake-decision.ts';
+import {
+  reduceConnection,
+  type ConnectionEvent,
+  type SessionChange,
+} from '../../model/state/connection-session.ts';
+import type { SignalConnection, SleepConnection } from '../ports/device-sessions.ts';
 import type { SlotClaimed } from '../ports/slot-follower.ts';
-import type { SignalConnection } from '../ports/signal-connection.ts';
-import type { SleepConnection } from '../ports/sleep-connection.ts';
-import type { ActorMessage } from './actor-message.ts';
-import { timesOf, withTimes } from './record-times.ts';
 
-/** What the actor needs of the house; one for all actors. `change` null: there is nothing to tell. */
+interface ConnectionOf {
+  readonly sleep: SleepConnection;
+  readonly signal: SignalConnection;
+}
+
+/** The ports of the two gateways give each kind its own. */
+export type EndReason = SleepEndReason | SignalEndReason;
+
+/** What a login of the kind says of the device. */
+interface LoginDetailOf {
+  readonly sleep: { readonly wakeMode: WakeMode };
+  readonly signal: { readonly media: JsonObject | null };
+}
+
+type Login = { readonly kind: 'login' };
+
+export type LoginMessage<Kind extends ConnectionKind> = LoginDetailOf[Kind] & {
+  readonly to: Kind;
+  readonly event: Extract<ConnectionEvent<EndReason>, Login>;
+  readonly connection: ConnectionOf[Kind];
+  /** Of the secret that the login was proven with; 32 bits, signed. */
+  readonly secretMark: number;
+};
+
+interface EventMessage {
+  readonly to: ConnectionKind;
+  readonly event: Exclude<ConnectionEvent<EndReason>, Login>;
+}
+
+/** An event of one of the two sessions; a login with what only this process can hold. */
+export type ActorMessage = LoginMessage<'sleep'> | LoginMessage<'signal'> | EventMessage;
+
+/** What the actor needs; one for all actors. */
 export interface ActorDeps {
-  /** The device's signal record. Throws when the store cannot be read. */
-  readSignal(deviceId: DeviceId): ConnectionRecord;
-  sleepChanged(
+  /** The device's kept record. Throws when the store cannot be read. */
+  readRecord(connection: ConnectionKind, deviceId: DeviceId): ConnectionRecord;
+  /** `change` null: there is nothing to tell. `media`: of a signal login. */
+  changed(
+    connection: ConnectionKind,
     deviceId: DeviceId,
     record: ConnectionRecord,
-    change: SessionChange<SleepEndReason> | null,
-  ): void;
-  signalChanged(
-    deviceId: DeviceId,
-    record: ConnectionRecord,
-    change: SessionChange<SignalEndReason> | null,
+    change: SessionChange<EndReason> | null,
     media: JsonObject | null,
   ): void;
   release(actor: DeviceActor): void;
 }
 
+/** One of the device's two sessions, open or not. */
+interface SessionState<Connection> {
+  record: ConnectionRecord;
+  /** Null: no session is open. */
+  connection: Connection | null;
+  /** The epoch of the open session as all members know it; 0: as here. */
+  sharedEpoch: number;
+}
+
 export class DeviceActor {
   readonly deviceId: DeviceId;
   readonly #deps: ActorDeps;
-  #sleep: ConnectionRecord;
-  #sleepConnection: SleepConnection | null = null;
-  #wakeMode: WakeMode = 'none';
+  readonly #sleep: SessionState<SleepConnection>;
   /** Read when it is first needed: most devices here only sleep. */
-  #signal: ConnectionRecord | null = null;
-  #signalConnection: SignalConnection | null = null;
-  /** The epoch of the open session as all members know it; 0: as here. */
-  #sharedSleepEpoch = 0;
-  #sharedSignalEpoch = 0;
+  #signal: SessionState<SignalConnection> | null = null;
+  #wakeMode: WakeMode = 'none';
   #secretMark = 0;
   #handling = false;
   #mailbox: BoundedQueue<ActorMessage> | null = null;
   #allowance: TokenBucket | null = null;
 
-  constructor(deviceId: DeviceId, sleep: ConnectionRecord, deps: ActorDeps) {
+  /** Throws when the store cannot be read. */
+  constructor(deviceId: DeviceId, deps: ActorDeps) {
     this.deviceId = deviceId;
     this.#deps = deps;
-    this.#sleep = sleep;
+    this.#sleep = unopened(deps.readRecord('sleep', deviceId));
   }
 
-  /** The open sleep epoch, or 0. */
-  get sleepEpoch(): number {
-    return this.#sleepConnection === null ? 0 : this.#sleep.epoch;
+  /** What carries the open session of the kind, or null. */
+  connection<Kind extends ConnectionKind>(kind: Kind): ConnectionOf[Kind] | null;
+  connection(kind: ConnectionKind): ConnectionOf[ConnectionKind] | null {
+    return kind === 'sleep' ? this.#sleep.connection : (this.#signal?.connection ?? null);
   }
 
-  /** The open signal epoch, or 0. */
-  get signalEpoch(): number {
-    return this.#signalConnection === null ? 0 : this.#signalRecord().epoch;
+  /** The open session, or null. */
+  session(kind: ConnectionKind): SessionId | null {
+    return this.#openState(kind)?.record.openSession ?? null;
   }
 
-  /** The open sleep epoch as backends are told it, or 0: sockets carry the one that is counted here. */
-  get toldSleepEpoch(): number {
-    return this.#sleepConnection === null ? 0 : this.#sharedSleepEpoch || this.#sleep.epoch;
+  /** The open session's epoch as its socket carries it: counted here; 0: none is open. */
+  epoch(kind: ConnectionKind): number {
+    return this.#openState(kind)?.record.epoch ?? 0;
   }
 
-  get toldSignalEpoch(): number {
-    return this.#signalConnection === null ? 0 : this.#sharedSignalEpoch || this.#signalRecord().epoch;
+  /** The open session's epoch as backends see it, or 0. */
+  toldEpoch(kind: ConnectionKind): number {
+    const state = this.#openState(kind);
+    return state === null ? 0 : state.sharedEpoch || state.record.epoch;
   }
 
-  /** The open sleep session, or null. */
-  get sleepSession(): SessionId | null {
-    return this.#sleepConnection === null ? null : this.#sleep.openSession;
+  /** Unix seconds of the latest heartbeat on the live connection; 0: none, or no connection. */
+  heartbeatAt(kind: ConnectionKind): number {
+    return this.connection(kind)?.lastHeartbeatAt ?? 0;
   }
 
-  get signalSession(): SessionId | null {
-    return this.#signalConnection === null ? null : this.#signalRecord().openSession;
-  }
-
-  /** What carries the signal session; null: the controller is not online. */
-  get signalConnection(): SignalConnection | null {
-    return this.#signalConnection;
+  /** What is observed of the connection now, the latest heartbeat included. Throws when the store cannot be read. */
+  times(kind: ConnectionKind): ConnectionTimes {
+    const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = this.#state(kind).record;
+    return { lastLoginAt, lastHeartbeatAt: this.heartbeatAt(kind) || lastHeartbeatAt, lastOfflineAt };
   }
 
   /** Of the secret that the sessions were proven with: they have one in common. */
@@ -102,34 +138,23 @@ export class DeviceActor {
     return this.#secretMark;
   }
 
-  /** Unix seconds of the latest heartbeat on the live connection; 0: none, or no connection. */
-  get sleepHeartbeatAt(): number {
-    return this.#sleepConnection?.lastHeartbeatAt ?? 0;
-  }
-
-  get signalHeartbeatAt(): number {
-    return this.#signalConnection?.lastHeartbeatAt ?? 0;
-  }
-
-  /** What is observed of the sleep connection now, the latest heartbeat included. */
-  sleepTimes(): ConnectionTimes {
-    return timesOf(this.#sleep, this.sleepHeartbeatAt);
-  }
-
-  /** The same of the signal connection. Throws when the store cannot be read. */
-  signalTimes(): ConnectionTimes {
-    return timesOf(this.#signalRecord(), this.signalHeartbeatAt);
-  }
-
   /** What its members share of the session, if it is still open: its epoch, and what the others have seen of the device. */
   adopt({ connection, session, epoch, times }: SlotClaimed): void {
-    if (connection === 'sleep' && session === this.sleepSession) {
-      this.#sharedSleepEpoch = epoch;
-      this.#sleep = withTimes(this.#sleep, times);
-    } else if (connection === 'signal' && session === this.signalSession) {
-      this.#sharedSignalEpoch = epoch;
-      this.#signal = withTimes(this.#signalRecord(), times);
-    }
+    const state = this.#openState(connection);
+    if (state === null || state.record.openSession !== session) return;
+    state.sharedEpoch = epoch;
+    // The latest heartbeat may not have come to all members.
+    const lastHeartbeatAt = Math.max(state.record.lastHeartbeatAt ?? 0, times.lastHeartbeatAt ?? 0) || null;
+    const { lastLoginAt, lastOfflineAt } = times;
+    state.record = { ...state.record, lastLoginAt, lastHeartbeatAt, lastOfflineAt };
+  }
+
+  /** The connection that a wake packet is to be written to, or why there is none. Source: decisions.md, Wakeup. */
+  findWakeable(carriesCustomData: boolean): SleepConnection | 40412 | 40902 {
+    const { connection } = this.#sleep;
+    if (connection === null) return 40412;
+    const canWake = this.#wakeMode === 'custom' || (this.#wakeMode === 'fixed' && !carriesCustomData);
+    return canWake ? connection : 40902;
   }
 
   /** The tokens of this device's wake limit, made full at the first wake. */
@@ -146,84 +171,65 @@ export class DeviceActor {
         this.#handle(next);
     } finally {
       this.#handling = false;
-      if (this.#sleepConnection === null && this.#signalConnection === null) this.#deps.release(this);
+      if (this.connection('sleep') === null && this.connection('signal') === null) this.#deps.release(this);
     }
     return true;
   }
 
   #handle(message: ActorMessage): void {
-    switch (message.to) {
-      case 'sleep':
-        return this.#handleSleep(message);
-      case 'signal':
-        return this.#handleSignal(message);
-      case 'wake':
-        return message.reply(this.#findWakeable(message.carriesCustomData));
-    }
-  }
-
-  #handleSleep(message: Extract<ActorMessage, { to: 'sleep' }>): void {
-    if ('connection' in message) {
-      if (message.secretMark !== this.#secretMark) this.#disconnectSignal(message.event.atMs);
-      this.#secretMark = message.secretMark;
-    }
-    const { record, effects } = reduceConnection(this.#sleep, message.event);
-    const previous = this.#sleepConnection;
-    const sharedEpoch = this.#sharedSleepEpoch;
-    this.#sleep = record;
-    if ('connection' in message) {
-      this.#sleepConnection = message.connection;
-      this.#wakeMode = message.wakeMode;
-      this.#sharedSleepEpoch = 0;
-    } else if (record.openSession === null) this.#sleepConnection = null;
-    for (const effect of effects)
-      if (effect.kind === 'save')
-        this.#deps.sleepChanged(this.deviceId, record, asTold(effect.change, sharedEpoch));
-      else closePrevious(previous, effect.reason);
-  }
-
-  #handleSignal(message: Extract<ActorMessage, { to: 'signal' }>): void {
+    const login = 'connection' in message ? message : null;
     // Nothing is open, so nothing would change: a device that only sleeps can be let go without its signal record.
-    if (this.#signalConnection === null && !('connection' in message)) return;
-    if ('connection' in message) {
-      if (message.secretMark !== this.#secretMark) this.#disconnectSleep(message.event.atMs);
-      this.#secretMark = message.secretMark;
+    if (login === null && this.connection(message.to) === null) return;
+    if (login !== null) {
+      if (login.secretMark !== this.#secretMark)
+        this.#disconnectUnproven(login.to === 'sleep' ? 'signal' : 'sleep', login.event.atMs);
+      this.#secretMark = login.secretMark;
     }
-    const { record, effects } = reduceConnection(this.#signalRecord(), message.event);
-    const previous = this.#signalConnection;
-    const media = 'connection' in message ? message.media : null;
-    const sharedEpoch = this.#sharedSignalEpoch;
-    this.#signal = record;
-    if ('connection' in message) {
-      this.#signalConnection = message.connection;
-      this.#sharedSignalEpoch = 0;
-    } else if (record.openSession === null) this.#signalConnection = null;
+    const state = this.#state(message.to);
+    const { connection: previous, sharedEpoch } = state;
+    const { record, effects } = reduceConnection<EndReason>(state.record, message.event);
+    state.record = record;
+    if (login !== null) this.#open(login);
+    else if (record.openSession === null) state.connection = null;
+    const media = login?.to === 'signal' ? login.media : null;
     for (const effect of effects)
       if (effect.kind === 'save')
-        this.#deps.signalChanged(this.deviceId, record, asTold(effect.change, sharedEpoch), media);
+        this.#deps.changed(message.to, this.deviceId, record, asTold(effect.change, sharedEpoch), media);
       else closePrevious(previous, effect.reason);
   }
 
-  /** It was proven with a secret that the device does not have any more. */
-  #disconnectSignal(atMs: number): void {
-    this.#signalConnection?.deny();
-    const { signalHeartbeatAt: heartbeatAt } = this;
-    this.#handleSignal({ to: 'signal', event: { kind: 'disconnect', reason: 'kicked', atMs, heartbeatAt } });
+  #open(login: LoginMessage<'sleep'> | LoginMessage<'signal'>): void {
+    this.#state(login.to).sharedEpoch = 0;
+    if (login.to === 'signal') {
+      this.#signalState().connection = login.connection;
+      return;
+    }
+    this.#sleep.connection = login.connection;
+    this.#wakeMode = login.wakeMode;
   }
 
-  #disconnectSleep(atMs: number): void {
-    const { sleepHeartbeatAt: heartbeatAt } = this;
-    this.#handleSleep({ to: 'sleep', event: { kind: 'disconnect', reason: 'kicked', atMs, heartbeatAt } });
+  /** The session was proven with a secret that the device does not have any more. */
+  #disconnectUnproven(to: ConnectionKind, atMs: number): void {
+    if (to === 'signal') this.connection('signal')?.deny();
+    const event = { kind: 'disconnect', reason: 'kicked', atMs, heartbeatAt: this.heartbeatAt(to) } as const;
+    this.#handle({ to, event });
   }
 
-  #findWakeable(carriesCustomData: boolean): SleepConnection | 40412 | 40902 {
-    if (this.#sleepConnection === null) return 40412;
-    return canWake(this.#wakeMode, carriesCustomData) ? this.#sleepConnection : 40902;
+  #openState(kind: ConnectionKind): SessionState<ConnectionOf[ConnectionKind]> | null {
+    return this.connection(kind) === null ? null : this.#state(kind);
   }
 
-  #signalRecord(): ConnectionRecord {
-    return (this.#signal ??= this.#deps.readSignal(this.deviceId));
+  #state(kind: ConnectionKind): SessionState<ConnectionOf[ConnectionKind]> {
+    return kind === 'sleep' ? this.#sleep : this.#signalState();
   }
+
+  #signalState(): SessionState<SignalConnection> {
+    return (this.#signal ??= unopened(this.#deps.readRecord('signal', this.deviceId)));
+  }
+}
+
+function unopened(record: ConnectionRecord): SessionState<never> {
+  return { record, connection: null, sharedEpoch: 0 };
 }
 
 /** A session that ends is told by the epoch that all members know it by; the one of a login is not known yet. */
@@ -234,7 +240,7 @@ function asTold<Reason extends string>(
   return change?.kind === 'closed' && sharedEpoch !== 0 ? { ...change, epoch: sharedEpoch } : change;
 }
 
-function closePrevious<Reason>(connection: { close(reason: Reason): void } | null, reason: Reason): void {
+function closePrevious(connection: { close(reason: EndReason): void } | null, reason: EndReason): void {
   assert(connection !== null, 'an open session has a connection');
   connection.close(reason);
 }

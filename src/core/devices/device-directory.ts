@@ -1,24 +1,21 @@
 /**
- * Which devices are here, each with its actor. An actor exists while it holds a session; a device that is not
+ * The devices that are here, each with its actor. An actor exists while it holds a session; a device that is not
  * found has its records in the store. What changes is written down first, event and record together, and only then
- * told to those in the house who follow it.
+ * passed on to its followers.
  */
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import { neverConnected } from '../../model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
-import type { SignalEndReason } from '../../model/signal.ts';
-import type { SleepEndReason } from '../../model/sleep.ts';
 import type { SessionChange } from '../../model/state/connection-session.ts';
 import type { SessionTransition } from '../../model/state/session-event.ts';
 import type { ConnectionRecords } from '../ports/connection-records.ts';
-import { DeviceActor, type ActorDeps } from './device-actor.ts';
+import { DeviceActor, type ActorDeps, type EndReason } from './device-actor.ts';
 
-/** Who follows the sessions of this process. Called in the turn of the change, after its event is written. */
+/** Follows the sessions of this process. Called in the turn of the change, after its event is written. */
 export interface SessionFollower {
-  sleepChanged(deviceId: DeviceId, change: SessionChange<SleepEndReason>): void;
-  signalChanged(deviceId: DeviceId, change: SessionChange<SignalEndReason>): void;
+  sessionChanged(connection: ConnectionKind, deviceId: DeviceId, change: SessionChange<EndReason>): void;
 }
 
 export interface DirectoryDeps {
@@ -54,20 +51,17 @@ export class DeviceDirectory implements ActorDeps {
   claim(deviceId: DeviceId): DeviceActor {
     const known = this.#actors.get(deviceId);
     if (known !== undefined) return known;
-    const sleep = this.#deps.sleepRecords.read(deviceId) ?? neverConnected;
-    const actor = new DeviceActor(deviceId, sleep, this);
+    const actor = new DeviceActor(deviceId, this);
     this.#actors.set(deviceId, actor);
     return actor;
   }
 
-  /** Another member has the seat of this session; nothing, if it is over. */
+  /** Another member has the slot of this session; nothing, if it is over. */
   displace(connection: ConnectionKind, deviceId: DeviceId, session: SessionId): void {
     const actor = this.find(deviceId);
     if (actor === null) return;
-    const { sleepHeartbeatAt, signalHeartbeatAt } = actor;
-    if (connection === 'sleep')
-      actor.post({ to: 'sleep', event: { kind: 'superseded', session, heartbeatAt: sleepHeartbeatAt } });
-    else actor.post({ to: 'signal', event: { kind: 'superseded', session, heartbeatAt: signalHeartbeatAt } });
+    const heartbeatAt = actor.heartbeatAt(connection);
+    actor.post({ to: connection, event: { kind: 'superseded', session, heartbeatAt } });
   }
 
   /** In the order of their making; safe against makings and releases on the way. */
@@ -75,38 +69,34 @@ export class DeviceDirectory implements ActorDeps {
     return this.#actors.values();
   }
 
-  readSignal(deviceId: DeviceId): ConnectionRecord {
-    return this.#deps.signalRecords.read(deviceId) ?? neverConnected;
+  readRecord(connection: ConnectionKind, deviceId: DeviceId): ConnectionRecord {
+    return this.#recordsOf(connection).read(deviceId) ?? neverConnected;
   }
 
-  sleepChanged(
+  changed(
+    connection: ConnectionKind,
     deviceId: DeviceId,
     record: ConnectionRecord,
-    change: SessionChange<SleepEndReason> | null,
-  ): void {
-    const transition = change === null ? null : this.#transitionOf('sleep', change, null);
-    this.#deps.sleepRecords.write(deviceId, record, transition);
-    if (change !== null) for (const follower of this.#followers) follower.sleepChanged(deviceId, change);
-  }
-
-  signalChanged(
-    deviceId: DeviceId,
-    record: ConnectionRecord,
-    change: SessionChange<SignalEndReason> | null,
+    change: SessionChange<EndReason> | null,
     media: JsonObject | null,
   ): void {
-    const transition = change === null ? null : this.#transitionOf('signal', change, media);
-    this.#deps.signalRecords.write(deviceId, record, transition);
-    if (change !== null) for (const follower of this.#followers) follower.signalChanged(deviceId, change);
+    const transition = change === null ? null : this.#transitionOf(connection, change, media);
+    this.#recordsOf(connection).write(deviceId, record, transition);
+    if (change !== null)
+      for (const follower of this.#followers) follower.sessionChanged(connection, deviceId, change);
   }
 
   release(actor: DeviceActor): void {
     if (this.#actors.get(actor.deviceId) === actor) this.#actors.delete(actor.deviceId);
   }
 
+  #recordsOf(connection: ConnectionKind): ConnectionRecords {
+    return connection === 'sleep' ? this.#deps.sleepRecords : this.#deps.signalRecords;
+  }
+
   #transitionOf(
     connection: ConnectionKind,
-    change: SessionChange<SleepEndReason | SignalEndReason>,
+    change: SessionChange<EndReason>,
     media: JsonObject | null,
   ): SessionTransition {
     const { session, epoch, atMs } = change;

@@ -1,8 +1,17 @@
-/** Ends a device's sessions from our side, whoever holds them. */
-import type { Clock } from '../../lib/clock.ts';
+/**
+ * Ends a device's sessions from our side: by an operator, at a drain, and after a change of the registry when the device is
+ * gone, disabled or expired, or has another secret than the one its sessions were proven with.
+ * Source: signal-wire.md, Close codes; decisions.md, Registry.
+ */
+import { type Clock, wallSeconds } from '../../lib/clock.ts';
 import type { DeviceActor } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import type { DeviceId } from '../../model/ids.ts';
+import { isInService } from '../../model/registry.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { RegistryReview } from './registry-review.ts';
+import { secretMark } from './device-access.ts';
 
 interface DisconnectDeps {
   readonly clock: Clock;
@@ -22,21 +31,46 @@ export function disconnectDevice(
   return actor !== null && disconnect(actor, clock.wallMs(), reason);
 }
 
-/** It lost its right to be here: its controller is told so, and its sessions end as kicked. */
-export function disconnectUnauthorized(clock: Clock, actor: DeviceActor): void {
-  actor.signalConnection?.deny();
+/** It lost its right to be here: its controller gets the word, and its sessions end as kicked. */
+function disconnectUnauthorized(clock: Clock, actor: DeviceActor): void {
+  actor.connection('signal')?.deny();
   disconnect(actor, clock.wallMs(), 'kicked');
 }
 
-/** Every session of this process. */
+/** Ends every session of this process. */
 export function disconnectEverybody({ clock, directory }: DisconnectDeps, reason: DisconnectReason): void {
   for (const actor of directory.actors()) disconnect(actor, clock.wallMs(), reason);
 }
 
 /** Both in one go: the actor is released only when it holds neither. */
 function disconnect(actor: DeviceActor, atMs: number, reason: DisconnectReason): boolean {
-  const { sleepHeartbeatAt, signalHeartbeatAt } = actor;
-  const signal = { kind: 'disconnect', reason, atMs, heartbeatAt: signalHeartbeatAt } as const;
-  const sleep = { kind: 'disconnect', reason, atMs, heartbeatAt: sleepHeartbeatAt } as const;
-  return actor.post({ to: 'signal', event: signal }) && actor.post({ to: 'sleep', event: sleep });
+  for (const to of ['signal', 'sleep'] as const) {
+    const heartbeatAt = actor.heartbeatAt(to);
+    if (!actor.post({ to, event: { kind: 'disconnect', reason, atMs, heartbeatAt } })) return false;
+  }
+  return true;
+}
+
+interface DeviceRightsDeps {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly directory: DeviceDirectory;
+  readonly log: Log;
+}
+
+/** Reviews every device that is here. */
+export function deviceReview(deps: DeviceRightsDeps): RegistryReview<DeviceActor> {
+  const { clock, registry, directory } = deps;
+  return new RegistryReview(deps, {
+    all: () => directory.actors(),
+    judge(actor) {
+      const device = registry.peekDevice(actor.deviceId);
+      const mayStay =
+        device !== null &&
+        isInService(device, wallSeconds(clock)) &&
+        secretMark(device.secret) === actor.secretMark;
+      if (!mayStay) disconnectUnauthorized(clock, actor);
+      return !mayStay;
+    },
+  });
 }

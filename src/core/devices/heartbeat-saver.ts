@@ -1,6 +1,6 @@
 /**
  * Heartbeats are kept in memory and written to the store in passing: every second a slice of the devices, all of
- * them within `roundSeconds`, so that a crash loses at most the last minute of stamps and a full house causes
+ * them within `roundSeconds`, so that a crash loses at most the last minute of stamps and a million devices cause
  * no burst of writes. Source: decisions.md, Connectivity.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -50,9 +50,8 @@ export class HeartbeatSaver {
 }
 
 function saveHeartbeat(actor: DeviceActor): void {
-  const { sleepHeartbeatAt, signalHeartbeatAt } = actor;
-  if (sleepHeartbeatAt > 0)
-    actor.post({ to: 'sleep', event: { kind: 'note-heartbeat', heartbeatAt: sleepHeartbeatAt } });
-  if (signalHeartbeatAt > 0)
-    actor.post({ to: 'signal', event: { kind: 'note-heartbeat', heartbeatAt: signalHeartbeatAt } });
+  for (const to of ['sleep', 'signal'] as const) {
+    const heartbeatAt = actor.heartbeatAt(to);
+    if (heartbeatAt > 0) actor.post({ to, event: { kind: 'note-heartbeat', heartbeatAt } });
+  }
 }

@@ -1,6 +1,5 @@
 /**
- * Where a device's connection is to be reached, among several members: at the oldest of its sessions whose member
- * lives. What this member has itself it knows better than the shared row: a session of its own that is not in it is
+ * Locates a device's connection among several members: at the oldest of its sessions whose member lives. What this member has itself it knows better than the shared row: a session of its own that is not in it is
  * not yet committed, one that is in it and not here has just ended. Source: cluster.md, Ownership.
  */
 import type { DeviceActor } from './device-actor.ts';
@@ -15,23 +14,23 @@ import { SharedStateUnavailable, type SessionLocator } from '../ports/session-lo
 export interface ClusterDeps {
   readonly peers: Peers;
   readonly locator: SessionLocator;
-  /** A wakeup that another member may have done. Rejects with SharedStateAway, within `waitMs`. */
+  /** A wakeup that another member may have done. Rejects with SharedStateUnavailable, within `waitMs`. */
   recallWakeup(appId: ApplicationId, requestId: RequestId, waitMs: number): Promise<WakeupRecord | null>;
   /**
-   * Whether the log that all share has come to `sequence`; this member's may be a moment behind it. True, where that
-   * cannot be told. Never rejects.
+   * True: the log that all share has come to `sequence`, or that is unknown; this member's may be a moment behind it.
+   * Never rejects.
    */
   logReaches(sequence: number): Promise<boolean>;
 }
 
 export interface DeviceLocation {
-  /** `lost`: only members that are gone have sessions; `away`: what is shared is away, and there is none here. */
-  readonly owner: SessionSlot | 'here' | 'nowhere' | 'lost' | 'away';
-  /** Seats of the connection at other members that live. */
+  /** `lost`: only members that are gone have sessions; `unavailable`: the shared state is, and there is none here. */
+  readonly owner: SessionSlot | 'here' | 'nowhere' | 'lost' | 'unavailable';
+  /** Slots of the connection at other members that live. */
   readonly others: readonly SessionSlot[];
   /** There is a signal session, at whichever member. */
   readonly isOnline: boolean;
-  /** All of them, as the shared row has them; none while that is away. */
+  /** All of them, as the shared row has them; none while that is unavailable. */
   readonly slots: DeviceSlots;
 }
 
@@ -53,7 +52,7 @@ export async function locateDevice(
   } catch (error) {
     if (!(error instanceof SharedStateUnavailable)) throw error;
     const actor = directory.find(deviceId);
-    const owner = sessionOf(actor, connection) === null ? 'away' : 'here';
+    const owner = sessionOf(actor, connection) === null ? 'unavailable' : 'here';
     return { owner, others: [], isOnline: sessionOf(actor, 'signal') !== null, slots: noSlots };
   }
 }
@@ -64,7 +63,7 @@ function slotsIn({ sleep, signal }: DeviceRow): DeviceSlots {
   return { sleep: sleep.slots, signal: signal.slots };
 }
 
-/** The same for who knows the seats. `actor`: the device's here. */
+/** The same by known slots. `actor`: the device's here. */
 export function locationIn(
   known: DeviceSlots,
   connection: ConnectionKind,
@@ -84,6 +83,5 @@ export function locationIn(
 }
 
 function sessionOf(actor: DeviceActor | null, connection: ConnectionKind): SessionSlot['session'] | null {
-  if (actor === null) return null;
-  return connection === 'sleep' ? actor.sleepSession : actor.signalSession;
+  return actor?.session(connection) ?? null;
 }

@@ -1,5 +1,5 @@
 /**
- * What several members have observed of a device: the shared row, and what the members of its sessions know that is not
+ * Observes a device over several members: the shared row, and what the members of its sessions know that is not
  * in it yet, asked all at once. What one of them does not say in time, the row says as it was last written down.
  * Source: cluster.md, Record and the failure table; decisions.md, Connectivity.
  */
@@ -23,7 +23,7 @@ interface LocalView {
 const bothKinds: readonly ConnectionKind[] = ['sleep', 'signal'];
 
 /**
- * Null: it cannot be told. Settles when the row and the members do: that of a device that is here is not waited for
+ * Null: it is unknown. Settles when the row and the members do: that of a device that is here is not waited for
  * longer than a member is. `look` is asked after every wait. Rejects when the store cannot be read.
  */
 export async function observeDevice(
@@ -122,8 +122,8 @@ function combine(
   const timesOf = (kind: ConnectionKind): ConnectionTimes => {
     // What was ours, and is over in the row as well, is in it as all saw it.
     const isOurs = sessions[kind] !== null || row[kind].slots.some(({ member }) => member === peers.self);
-    const heard = heartbeats.map((heartbeat) => heartbeat[kind]?.heartbeatAt ?? 0);
-    return latestTimes(isOurs ? latestTimes(row[kind], record[kind]) : row[kind], heardOf(heard));
+    const reported = heartbeats.map((heartbeat) => heartbeat[kind]?.heartbeatAt ?? 0);
+    return latestTimes(isOurs ? latestTimes(row[kind], record[kind]) : row[kind], heartbeatTimes(reported));
   };
   return {
     deviceId: record.deviceId,
@@ -133,7 +133,7 @@ function combine(
 }
 
 /** Unix seconds; 0: none. */
-function heardOf(heartbeats: readonly number[]): ConnectionTimes {
+function heartbeatTimes(heartbeats: readonly number[]): ConnectionTimes {
   const lastHeartbeatAt = Math.max(0, ...heartbeats) || null;
   return { lastLoginAt: null, lastHeartbeatAt, lastOfflineAt: null };
 }

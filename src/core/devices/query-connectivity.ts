@@ -14,7 +14,7 @@ import type { DeviceDirectory } from './device-directory.ts';
 import type { ConnectionRecords } from '../ports/connection-records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import { checkDeviceAccess } from './check-device-access.ts';
+import { checkDeviceAccess } from './device-access.ts';
 import type { ClusterDeps } from './locate-device.ts';
 import { observeDevice } from './observe-device.ts';
 
@@ -80,7 +80,7 @@ async function observeTogether(
   if (committed !== null) await committed;
   return observeDevice(cluster, deviceId, () => {
     const actor = deps.directory.find(deviceId);
-    const sessions = { sleep: actor?.sleepSession ?? null, signal: actor?.signalSession ?? null };
+    const sessions = { sleep: actor?.session('sleep') ?? null, signal: actor?.session('signal') ?? null };
     return { sessions, record: observe(deps, deviceId) };
   });
 }
@@ -88,9 +88,9 @@ async function observeTogether(
 function observe(deps: ConnectivityDeps, deviceId: DeviceId): ConnectivityRecord {
   const actor = deps.directory.find(deviceId);
   const { sleepRecords, signalRecords } = deps;
-  const sleep = actor === null ? storedTimes(sleepRecords, deviceId) : actor.sleepTimes();
-  const signal = actor === null ? storedTimes(signalRecords, deviceId) : actor.signalTimes();
-  const isOnline = actor !== null && actor.signalConnection !== null;
+  const sleep = actor === null ? storedTimes(sleepRecords, deviceId) : actor.times('sleep');
+  const signal = actor === null ? storedTimes(signalRecords, deviceId) : actor.times('signal');
+  const isOnline = actor !== null && actor.connection('signal') !== null;
   const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = signal;
   return { deviceId, signal: { isOnline, lastLoginAt, lastHeartbeatAt, lastOfflineAt }, sleep };
 }

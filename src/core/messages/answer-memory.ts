@@ -1,13 +1,12 @@
 /**
- * Which signed requests are known, by signature while its date is within the clock window: a repeat of one under way
- * joins it, and a repeat of one that was answered is answered alike. An answer that says "come again" is not kept.
- * Bounded; full means 42901, and nothing known is forgotten. Source: tgv1-signing.md, Replay.
+ * The signed requests that are known, by signature while its date is within the clock window: a repeat of one under way
+ * joins it, and a repeat of one that was answered is answered alike. Bounded; full means 42901, and nothing known is
+ * forgotten. Source: tgv1-signing.md, Replay.
  */
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, wallSeconds } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Refusal } from '../../model/codes.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
-import { ExpiringKeys, signatureKey } from '../devices/expiring-keys.ts';
 
 interface KnownRequest<Answer> {
   /** A promise while it is under way. */
@@ -52,4 +51,62 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
 
 function saysComeAgain(answer: Result<unknown, Refusal>): boolean {
   return !answer.ok && (answer.error.retryAfterS !== undefined || answer.error.code === 50000);
+}
+
+/**
+ * A bounded map whose entries end at a wall-clock second of their own. Dates come from callers, so expiry is not
+ * in order of arrival: entries are grouped by second, and a second is dropped at once.
+ */
+export class ExpiringKeys<Value> {
+  readonly #clock: Clock;
+  readonly #max: number;
+  readonly #values = new Map<string, Value>();
+  readonly #bySecond = new Map<number, string[]>();
+  #sweptAt: number;
+
+  constructor(clock: Clock, max: number) {
+    this.#clock = clock;
+    this.#max = max;
+    this.#sweptAt = wallSeconds(clock);
+  }
+
+  get isFull(): boolean {
+    this.#sweep();
+    return this.#values.size >= this.#max;
+  }
+
+  get(key: string): Value | undefined {
+    this.#sweep();
+    return this.#values.get(key);
+  }
+
+  set(key: string, value: Value, expiresMs: number): void {
+    this.#values.set(key, value);
+    const second = Math.floor(expiresMs / 1000) + 1;
+    const group = this.#bySecond.get(second);
+    if (group === undefined) this.#bySecond.set(second, [key]);
+    else group.push(key);
+  }
+
+  /** Its place in the second's group goes with the second. */
+  delete(key: string): void {
+    this.#values.delete(key);
+  }
+
+  /** At most one pass a second over at most a window's worth of seconds. */
+  #sweep(): void {
+    const now = wallSeconds(this.#clock);
+    if (now === this.#sweptAt) return;
+    this.#sweptAt = now;
+    for (const [second, keys] of this.#bySecond) {
+      if (second > now) continue;
+      for (const key of keys) this.#values.delete(key);
+      this.#bySecond.delete(second);
+    }
+  }
+}
+
+/** A signature as a key: 32 characters instead of 64 hex digits, and no reference into the header it was cut from. */
+export function signatureKey(signature: string): string {
+  return Buffer.from(signature, 'hex').toString('latin1');
 }

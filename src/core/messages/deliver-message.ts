@@ -5,24 +5,21 @@
  * in a log. Source: signal-wire.md, Sending a message.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { succeed } from '../../lib/result.ts';
+import { succeed, fail, type Result } from '../../lib/result.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
 import { generateMessageId } from '../../model/ids.ts';
-import type { MessageRequest } from '../../model/message.ts';
+import type { MessageReceipt, MessageRequest } from '../../model/message.ts';
 import type { DeliveryResult } from '../../model/signal.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import type { SignalConnection } from '../ports/signal-connection.ts';
+import type { SignalConnection } from '../ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
-import {
-  messageOverload,
-  messageUnavailable,
-  refuseMessage,
-  type MessageAnswer,
-} from './message-refusals.ts';
+
+/** A message that waits makes room within seconds, and a known one with the next second of the clock window. */
+const comeAgainS = 1;
 
 export interface MessageDeps {
   readonly clock: Clock;
@@ -52,7 +49,7 @@ function begin(deps: MessageDeps, request: MessageRequest): MessageAnswer | Prom
   const { directory, memory } = deps;
   if (deps.isDraining()) return refuseMessage(deps, messageUnavailable('this server is being stopped'));
   if (memory.isFull) return refuseMessage(deps, messageOverload('too many messages are known'));
-  const connection = directory.find(request.deviceId)?.signalConnection ?? null;
+  const connection = directory.find(request.deviceId)?.connection('signal') ?? null;
   if (connection === null) {
     const answer = refuseMessage(deps, refusal(40412));
     memory.keep(request, answer);
@@ -79,3 +76,22 @@ const refusals: Record<Exclude<DeliveryResult, 'acknowledged'>, Refusal<MessageC
   unknown: refusal(50402),
   busy: messageOverload('too many messages wait for this device'),
 };
+
+export type MessageAnswer = Result<MessageReceipt, Refusal<MessageCode>>;
+
+export function messageOverload(message: string): Refusal<MessageCode> {
+  return { ...refusal(42901, message), retryAfterS: comeAgainS };
+}
+
+export function messageUnavailable(message: string): Refusal<MessageCode> {
+  return { ...refusal(50301, message), retryAfterS: comeAgainS };
+}
+
+/** Counts it, too. */
+export function refuseMessage(
+  { telemetry }: { readonly telemetry: Telemetry },
+  why: Refusal<MessageCode>,
+): MessageAnswer {
+  telemetry.message(why.code === 50402 ? 'unknown' : 'refused');
+  return fail(why);
+}

@@ -8,10 +8,15 @@ import { fail } from '../../lib/result.ts';
 import { refusal } from '../../model/codes.ts';
 import { messageAckMsMax, ownerQueryMsMax, peerHopMsMax } from '../../model/limits.ts';
 import type { MessageRequest } from '../../model/message.ts';
-import { checkDeviceAccess } from '../devices/check-device-access.ts';
-import { deliverMessage, type MessageDeps } from './deliver-message.ts';
+import { checkDeviceAccess } from '../devices/device-access.ts';
+import {
+  deliverMessage,
+  type MessageDeps,
+  messageUnavailable,
+  refuseMessage,
+  type MessageAnswer,
+} from './deliver-message.ts';
 import { locateDevice, type ClusterDeps } from '../devices/locate-device.ts';
-import { messageUnavailable, refuseMessage, type MessageAnswer } from './message-refusals.ts';
 
 /**
  * Settles within the acknowledgement's deadline (5 s), among several members with the ways there and back. Rejects only
@@ -50,7 +55,8 @@ async function route(
   const owner = await findOwner(deps, cluster, request);
   if (owner === 'here' || owner === 'nowhere') return deliverMessage(deps, request);
   if (owner === null) return refuseMessage(deps, messageUnavailable('message service unavailable'));
-  if (owner === 'away') return refuseMessage(deps, messageUnavailable('where the device is cannot be told'));
+  if (owner === 'unavailable')
+    return refuseMessage(deps, messageUnavailable('where the device is cannot be told'));
   if (owner === 'lost') return refuseMessage(deps, unreachable);
   const waitMs = messageAckMsMax + peerHopMsMax;
   const asked = await cluster.peers.ask<'message'>(owner.member, { kind: 'message', request }, waitMs);

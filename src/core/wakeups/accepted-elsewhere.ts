@@ -1,13 +1,14 @@
 /**
- * Wakeups that other members have accepted, as far as they were told here: by signature while its date is within the
+ * Wakeups that other members have accepted, as far as this one was notified: by signature while its date is within the
  * clock window, by the caller's own id for 24 h. Bounded: what comes beyond is not taken in, or pushes out the oldest,
  * and a repeat of it may be done again, which does no harm. Source: decisions.md, Repeats; cluster.md.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { wakeupKey } from '../../model/ids.ts';
 import { acceptedElsewhereMax, wakeupKnownMs } from '../../model/limits.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import type { WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
-import { ExpiringKeys, signatureKey } from '../devices/expiring-keys.ts';
+import { ExpiringKeys, signatureKey } from '../messages/answer-memory.ts';
 
 export type WakeupAccepted = Extract<PeerNotice, { kind: 'wakeup-accepted' }>;
 
@@ -52,7 +53,7 @@ export class AcceptedElsewhere {
 
   #name(accepted: WakeupAccepted): void {
     const { bodySha256, receipt } = accepted;
-    const key = idKey(accepted);
+    const key = wakeupKey(accepted.appId, accepted.requestId);
     this.#byId.delete(key);
     this.#byId.set(key, { bodySha256, receipt, knownUntilMs: this.#clock.monotonicMs() + wakeupKnownMs });
     if (this.#byId.size <= this.#idsMax) return;
@@ -63,12 +64,9 @@ export class AcceptedElsewhere {
   }
 
   #named(request: Named): Accepted | null {
-    const known = request.isCallersId ? this.#byId.get(idKey(request)) : undefined;
+    const known = request.isCallersId
+      ? this.#byId.get(wakeupKey(request.appId, request.requestId))
+      : undefined;
     return known !== undefined && this.#clock.monotonicMs() < known.knownUntilMs ? known : null;
   }
-}
-
-/** A request id is printable ASCII, so the first line feed ends it. */
-function idKey({ requestId, appId }: Named): string {
-  return `${requestId}\n${appId}`;
 }

@@ -4,7 +4,7 @@
  * in one turn, so no second request can slip in between. Source: API doc, Endpoint 2; decisions.md, Wakeup.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { succeed } from '../../lib/result.ts';
+import { fail, succeed } from '../../lib/result.ts';
 import type { DeviceActor } from '../devices/device-actor.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
@@ -12,13 +12,11 @@ import { overload, refusal, type Refusal, type WakeupCode } from '../../model/co
 import type { WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import type { SleepConnection } from '../ports/sleep-connection.ts';
+import type { SleepConnection } from '../ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { ClusterDeps, DeviceLocation } from '../devices/locate-device.ts';
-import { wakeableConnection } from './wakeable-connection.ts';
-import type { WakeupLimits } from './wakeup-limits.ts';
+import type { WakeupLimits } from '../devices/request-limits.ts';
 import type { WakeupAnswer, WakeupMemory } from './wakeup-memory.ts';
-import { refuseWakeup, wakeupUnavailable } from './wakeup-refusals.ts';
 import { writeEverywhere, type SlotWrite } from './write-everywhere.ts';
 
 export interface WakeupDeps {
@@ -48,24 +46,30 @@ export function doWakeup(
   elsewhere = nothingElsewhere,
 ): WakeupAnswer | Promise<WakeupAnswer> {
   const known = deps.memory.repeated(request);
-  if (known === null) return begin(deps, request, elsewhere);
-  deps.telemetry.wakeup('repeated');
+  return known === null ? beginWakeup(deps, request, elsewhere) : answerKnown(deps, known);
+}
+
+/** A repeat is answered like the wakeup that it repeats. */
+export function answerKnown(
+  { telemetry }: WakeupDeps,
+  known: WakeupAnswer | Promise<WakeupAnswer>,
+): WakeupAnswer | Promise<WakeupAnswer> {
+  telemetry.wakeup('repeated');
   return known;
 }
 
-function begin(
+/** Like `doWakeup`, in the turn in which the memory did not know the wakeup. */
+export function beginWakeup(
   deps: WakeupDeps,
   request: WakeupRequest,
-  elsewhere: Elsewhere,
+  elsewhere = nothingElsewhere,
 ): WakeupAnswer | Promise<WakeupAnswer> {
   if (deps.isDraining()) return refuseKnown(deps, request, wakeupUnavailable('this server is being stopped'));
   const actor = deps.directory.find(request.deviceId);
   if (actor === null) return refuseKnown(deps, request, refusal(40412));
-  const connection = wakeableConnection(actor, request.customData);
-  if (connection === 42901) return refuseKnown(deps, request, overload(mailboxFullRetryMs));
-  const isHeardElsewhere = connection === 40902 && elsewhere.others.length > 0;
-  if (typeof connection === 'number' && !isHeardElsewhere)
-    return refuseKnown(deps, request, refusal(connection));
+  const connection = actor.findWakeable(request.customData !== null);
+  const isElsewhere = connection === 40902 && elsewhere.others.length > 0;
+  if (typeof connection === 'number' && !isElsewhere) return refuseKnown(deps, request, refusal(connection));
   const isFull = deps.memory.isFull || deps.watch.isFull;
   const waitMs = isFull ? memoryFullRetryMs : deps.limits.take(request.appId, actor);
   if (waitMs > 0) return refuseKnown(deps, request, overload(waitMs));
@@ -76,10 +80,8 @@ function begin(
 
 /** A wakeup is forgotten at the earliest with the next second: of the clock window, of those that are watched. */
 const memoryFullRetryMs = 1000;
-/** A mailbox is empty again within a turn of the loop. */
-const mailboxFullRetryMs = 1000;
 
-/** Whether the device is online is read before the write: what comes after it may be its doing. */
+/** The signal connection is looked at before the write: what comes after it may be its doing. */
 async function write(
   deps: WakeupDeps,
   request: WakeupRequest,
@@ -88,8 +90,8 @@ async function write(
   elsewhere: Elsewhere,
 ): Promise<WakeupAnswer> {
   const { limits, watch, telemetry } = deps;
-  const carrierEpoch = connection === null ? (elsewhere.others[0]?.epoch ?? 0) : actor.toldSleepEpoch;
-  const isOnline = actor.signalConnection !== null || elsewhere.isOnline;
+  const carrierEpoch = connection === null ? (elsewhere.others[0]?.epoch ?? 0) : actor.toldEpoch('sleep');
+  const isOnline = actor.connection('signal') !== null || elsewhere.isOnline;
   const watched = watch.begin(request, carrierEpoch, isOnline);
   const result = await writeAll(deps, request, connection, elsewhere);
   limits.release();
@@ -138,3 +140,22 @@ function refuseKnown(deps: WakeupDeps, request: WakeupRequest, why: Refusal<Wake
   deps.memory.noteRefused(request);
   return refuseWakeup(deps, why);
 }
+
+/** A refusal that a retry may overcome: 50301. */
+export function wakeupUnavailable(message: string): Refusal<WakeupCode> {
+  return { ...refusal(50301, message), retryAfterS: 1 };
+}
+
+/** Counts it, too. */
+export function refuseWakeup(
+  { telemetry }: { readonly telemetry: Telemetry },
+  why: Refusal<WakeupCode>,
+): WakeupAnswer {
+  telemetry.wakeup(outcomeLabels[why.code] ?? 'refused');
+  return fail(why);
+}
+
+const outcomeLabels: Partial<Record<WakeupCode, 'failed' | 'unknown'>> = {
+  50204: 'failed',
+  50402: 'unknown',
+};

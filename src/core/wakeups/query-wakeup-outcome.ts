@@ -1,5 +1,5 @@
 /**
- * What became of a wakeup: as it is now, or, if the caller waits, once its outcome is known or the wait is over. What
+ * Answers what became of a wakeup: as it is now, or, if the caller waits, once its outcome is known or the wait is over. What
  * is answered is committed first. One that another member has done is read from what all share.
  * Source: events.md, Reading; cluster.md.
  */
@@ -16,7 +16,7 @@ import type { Log } from '../ports/log.ts';
 import type { WakeupRecords } from '../ports/wakeup-records.ts';
 import { SharedStateUnavailable } from '../ports/session-locator.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
-import type { OutcomeWaiters } from './outcome-waiters.ts';
+import type { OutcomeWaiters } from './log-followers.ts';
 import type { ReaderSlot, WaitingReaders } from '../events/waiting-readers.ts';
 
 export interface WakeupOutcomeDeps {
@@ -54,7 +54,7 @@ export function queryWakeupOutcome(
   }
 }
 
-/** A value when it is in this store. Rejects with SharedStateAway. */
+/** A value when it is in this store. Rejects with SharedStateUnavailable. */
 function findRecord(
   deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
@@ -63,7 +63,7 @@ function findRecord(
   return record === null && deps.cluster !== null ? recall(deps.clock, deps.cluster, call) : record;
 }
 
-/** What another member has accepted a moment ago may be on its way to what all share. Rejects with SharedStateAway. */
+/** What another member has accepted a moment ago may be on its way to what all share. Rejects with SharedStateUnavailable. */
 async function recall(
   clock: Clock,
   cluster: ClusterDeps,
@@ -127,33 +127,33 @@ async function waitForOutcome(
 ): Promise<WakeupRecord | null> {
   const { clock } = deps;
   const endMs = clock.monotonicMs() + call.waitMs;
-  let isTold = false;
-  const told = (): void => {
-    isTold = true;
+  let isNotified = false;
+  const notify = (): void => {
+    isNotified = true;
     slot.wake();
   };
-  // Told without an outcome: it was begun anew under the same id, and the new one is waited for.
+  // Notified without an outcome: it was begun anew under the same id, and the new one is waited for.
   do {
-    isTold = false;
+    isNotified = false;
     // Followed before it is looked at, so that nothing comes between.
-    const stop = whenSettled(deps, call, deviceId, told);
+    const stop = whenSettled(deps, call, deviceId, notify);
     const record = await findRecord(deps, call);
     if (record?.isAwaited === true) await slot.wait(endMs - clock.monotonicMs());
     stop();
     if (record?.isAwaited !== true) return record;
-  } while (isTold);
+  } while (isNotified);
   return findRecord(deps, call);
 }
 
-/** Of this member's own the watch tells, of the others' the log. */
+/** The watch notifies of this member's own, the log of the others'. */
 function whenSettled(
   { watch, waiters }: WakeupOutcomeDeps,
   { appId, requestId }: WakeupOutcomeCall,
   deviceId: DeviceId,
-  told: () => void,
+  notify: () => void,
 ): Cancel {
-  const forgetOwn = watch.whenSettled(appId, requestId, told);
-  const forgetLogged = waiters?.follow(deviceId, requestId, told);
+  const forgetOwn = watch.whenSettled(appId, requestId, notify);
+  const forgetLogged = waiters?.follow(deviceId, requestId, notify);
   return () => {
     forgetOwn();
     forgetLogged?.();

@@ -1,6 +1,6 @@
 /**
- * What a controller says woke it, brought to who watches that wakeup: this member, or another, which knows of the
- * controller's login a moment after this one and is told then. Source: signal-wire.md (wake_report); cluster.md.
+ * Brings a controller's report of what woke it to the member that watches the wakeup: this member, or another, which knows of the
+ * controller's login a moment after this one and is notified then. Source: signal-wire.md (wake_report); cluster.md.
  */
 import type { WakeupWatch } from './wakeup-watch.ts';
 import type { Clock } from '../../lib/clock.ts';

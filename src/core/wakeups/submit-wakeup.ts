@@ -1,25 +1,35 @@
 /**
  * Sends a sleeping device its 8 bytes. Changed body (40003) and access are checked here, then it is done: alone in this
  * process, among several members by the one that has the first of the device's sleep sessions. What becomes of it there
- * is in do-wakeup.ts. Source: API doc, Endpoint 2; decisions.md, Wakeup.
+ * is in do-wakeup.ts. Deadlines nest: what is left after the owner's own is for finding it.
+ * Source: API doc, Endpoint 2; decisions.md, Wakeup; cluster.md, the failure table.
  */
 import { wallSeconds } from '../../lib/clock.ts';
+import { pause } from '../../lib/pause.ts';
+import { fail, succeed } from '../../lib/result.ts';
 import type { DeviceSlots } from '../../model/cluster.ts';
-import { refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
+import { refusal } from '../../model/codes.ts';
+import { ownerRetryMs, ownerWakeMsMax, wakeupAnswerMsMax } from '../../model/limits.ts';
+import type { PeerFailure } from '../../model/peer.ts';
 import type { WakeupRequest } from '../../model/wakeup.ts';
-import { checkDeviceAccess } from '../devices/check-device-access.ts';
-import { doWakeup, type WakeupDeps } from './do-wakeup.ts';
-import { locationIn } from '../devices/locate-device.ts';
-import { routeWakeup } from './route-wakeup.ts';
+import { checkDeviceAccess } from '../devices/device-access.ts';
+import { locateDevice, locationIn, type ClusterDeps } from '../devices/locate-device.ts';
+import {
+  answerKnown,
+  beginWakeup,
+  doWakeup,
+  refuseWakeup,
+  wakeupUnavailable,
+  type WakeupDeps,
+} from './do-wakeup.ts';
 import type { WakeupAnswer } from './wakeup-memory.ts';
-import { refuseWakeup, wakeupUnavailable } from './wakeup-refusals.ts';
 
 /** Settles within the write deadline (1 s), among several members within 2.5 s, and never rejects. */
 export async function submitWakeup(deps: WakeupDeps, request: WakeupRequest): Promise<WakeupAnswer> {
   try {
-    const refused = check(deps, request);
-    if (refused !== null) return refuseWakeup(deps, refused);
-    if (deps.cluster === null) return doWakeup(deps, request);
+    const known = lookUp(deps, request);
+    if (known !== null) return known;
+    if (deps.cluster === null) return beginWakeup(deps, request);
     return await routeWakeup(deps, deps.cluster, request);
   } catch (error) {
     return unreadable(deps, error);
@@ -34,23 +44,98 @@ export async function answerWakeup(
 ): Promise<WakeupAnswer> {
   const { cluster } = deps;
   try {
-    const refused = check(deps, request);
-    if (refused !== null) return refuseWakeup(deps, refused);
-    if (cluster === null) return doWakeup(deps, request);
+    const known = lookUp(deps, request);
+    if (known !== null) return known;
+    if (cluster === null) return beginWakeup(deps, request);
     const actor = deps.directory.find(request.deviceId);
-    return doWakeup(deps, request, locationIn(slots, 'sleep', actor, cluster.peers));
+    return beginWakeup(deps, request, locationIn(slots, 'sleep', actor, cluster.peers));
   } catch (error) {
     return unreadable(deps, error);
   }
 }
 
-function check({ clock, registry, memory }: WakeupDeps, request: WakeupRequest): Refusal<WakeupCode> | null {
-  if (memory.hasChangedBody(request)) return refusal(40003, 'X-Request-ID was used with another body');
+/** The answer when it is refused or known here, whoever has the device and whether they can be reached; null: it is to be done. */
+function lookUp(deps: WakeupDeps, request: WakeupRequest): WakeupAnswer | Promise<WakeupAnswer> | null {
+  const { clock, registry, memory } = deps;
+  const known = memory.find(request);
+  if (known === 'changed-body') return refuseWakeup(deps, changedBody);
   const denied = checkDeviceAccess(registry, request.appId, request.deviceId, wallSeconds(clock));
-  return denied === null ? null : refusal(denied);
+  if (denied !== null) return refuseWakeup(deps, refusal(denied));
+  return known === null ? null : answerKnown(deps, known);
 }
+
+const changedBody = refusal(40003, 'X-Request-ID was used with another body');
 
 function unreadable(deps: WakeupDeps, error: unknown): WakeupAnswer {
   deps.log.error({ err: error }, 'a wakeup could not be read or written in the store');
   return refuseWakeup(deps, wakeupUnavailable('wakeup service unavailable'));
+}
+
+/** `unavailable`: the shared state is; `absent`: the member asked has no session of the device any more. */
+type Attempt = WakeupAnswer | PeerFailure | 'unavailable' | 'absent';
+
+/** Settles within `wakeupAnswerMsMax`. Rejects when the store cannot be read. */
+async function routeWakeup(
+  deps: WakeupDeps,
+  cluster: ClusterDeps,
+  request: WakeupRequest,
+): Promise<WakeupAnswer> {
+  const endMs = deps.clock.monotonicMs() + wakeupAnswerMsMax;
+  const first = await attempt(deps, cluster, request, endMs);
+  if (first !== 'nobody' && first !== 'absent') return answerOf(deps, first);
+  if (first === 'nobody') await pause(deps.clock, ownerRetryMs);
+  return answerOf(deps, await attempt(deps, cluster, request, endMs));
+}
+
+async function attempt(
+  deps: WakeupDeps,
+  cluster: ClusterDeps,
+  request: WakeupRequest,
+  endMs: number,
+): Promise<Attempt> {
+  const { clock } = deps;
+  const findMs = Math.max(0, endMs - ownerWakeMsMax - clock.monotonicMs());
+  const location = await locateDevice(deps, cluster, 'sleep', request.deviceId, findMs);
+  const { owner, slots } = location;
+  if (owner === 'here') return doWakeup(deps, request, location);
+  if (owner === 'nowhere') return (await recall(deps, cluster, request, endMs)) ?? doWakeup(deps, request);
+  if (owner === 'unavailable') return 'unavailable';
+  if (owner === 'lost') return 'nobody';
+  const waitMs = Math.min(ownerWakeMsMax, endMs - clock.monotonicMs());
+  const asked = await cluster.peers.ask<'wake'>(owner.member, { kind: 'wake', request, slots }, waitMs);
+  if (!asked.ok) return asked.error;
+  return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
+}
+
+/** A repeat of what another member did while the device was asleep. Null: it is none. */
+async function recall(
+  deps: WakeupDeps,
+  cluster: ClusterDeps,
+  { appId, requestId, isCallersId, bodySha256 }: WakeupRequest,
+  endMs: number,
+): Promise<WakeupAnswer | null> {
+  if (!isCallersId) return null;
+  const record = await cluster.recallWakeup(appId, requestId, endMs - deps.clock.monotonicMs());
+  if (record?.isCallersId !== true) return null;
+  if (record.bodySha256 !== bodySha256) return refuseWakeup(deps, changedBody);
+  if (record.acceptedAtMs === null) return null;
+  deps.telemetry.wakeup('repeated');
+  return succeed({ deviceId: record.deviceId, acceptedAtMs: record.acceptedAtMs });
+}
+
+/** What the owner itself has answered is counted there. */
+function answerOf(deps: WakeupDeps, result: Attempt): WakeupAnswer {
+  switch (result) {
+    case 'nobody':
+    case 'unsent':
+      return refuseWakeup(deps, wakeupUnavailable('the member that has the device cannot be reached'));
+    case 'unavailable':
+      return refuseWakeup(deps, wakeupUnavailable('where the device is cannot be told'));
+    case 'unanswered':
+      return refuseWakeup(deps, refusal(50402));
+    case 'absent':
+      return fail(refusal(40412));
+    default:
+      return result;
+  }
 }

@@ -7,16 +7,16 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
-import type { MemberId } from '../../model/cluster.ts';
+import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../model/ids.ts';
 import { wakeupReportMsMax, wakeupsWatchedMax, wakeupToOnlineMsMax } from '../../model/limits.ts';
-import type { SignalEndReason, WakeReport } from '../../model/signal.ts';
-import type { SleepEndReason } from '../../model/sleep.ts';
+import type { WakeReport } from '../../model/signal.ts';
 import type { WakeupRecord, WakeupRequest } from '../../model/wakeup.ts';
 import type { SessionChange } from '../../model/state/connection-session.ts';
 import { reduceWakeup, type WakeupEvent } from '../../model/state/wakeup-outcome.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { WakeupRecords } from '../ports/wakeup-records.ts';
+import type { EndReason } from '../devices/device-actor.ts';
 import type { SessionFollower } from '../devices/device-directory.ts';
 import { takeUpWakeup, WatchedWakeup, WatchedWakeups, type LoggedTurn } from './watched-wakeups.ts';
 
@@ -54,7 +54,7 @@ export class WakeupWatch implements SessionFollower {
   }
 
   /**
-   * Takes up what watchers that are gone left unsettled, oldest first. `recall` tells `toldOf` what happened to a device
+   * Takes up what watchers that are gone left unsettled, oldest first. `recall` gives `noteLogged` what happened to a device
    * meanwhile. Returns how many. Throws when the store cannot be read.
    */
   resume(
@@ -122,26 +122,13 @@ export class WakeupWatch implements SessionFollower {
     this.#watched.remove(watched);
   }
 
-  sleepChanged(deviceId: DeviceId, change: SessionChange<SleepEndReason>): void {
-    if (change.kind !== 'closed' || change.reason !== 'reset') return;
-    const nowMs = this.#deps.clock.monotonicMs();
-    for (const watched of this.#watched.openOf(deviceId))
-      this.#advance(watched, { kind: 'reset', epoch: change.epoch, nowMs });
+  sessionChanged(connection: ConnectionKind, deviceId: DeviceId, change: SessionChange<EndReason>): void {
+    if (connection === 'sleep') this.#sleepChanged(deviceId, change);
+    else this.#signalChanged(deviceId, change);
   }
 
-  signalChanged(deviceId: DeviceId, change: SessionChange<SignalEndReason>): void {
-    if (change.kind === 'closed') {
-      for (const watched of this.#watched.completedOf(deviceId)) this.#forget(watched);
-      return;
-    }
-    const { session: sessionId, atMs } = change;
-    const nowMs = this.#deps.clock.monotonicMs();
-    for (const watched of this.#watched.openOf(deviceId))
-      this.#advance(watched, { kind: 'login', sessionId, nowMs, atMs });
-  }
-
-  /** What the log tells of a session, which may be another member's: after it happened, and again if it was here. */
-  toldOf(deviceId: DeviceId, happened: LoggedTurn): void {
+  /** What the log says of a session, which may be another member's: after it happened, and again if it was here. */
+  noteLogged(deviceId: DeviceId, happened: LoggedTurn): void {
     const { atMs } = happened;
     for (const watched of this.#watched.openOf(deviceId))
       if (watched.begunAtMs <= atMs) this.#advance(watched, { ...happened, nowMs: this.#thenMs(atMs) });
@@ -154,13 +141,31 @@ export class WakeupWatch implements SessionFollower {
         this.#advance(watched, { kind: 'reported', cause });
   }
 
-  /** Calls `told` once its outcome is known, or it was begun anew, until the function returned is called. */
-  whenSettled(appId: ApplicationId, requestId: RequestId, told: () => void): Cancel {
+  /** Calls `notify` once its outcome is known, or it was begun anew, until the function returned is called. */
+  whenSettled(appId: ApplicationId, requestId: RequestId, notify: () => void): Cancel {
     const watched = this.#watched.find(appId, requestId);
     if (watched === null || watched.state.kind === 'settled') return () => undefined;
     const readers = (watched.readers ??= new Set());
-    readers.add(told);
-    return () => readers.delete(told);
+    readers.add(notify);
+    return () => readers.delete(notify);
+  }
+
+  #sleepChanged(deviceId: DeviceId, change: SessionChange<EndReason>): void {
+    if (change.kind !== 'closed' || change.reason !== 'reset') return;
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const watched of this.#watched.openOf(deviceId))
+      this.#advance(watched, { kind: 'reset', epoch: change.epoch, nowMs });
+  }
+
+  #signalChanged(deviceId: DeviceId, change: SessionChange<EndReason>): void {
+    if (change.kind === 'closed') {
+      for (const watched of this.#watched.completedOf(deviceId)) this.#forget(watched);
+      return;
+    }
+    const { session: sessionId, atMs } = change;
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const watched of this.#watched.openOf(deviceId))
+      this.#advance(watched, { kind: 'login', sessionId, nowMs, atMs });
   }
 
   #advance(watched: WatchedWakeup, event: WakeupEvent): void {

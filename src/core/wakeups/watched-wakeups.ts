@@ -1,16 +1,22 @@
 /**
  * The wakeups that are being watched, found by their device and by their name (application and request id). Of each
  * device: those that are open, in the order in which their writes were answered, and the completed ones whose cause
- * may still be reported. Who comes in and who goes is decided by the watch (wakeup-watch.ts).
+ * may still be reported. The watch (wakeup-watch.ts) decides what is added and removed.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../model/ids.ts';
+import {
+  wakeupKey,
+  type ApplicationId,
+  type DeviceId,
+  type RequestId,
+  type SessionId,
+} from '../../model/ids.ts';
 import { wakeupsReportableMax } from '../../model/limits.ts';
 import { resumeWakeup, type WakeupState } from '../../model/state/wakeup-outcome.ts';
 import type { KnownWakeup } from '../ports/wakeup-records.ts';
 
-/** A signal login, or the reset of a sleep session: `epoch` as backends are told it. */
+/** A signal login, or the reset of a sleep session: `epoch` as backends see it. */
 export type LoggedTurn =
   | { readonly kind: 'login'; readonly sessionId: SessionId; readonly atMs: number }
   | { readonly kind: 'reset'; readonly epoch: number; readonly atMs: number };
@@ -23,7 +29,7 @@ export class WatchedWakeup implements WheelEntry {
   readonly requestId: RequestId;
   readonly deviceId: DeviceId;
   state: WakeupState;
-  /** Those who wait for its outcome; made when the first comes. */
+  /** Called at its outcome; made when the first caller waits for it. */
   readers: Set<() => void> | null = null;
 
   constructor(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId, state: WakeupState) {
@@ -46,7 +52,7 @@ export class WatchedWakeup implements WheelEntry {
   wakeReaders(): void {
     const readers = this.readers;
     this.readers = null;
-    if (readers !== null) for (const told of readers) told();
+    if (readers !== null) for (const notify of readers) notify();
   }
 }
 
@@ -77,7 +83,7 @@ export class WatchedWakeups {
   }
 
   find(appId: ApplicationId, requestId: RequestId): WatchedWakeup | null {
-    return this.#byName.get(nameOf(appId, requestId)) ?? null;
+    return this.#byName.get(wakeupKey(appId, requestId)) ?? null;
   }
 
   /** A copy, so that they may be settled while it is gone through. */
@@ -105,7 +111,7 @@ export class WatchedWakeups {
       take(open, watched);
       open.push(watched);
     }
-    const name = nameOf(watched.appId, watched.requestId);
+    const name = wakeupKey(watched.appId, watched.requestId);
     const previous = this.#byName.get(name) ?? null;
     this.#byName.set(name, watched);
     return previous;
@@ -126,7 +132,7 @@ export class WatchedWakeups {
     if (take(ofDevice.open, watched) || take(ofDevice.completed, watched)) this.#size -= 1;
     if (ofDevice.open.length === 0 && ofDevice.completed.length === 0)
       this.#byDevice.delete(watched.deviceId);
-    const name = nameOf(watched.appId, watched.requestId);
+    const name = wakeupKey(watched.appId, watched.requestId);
     if (this.#byName.get(name) === watched) this.#byName.delete(name);
   }
 }
@@ -136,9 +142,4 @@ function take(list: WatchedWakeup[], watched: WatchedWakeup): boolean {
   const index = list.indexOf(watched);
   if (index !== -1) list.splice(index, 1);
   return index !== -1;
-}
-
-/** A request id is printable ASCII, so the first line feed ends it. */
-function nameOf(appId: ApplicationId, requestId: RequestId): string {
-  return `${requestId}\n${appId}`;
 }

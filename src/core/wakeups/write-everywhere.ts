@@ -8,7 +8,7 @@ import type { PeerExchanges } from '../../model/peer.ts';
 import type { CustomData } from '../../model/sleep.ts';
 import type { WakeupRequest } from '../../model/wakeup.ts';
 import type { Peers } from '../ports/peers.ts';
-import type { SleepConnection } from '../ports/sleep-connection.ts';
+import type { SleepConnection } from '../ports/device-sessions.ts';
 
 export type SlotWrite = PeerExchanges['write']['answer'];
 

@@ -71,13 +71,13 @@ function observe(deps: DeviceRoutesDeps, deviceId: DeviceId): Record<ConnectionK
   return {
     signal: {
       record: deps.signalRecords.read(deviceId),
-      isHeld: actor !== null && actor.signalEpoch > 0,
-      heartbeatAt: actor?.signalHeartbeatAt ?? 0,
+      isHeld: actor !== null && actor.epoch('signal') > 0,
+      heartbeatAt: actor?.heartbeatAt('signal') ?? 0,
     },
     sleep: {
       record: deps.sleepRecords.read(deviceId),
-      isHeld: actor !== null && actor.sleepEpoch > 0,
-      heartbeatAt: actor?.sleepHeartbeatAt ?? 0,
+      isHeld: actor !== null && actor.epoch('sleep') > 0,
+      heartbeatAt: actor?.heartbeatAt('sleep') ?? 0,
     },
   };
 }
@@ -109,8 +109,8 @@ async function observeTogether(
 function ownHeartbeat(directory: DeviceDirectory, deviceId: DeviceId, kind: ConnectionKind): Heartbeat {
   const actor = directory.find(deviceId);
   if (actor === null) return null;
-  const session = kind === 'sleep' ? actor.sleepSession : actor.signalSession;
-  const heartbeatAt = kind === 'sleep' ? actor.sleepHeartbeatAt : actor.signalHeartbeatAt;
+  const session = actor.session(kind);
+  const heartbeatAt = actor.heartbeatAt(kind);
   return session === null ? null : { session, heartbeatAt };
 }
 

@@ -67,7 +67,7 @@ export class ApiRequest implements Call {
   readonly headers: ReadonlyMap<string, string>;
   /** A header that must stand once stands twice: Authorization, X-Tg-*, Content-Type. */
   readonly repeated: boolean;
-  /** Why nobody can tell for sure where the request ends; null: all agree. */
+  /** Why it is uncertain where the request ends; null: it is certain. */
   readonly framingFault: FramingFault | null;
   readonly startedMs: number;
   /** Empty until it is read, and when there is none. */
@@ -85,7 +85,7 @@ export class ApiRequest implements Call {
   #gone = false;
   #goneListener: (() => void) | null = null;
 
-  /** Headers are walked, not asked for: that alone tells a repeated header, and an empty one from an absent one. */
+  /** Headers are walked, not asked for: only that shows a repeated header, and an empty one apart from an absent one. */
   constructor(response: HttpResponse, request: HttpRequest, context: RequestContext) {
     this.startedMs = context.clock.monotonicMs();
     const headers = new Map<string, string>();

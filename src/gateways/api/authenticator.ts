@@ -1,5 +1,5 @@
 /**
- * Who is calling, by the signature: the cheap checks here in the order of the table of failures, the expensive one
+ * Authenticates a request by its signature: the cheap checks here, in the order of the table of failures, the expensive one
  * wherever the verifier does it. Source: tgv1-signing.md.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
@@ -25,7 +25,7 @@ import type { ApiRequest } from './api-request.ts';
 export type Authentication = 'authentic' | AuthenticationFailure;
 
 export type AuthenticationFailure =
-  /** `data` is JSON text: what the server computed, where that may be told. */
+  /** `data` is JSON text: what the server computed, where the caller may learn it. */
   | {
       readonly reason: AuthFailureReason;
       readonly message: string;
@@ -44,7 +44,7 @@ export interface AuthenticatorDeps {
 
 export interface AuthenticatorSettings {
   readonly windowMs: number;
-  /** Tell a known credential what the server computed. */
+  /** Answer a known credential with what the server computed. */
   readonly explainMismatch: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What happens to every request, in the order that is contract: path, method, body size, signature, Content-Type,
+ * Takes every request through its checks, in the order that is contract: path, method, body size, signature, Content-Type,
  * permission, how often the application may ask, then the endpoint's own. Stays in one turn when nothing has to be waited for.
  * Source: decisions.md, HTTP and Order of checks.
  */
@@ -156,7 +156,7 @@ export class Pipeline {
     this.#send(request, route.name, route.envelope, status, reply, { retryAfterS });
   }
 
-  /** An application that asks too often is told when to come again, whatever the HTTP status. */
+  /** An application that asks too often learns when to retry, whatever the HTTP status. */
   #refuseOverload(request: ApiRequest, route: Route, waitMs: number): void {
     const { retryAfterS, ...reply } = refuse(overload(waitMs));
     const status = statusOf(route, reply.code);

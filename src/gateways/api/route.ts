@@ -3,7 +3,7 @@ import type { Code } from '../../model/codes.ts';
 import type { RequestId } from '../../model/ids.ts';
 import type { Credential, Permission } from '../../model/registry.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
-import type { ApplicationLimit } from '../../core/devices/application-limit.ts';
+import type { ApplicationLimit } from '../../core/devices/request-limits.ts';
 import type { EnvelopeShape } from '../../protocol/rest/shared-fields.ts';
 
 /** A call that is authentic and permitted; its parameters are not yet read. */

@@ -3,8 +3,7 @@
  * a finished handshake hands it over by changing one field. What the library says of a close becomes a reason here.
  */
 import type { SignalEndReason } from '../../model/signal.ts';
-import type { SignalClose } from '../../protocol/signal/close-code.ts';
-import { encodeBye } from '../../protocol/signal/server-message.ts';
+import { type SignalClose, encodeBye } from '../../protocol/signal/server-message.ts';
 
 export interface SocketOwner {
   /** `bytes` are another message's once this has returned. */

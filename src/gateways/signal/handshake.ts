@@ -7,10 +7,9 @@ import { generateSessionKey } from '../../lib/session-key.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import { signalHandshakePingsMax, signalMessageBytesMax } from '../../model/limits.ts';
 import type { SignalLogin, SignalRefusal } from '../../model/signal.ts';
-import type { SignalSessionTicket } from '../../core/ports/signal-sessions.ts';
-import { signalCloses, type SignalClose } from '../../protocol/signal/close-code.ts';
+import type { SessionTicket } from '../../core/ports/device-sessions.ts';
+import { signalCloses, type SignalClose, encodeChallenge } from '../../protocol/signal/server-message.ts';
 import { decodeControllerMessage } from '../../protocol/signal/controller-message.ts';
-import { encodeChallenge } from '../../protocol/signal/server-message.ts';
 import {
   dismiss,
   sendText,
@@ -19,7 +18,8 @@ import {
   type SocketOwner,
   type SocketTag,
 } from './frame-socket.ts';
-import type { PendingConnection, SignalListenerContext } from './listener-context.ts';
+import type { PendingConnection } from '../devices/device-connections.ts';
+import type { SignalListenerContext } from './listener-context.ts';
 import { SignalingConnection } from './signaling-connection.ts';
 
 const refusals: Readonly<Record<SignalRefusal, SignalClose>> = {
@@ -111,7 +111,7 @@ export class Handshake implements PendingConnection, SocketOwner {
     connection.enter(answer);
   }
 
-  #admit(login: SignalLogin, connection: SignalingConnection): SignalSessionTicket | 'denied' | 'busy' {
+  #admit(login: SignalLogin, connection: SignalingConnection): SessionTicket | 'denied' | 'busy' {
     try {
       return this.#context.sessions.admit(login, this.#sessionKey, connection, this.#context.hasRoom());
     } catch (error) {

@@ -1,30 +1,25 @@
 /**
- * The signal listener: takes connections, starts their handshakes, turns the two deadline wheels, and at the end
- * drains. It knows how many there are; what each does is its own. Source: signal-wire.md; running.md, Stopping.
+ * The signal listener: takes connections, starts their handshakes, and at the end drains. It knows how many there are; what
+ * each does is its own. Source: signal-wire.md; running.md, Stopping.
  */
 import { addressKey } from '../../lib/address-key.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
-import { drain } from '../../lib/drain.ts';
 import { remoteAddress } from '../../lib/http-connections.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { ListeningApps } from '../../lib/listening-apps.ts';
 import type { HttpResponse } from '../../lib/uws.ts';
 import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { SignalSessions } from '../../core/ports/signal-sessions.ts';
+import type { SignalSessions } from '../../core/ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { UpgradeHandler } from './upgrade-handler.ts';
-import type { PendingConnection, OpenSignalConnection, SignalListenerContext } from './listener-context.ts';
+import { UpgradeHandler, furnishWebSocketApp, type WebSocketAppDeps } from './web-socket-app.ts';
+import type { SignalEndReason } from '../../model/signal.ts';
+import { DeviceConnections, deviceTickMs } from '../devices/device-connections.ts';
+import type { SignalListenerContext } from './listener-context.ts';
 import { Handshake } from './handshake.ts';
 import type { SignalGatewaySettings } from './settings.ts';
 import { sleepAdvice } from './sleep-advice.ts';
 import { SocketCensus } from './socket-census.ts';
-import { furnishWebSocketApp, type WebSocketAppDeps } from './web-socket-app.ts';
-
-/** Half a second: a deadline is noticed within two ticks. */
-const tickMs = 500;
-const failureReportMs = 1000;
 
 export interface SignalListenerDeps {
   readonly clock: Clock;
@@ -39,30 +34,32 @@ export interface SignalListenerDeps {
 
 export class SignalListener {
   readonly #context: SignalListenerContext;
+  readonly #connections: DeviceConnections<SignalEndReason>;
   readonly #deps: SignalListenerDeps;
   /** Descriptors that sessions, handshakes and the other listeners may hold together. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #apps: ListeningApps;
   #stopTurning: Cancel | null = null;
   #isOpen = true;
-  #failureReportedMs = -Infinity;
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: SignalGatewaySettings, deps: SignalListenerDeps) {
-    const { clock } = deps;
-    const nowMs = clock.monotonicMs();
+    const connections = new DeviceConnections<SignalEndReason>(
+      deps.clock,
+      deps.log,
+      'cannot verify signal logins, or not store them',
+    );
+    this.#connections = connections;
     this.#deps = deps;
     this.#context = {
       ...deps,
       settings,
-      census: new SocketCensus(settings, tickMs),
-      pending: new DeadlineWheel<PendingConnection>(tickMs, nowMs, (arrival) => arrival.expire()),
-      openConnections: new DeadlineWheel<OpenSignalConnection>(tickMs, nowMs, (attendee) =>
-        attendee.expire(),
-      ),
+      census: new SocketCensus(settings, deviceTickMs),
+      pending: connections.pending,
+      openConnections: connections.openConnections,
       hasRoom: () => this.#hasRoom(),
       sleepAdvice: () => sleepAdvice(deps.sleepServers()),
-      reportFailure: (error) => this.#reportFailure(error),
+      reportFailure: connections.reportFailure,
     };
     const appDeps: WebSocketAppDeps = {
       upgradeHandler: new UpgradeHandler({
@@ -80,7 +77,7 @@ export class SignalListener {
   /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */
   async listen(): Promise<void> {
     await this.#apps.listen();
-    this.#stopTurning = this.#context.clock.every(tickMs, () => this.#turn());
+    this.#stopTurning = this.#context.clock.every(deviceTickMs, () => this.#turn());
   }
 
   /** The real one, also when port 0 was asked for; 0 while it does not listen. */
@@ -96,7 +93,7 @@ export class SignalListener {
     return this.#context.pending.size;
   }
 
-  /** Descriptors held, those of peers included that have not asked for anything yet or were told to go. */
+  /** Descriptors held, those of peers included that have not asked for anything yet or were dismissed. */
   get socketCount(): number {
     return this.sessionCount + this.#context.census.sockets;
   }
@@ -111,20 +108,16 @@ export class SignalListener {
    * `deadlineMs` stays as it is, for the kernel to close with the process; resolves with its number.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
-    const { pending, openConnections, clock } = this.#context;
     this.#isOpen = false;
     this.#apps.stopListening();
-    for (const arrival of pending.pick(Infinity)) arrival.turnAway();
-    return drain(openConnections, clock, ratePerSecond, deadlineMs, (attendee) => attendee.end('drain'));
+    return this.#connections.drain(ratePerSecond, deadlineMs);
   }
 
   /** Closes every socket that is left, telling nobody, and frees the port. */
   close(): void {
-    const { pending, openConnections } = this.#context;
     this.#isOpen = false;
     this.#apps.stopListening();
-    for (const connection of [...pending.pick(Infinity), ...openConnections.pick(Infinity)])
-      connection.drop();
+    this.#connections.drop();
     this.#apps.close();
     this.#stopTurning?.();
     this.#stopTurning = null;
@@ -162,17 +155,7 @@ export class SignalListener {
   }
 
   #turn(): void {
-    const { clock, pending, openConnections, census } = this.#context;
-    const nowMs = clock.monotonicMs();
-    pending.turn(nowMs);
-    openConnections.turn(nowMs);
-    census.turn();
-  }
-
-  #reportFailure(error: unknown): void {
-    const nowMs = this.#context.clock.monotonicMs();
-    if (nowMs - this.#failureReportedMs < failureReportMs) return;
-    this.#failureReportedMs = nowMs;
-    this.#context.log.error({ error: String(error) }, 'signal logins cannot be judged');
+    this.#connections.turn();
+    this.#context.census.turn();
   }
 }

@@ -16,13 +16,17 @@ import {
   wakeReportsPerSecondMax,
 } from '../../model/limits.ts';
 import type { DeliveryResult, DeviceMessage, SignalEndReason, WakeReport } from '../../model/signal.ts';
-import type { SignalConnection } from '../../core/ports/signal-connection.ts';
-import type { SignalSessionTicket } from '../../core/ports/signal-sessions.ts';
-import { signalCloses, type SignalClose } from '../../protocol/signal/close-code.ts';
+import type { SignalConnection, SessionTicket } from '../../core/ports/device-sessions.ts';
+import {
+  signalCloses,
+  type SignalClose,
+  encodeHeartbeatAck,
+  encodeWelcome,
+} from '../../protocol/signal/server-message.ts';
 import { decodeControllerMessage, type ControllerMessage } from '../../protocol/signal/controller-message.ts';
-import { encodeHeartbeatAck, encodeWelcome } from '../../protocol/signal/server-message.ts';
 import { dismiss, sendText, type FrameSocket, type SocketEnd, type SocketOwner } from './frame-socket.ts';
-import type { OpenSignalConnection, SignalListenerContext } from './listener-context.ts';
+import type { OpenConnection } from '../devices/device-connections.ts';
+import type { SignalListenerContext } from './listener-context.ts';
 import { MessageDeliveries } from './message-deliveries.ts';
 
 export type SignalConnectionDeps = Pick<
@@ -30,7 +34,7 @@ export type SignalConnectionDeps = Pick<
   'clock' | 'sessions' | 'telemetry' | 'openConnections' | 'census' | 'sleepAdvice' | 'reportFailure'
 >;
 
-/** `entering`: the house decides. `awaiting`: it has a session, and its login is not yet committed. */
+/** `entering`: its login is being decided. `awaiting`: it has a session, and its login is not yet committed. */
 type Stage = 'entering' | 'awaiting' | 'online' | 'closed';
 
 const silenceMsMax = heartbeatsMissedMax * signalHeartbeatSeconds * 1000;
@@ -54,7 +58,7 @@ const farewells: Readonly<Record<SignalEndReason, Farewell>> = {
   node_lost: 'cut',
 };
 
-export class SignalingConnection implements SignalConnection, SocketOwner, OpenSignalConnection {
+export class SignalingConnection implements SignalConnection, SocketOwner, OpenConnection<SignalEndReason> {
   deadlineMs = 0;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
@@ -62,7 +66,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenS
   readonly #socket: FrameSocket;
   readonly #context: SignalConnectionDeps;
   #stage: Stage = 'entering';
-  #ticket: SignalSessionTicket | null = null;
+  #ticket: SessionTicket | null = null;
   #deliveries: MessageDeliveries | null = null;
   /** A heartbeat came before the welcome, and is answered behind it. */
   #owesAck = false;
@@ -76,8 +80,8 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenS
     this.#messages = fullBucket(messageRate, context.clock.monotonicMs());
   }
 
-  /** The login is accepted. The welcome follows once it is committed: a crash must not forget an epoch that was told. */
-  enter(ticket: SignalSessionTicket): void {
+  /** The login is accepted. The welcome follows once it is committed: a crash must not forget an epoch that was sent. */
+  enter(ticket: SessionTicket): void {
     const { clock, openConnections, sessions } = this.#context;
     if (this.#stage === 'closed') return;
     this.#stage = 'awaiting';

@@ -1,4 +1,4 @@
-/** What every controller is told for its low-power module. Source: signal-wire.md, welcome. */
+/** The advice to every controller for its low-power module. Source: signal-wire.md, welcome. */
 import type { SleepAdvice } from '../../protocol/signal/server-message.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
 

@@ -1,7 +1,7 @@
 /**
  * The sockets of the listener that have no session: those that have not asked for the upgrade yet, those that have
  * not logged in yet, in all and by address, and those that were dismissed and may still hang on. The library cuts a
- * socket without a whole request after 8 to 12 s and a dismissed one after 4 to 8 s, and tells of neither by address:
+ * socket without a whole request after 8 to 12 s and a dismissed one after 4 to 8 s, and reports neither by address:
  * these are counted for as long as that may take. Source: signal-wire.md.
  */
 import { RecentCounts } from '../../lib/recent-counts.ts';
@@ -74,7 +74,7 @@ export class SocketCensus {
     else this.#handshakesByAddress.delete(address);
   }
 
-  /** A socket was told to go. */
+  /** A socket was dismissed. */
   dismissed(): void {
     this.#dismissed.note('');
   }

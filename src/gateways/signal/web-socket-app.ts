@@ -1,10 +1,17 @@
 /**
- * Our handlers in an app of the library.
- * Everything that the library would do by itself beside frames is off: timeouts, pings, compression.
+ * Our handlers in an app of the library: upgrades to a WebSocket, an answer to every other request, and the events of the
+ * sockets. Every refusal closes its connection. Everything that the library would do by itself beside frames is off:
+ * timeouts, pings, compression. Source: signal-wire.md.
  */
-import type { HttpResponse, TemplatedApp, WebSocket, WebSocketBehavior } from '../../lib/uws.ts';
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_socket_context_t,
+  WebSocket,
+  WebSocketBehavior,
+} from '../../lib/uws.ts';
 import { signalBackpressureBytesMax, signalFrameBytesMax } from '../../model/limits.ts';
-import type { UpgradeHandler } from './upgrade-handler.ts';
 import { socketEnd, type FrameSocket, type SocketTag } from './frame-socket.ts';
 
 export interface WebSocketAppDeps {
@@ -59,4 +66,115 @@ function onPong(socket: WebSocket<SocketTag>): void {
 
 function onClose(socket: WebSocket<SocketTag>, code: number, message: ArrayBuffer): void {
   socket.getUserData().owner?.gone(socketEnd(code, Buffer.from(message).toString('latin1')));
+}
+
+export interface UpgradeHandlerDeps {
+  /** The request of this address is whole; false: there is no room for another handshake of it. */
+  admitsHandshake(address: string): boolean;
+  /** A request that asks for no upgrade of ours is whole. */
+  turnedAway(address: string): void;
+  addressOf(response: HttpResponse): string;
+}
+
+interface Refusal {
+  readonly status: string;
+  readonly sentence: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const path = '/v1/signal';
+const subprotocol = 'reveille.signal.v1';
+/** The shortest wait that the welcome asks of controllers. */
+const retryAfterS = 2;
+
+const notFound: Refusal = { status: '404 Not Found', sentence: 'nothing is here' };
+const upgradeRequired: Refusal = {
+  status: '426 Upgrade Required',
+  sentence: `this is a WebSocket endpoint: upgrade with version 13 and the subprotocol ${subprotocol}`,
+  headers: { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' },
+};
+const badKey: Refusal = {
+  status: '400 Bad Request',
+  sentence: 'the upgrade is a GET with a Sec-WebSocket-Key of 24 characters',
+};
+const noSubprotocol: Refusal = {
+  status: '400 Bad Request',
+  sentence: `the upgrade must offer the subprotocol ${subprotocol} in Sec-WebSocket-Protocol`,
+};
+const noRoom: Refusal = {
+  status: '503 Service Unavailable',
+  sentence: 'too many connections log in at the moment, or the server is about to stop',
+  headers: { 'Retry-After': String(retryAfterS) },
+};
+
+export class UpgradeHandler {
+  readonly #deps: UpgradeHandlerDeps;
+
+  constructor(deps: UpgradeHandlerDeps) {
+    this.#deps = deps;
+  }
+
+  /** A GET with a well-formed Sec-WebSocket-Key. Upgrades it, or answers it, before it returns. */
+  upgrade(response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
+    const address = this.#deps.addressOf(response);
+    const refusal = refuseUpgrade(request);
+    if (refusal !== null) {
+      this.#deps.turnedAway(address);
+      answer(response, refusal);
+    } else if (!this.#deps.admitsHandshake(address)) answer(response, noRoom);
+    else {
+      const tag: SocketTag = { owner: null, address };
+      // No extensions: compression is off, whatever is offered.
+      response.upgrade(tag, request.getHeader('sec-websocket-key'), subprotocol, '', context);
+    }
+  }
+
+  /** Every other request. */
+  refuse(response: HttpResponse, request: HttpRequest): void {
+    this.#deps.turnedAway(this.#deps.addressOf(response));
+    if (!isOurs(request)) answer(response, notFound);
+    else answer(response, asksForWebSocket(request) ? badKey : upgradeRequired);
+  }
+}
+
+function refuseUpgrade(request: HttpRequest): Refusal | null {
+  if (!isOurs(request)) return notFound;
+  if (!asksForWebSocket(request) || request.getHeader('sec-websocket-version') !== '13')
+    return upgradeRequired;
+  return offeredProtocols(request).includes(subprotocol) ? null : noSubprotocol;
+}
+
+function isOurs(request: HttpRequest): boolean {
+  const url = request.getUrl();
+  return url === path || url === `${path}/`;
+}
+
+function asksForWebSocket(request: HttpRequest): boolean {
+  return request.getHeader('upgrade').toLowerCase() === 'websocket';
+}
+
+/** The header may be given more than once, and `getHeader` knows one of them. */
+function offeredProtocols(request: HttpRequest): string[] {
+  const offered: string[] = [];
+  request.forEach((key, value) => {
+    if (key === 'sec-websocket-protocol') offered.push(...value.split(',').map((name) => name.trim()));
+  });
+  return offered;
+}
+
+/**
+ * In the next turn: to who has sent another request by then the library closes the connection, and else it would hand
+ * over every one that came with the first.
+ */
+function answer(response: HttpResponse, { status, sentence, headers = {} }: Refusal): void {
+  let isGone = false;
+  response.onAborted(() => (isGone = true));
+  const write = (): void => {
+    response.writeStatus(status).writeHeader('Content-Type', 'text/plain; charset=utf-8');
+    for (const [name, value] of Object.entries(headers)) response.writeHeader(name, value);
+    response.end(`${sentence}\n`, true);
+  };
+  setImmediate(() => {
+    if (!isGone) response.cork(write);
+  });
 }

@@ -1,21 +1,20 @@
 /**
- * Who gets a session key now, who waits for it, who is turned away. Three bounds hold it back: keys per second,
- * handshakes in progress, and handshakes in progress from one address. Those who wait stand in the lane of
- * their address; lanes that could be served take turns, one key each, and a lane whose address is at its bound
- * takes no turns. So neither a crowd behind one address nor a hostile one delays anybody else.
- * How long an applicant may wait is the applicant's business: it withdraws. Source: sleep-wire.md, Storms.
+ * Admits connections to the handshake: each gets its session key now, waits for it, or is turned away. Three bounds hold
+ * it back: keys per second, handshakes in progress, and handshakes in progress from one address. Applicants wait in the
+ * queue of their address; the queues are served fairly, one key each, and a queue whose address is at its bound is
+ * skipped. So neither a crowd behind one address nor a hostile one delays anybody else.
+ * An applicant that has waited long enough withdraws by itself. Source: sleep-wire.md, Storms.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { admissionQueueShareMax } from '../../model/limits.ts';
 import type { SleepGatewaySettings } from './settings.ts';
-import { WaitingLine, type Waiter } from './waiting-line.ts';
 
 /** The admission owns these fields from `apply` to `leave`. */
 export interface Applicant extends Waiter<Applicant> {
   queue: AddressQueue | null;
-  /** Its turn has come. */
+  /** Its handshake may begin. */
   admitted(): void;
 }
 
@@ -51,8 +50,8 @@ export class Admission {
   #insideMax: number;
   readonly #queueWaitingMax: number;
   readonly #queues = new Map<string, AddressQueue>();
-  /** The lanes with somebody waiting and room for one more inside. */
-  readonly #turns = new WaitingLine<AddressQueue>();
+  /** The queues with a waiting applicant and room for one more handshake. */
+  readonly #ready = new WaitingLine<AddressQueue>();
   #inside = 0;
   #waiting = 0;
   #retry: Cancel | null = null;
@@ -82,8 +81,8 @@ export class Admission {
   apply(applicant: Applicant, address: string): boolean {
     assert(applicant.queue === null, 'an applicant applies once');
     const queue = this.#queues.get(address) ?? new AddressQueue(address);
-    const isFirst = this.#turns.length === 0 && queue.waiting.length === 0;
-    if (isFirst && queue.inside < this.#addressMax && this.#takeTurn()) {
+    const isFirst = this.#ready.length === 0 && queue.waiting.length === 0;
+    if (isFirst && queue.inside < this.#addressMax && this.#takeToken()) {
       this.#enter(applicant, queue);
       return true;
     }
@@ -97,7 +96,7 @@ export class Admission {
     return true;
   }
 
-  /** Its handshake is over, or it no longer waits. Does nothing for one who did neither. */
+  /** Its handshake is over, or it no longer waits. Does nothing for an applicant that did neither. */
   leave(applicant: Applicant): void {
     const { queue } = applicant;
     if (queue === null) return;
@@ -113,7 +112,7 @@ export class Admission {
     this.#serve();
   }
 
-  /** Nobody is admitted after this. */
+  /** Admits no more. */
   close(): void {
     this.#insideMax = 0;
     this.#retry?.();
@@ -128,19 +127,19 @@ export class Admission {
     applicant.admitted();
   }
 
-  /** Gives turns to lanes for as long as the bounds allow. */
+  /** Serves the queues in turn for as long as the bounds allow. */
   #serve(): void {
-    while (this.#turns.length > 0 && this.#takeTurn()) {
-      const queue = this.#turns.shift();
+    while (this.#ready.length > 0 && this.#takeToken()) {
+      const queue = this.#ready.shift();
       const applicant = queue?.waiting.shift() ?? null;
-      assert(queue !== null && applicant !== null, 'a lane that takes turns has somebody waiting');
+      assert(queue !== null && applicant !== null, 'a queue that is ready has an applicant');
       this.#waiting -= 1;
       this.#enter(applicant, queue);
     }
   }
 
-  /** Whether one more may go inside now; what it takes from the rate is taken. Where the rate says no, arms the retry. */
-  #takeTurn(): boolean {
+  /** True: one more handshake may begin now, and its token is taken. Where the rate does not allow it, arms the retry. */
+  #takeToken(): boolean {
     if (this.#inside >= this.#insideMax) return false;
     const nowMs = this.#clock.monotonicMs();
     const waitMs = Math.ceil(waitForToken(this.#bucket, this.#rate(nowMs), nowMs));
@@ -163,13 +162,61 @@ export class Admission {
     return { perSecond, burst: Math.max(1, perSecond * burstSeconds) };
   }
 
-  /** Puts a lane where it now belongs: among those that take turns, on the map only, or nowhere. */
+  /** Keeps a queue where it now belongs: among those that are ready, on the map only, or nowhere. */
   #keep(queue: AddressQueue): void {
     const { waiting, inside } = queue;
-    const canTakeTurn = waiting.length > 0 && inside < this.#addressMax;
-    if (!canTakeTurn) this.#turns.remove(queue);
-    else if (queue.line === null) this.#turns.push(queue);
+    const isReady = waiting.length > 0 && inside < this.#addressMax;
+    if (!isReady) this.#ready.remove(queue);
+    else if (queue.line === null) this.#ready.push(queue);
     if (waiting.length === 0 && inside === 0) this.#queues.delete(queue.address);
     else this.#queues.set(queue.address, queue);
+  }
+}
+
+/** A member of a waiting line carries its own links. */
+interface Waiter<Self extends Waiter<Self>> {
+  /** The line it stands in; null: none. It and the neighbours belong to the line. */
+  line: WaitingLine<Self> | null;
+  ahead: Self | null;
+  behind: Self | null;
+}
+
+/** First in, first out, and out of the middle just as cheaply. */
+class WaitingLine<Item extends Waiter<Item>> {
+  #first: Item | null = null;
+  #last: Item | null = null;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(item: Item): void {
+    assert(item.line === null, 'an item waits in one line');
+    item.line = this;
+    item.ahead = this.#last;
+    if (this.#last === null) this.#first = item;
+    else this.#last.behind = item;
+    this.#last = item;
+    this.#length += 1;
+  }
+
+  shift(): Item | null {
+    const first = this.#first;
+    if (first !== null) this.remove(first);
+    return first;
+  }
+
+  /** Does nothing to an item that does not wait here. */
+  remove(item: Item): void {
+    if (item.line !== this) return;
+    if (item.ahead === null) this.#first = item.behind;
+    else item.ahead.behind = item.behind;
+    if (item.behind === null) this.#last = item.ahead;
+    else item.behind.ahead = item.ahead;
+    item.line = null;
+    item.ahead = null;
+    item.behind = null;
+    this.#length -= 1;
   }
 }

@@ -5,29 +5,31 @@
  */
 import type { Socket } from 'node:net';
 import { TLSSocket, type SecureContext } from 'node:tls';
+import { assert } from '../../lib/assert.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import { refusalDiscardBytesMax, refusalLingerMsMax } from '../../model/limits.ts';
 import type { SleepLogin, SleepRefusal } from '../../model/sleep.ts';
-import type { SleepSessionTicket } from '../../core/ports/sleep-sessions.ts';
+import type { SessionTicket } from '../../core/ports/device-sessions.ts';
 import { LoginLineDecoder } from '../../protocol/sleep/login-line.ts';
 import { ProxyHeaderDecoder } from '../../protocol/sleep/proxy-v2.ts';
 import { generateSessionKey } from '../../lib/session-key.ts';
 import { addressKey } from '../../lib/address-key.ts';
 import type { Applicant } from './admission.ts';
-import type { PendingConnection, SleepListenerContext } from './listener-context.ts';
-import { SleepingConnection } from './sleeping-connection.ts';
+import type { PendingConnection } from '../devices/device-connections.ts';
+import type { SleepListenerContext } from './listener-context.ts';
 import {
+  SleepingConnection,
   adoptSocket,
   handOverSocket,
   releaseSocket,
   startReading,
   stopReading,
   type SocketOwner,
-} from './socket-owner.ts';
+} from './sleeping-connection.ts';
 
 /**
  * `arriving`: awaits the balancer's header. `admitting`: waits for its turn. `securing`: TLS. `proving`: has
- * the key. `refusing`: was told why and may still read it.
+ * the key. `refusing`: the reason is sent, and may still be read.
  */
 type Stage = 'arriving' | 'admitting' | 'securing' | 'proving' | 'refusing' | 'over';
 
@@ -40,7 +42,8 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   ahead: Applicant | null = null;
   behind: Applicant | null = null;
   readonly #context: SleepListenerContext;
-  readonly #proxyHeader = new ProxyHeaderDecoder();
+  /** Made where connections begin with a PROXY header. */
+  readonly #proxyHeader: ProxyHeaderDecoder | null;
   readonly #loginLine = new LoginLineDecoder();
   #socket: Socket;
   #stage: Stage = 'arriving';
@@ -51,6 +54,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   constructor(socket: Socket, context: SleepListenerContext) {
     this.#context = context;
     this.#socket = socket;
+    this.#proxyHeader = context.settings.proxyProtocol ? new ProxyHeaderDecoder() : null;
     this.deadlineMs = context.clock.monotonicMs() + context.settings.loginDeadlineMs;
     context.pending.add(this);
   }
@@ -118,6 +122,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   }
 
   #readProxyHeader(chunk: Buffer): void {
+    assert(this.#proxyHeader !== null, 'only a PROXY header is awaited');
     const step = this.#proxyHeader.feed(chunk);
     if (step.kind === 'incomplete') return;
     if (step.kind === 'invalid') {
@@ -185,12 +190,12 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
     this.#leave();
   }
 
-  #admit(login: SleepLogin, connection: SleepingConnection): SleepSessionTicket | 'denied' | 'busy' {
+  #admit(login: SleepLogin, connection: SleepingConnection): SessionTicket | 'denied' | 'busy' {
     const { sessions } = this.#context;
     try {
       return sessions.admit(login, this.#sessionKey, connection, this.#context.hasRoom());
     } catch (error) {
-      this.#context.reportAdmitFailure(error);
+      this.#context.reportFailure(error);
       return 'busy';
     }
   }

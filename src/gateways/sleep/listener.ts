@@ -1,26 +1,22 @@
 /**
- * The sleep port: accepts connections, or is handed them where several processes have one port, starts their handshakes, turns the two deadline wheels, and at the end
- * drains. It knows how many there are; what each does is its own. Source: sleep-wire.md; running.md, Stopping.
+ * The sleep port: accepts connections, or is handed them where several processes have one port, starts their handshakes,
+ * and at the end drains. It knows how many there are; what each does is its own. Source: sleep-wire.md; running.md, Stopping.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
 import { descriptorsReserved, handshakeSocketsReserved, sleepAcceptBacklog } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { SleepSessions } from '../../core/ports/sleep-sessions.ts';
+import type { SleepSessions } from '../../core/ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { Admission } from './admission.ts';
-import { drain } from '../../lib/drain.ts';
-import type { PendingConnection, SleepListenerContext, OpenSleepConnection } from './listener-context.ts';
+import type { SleepEndReason } from '../../model/sleep.ts';
+import { DeviceConnections, deviceTickMs } from '../devices/device-connections.ts';
+import type { SleepListenerContext } from './listener-context.ts';
 import { Handshake } from './handshake.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { readCertificate } from '../../lib/tls-files.ts';
 import type { SleepGatewaySettings } from './settings.ts';
-
-/** Half a second: a deadline is noticed within two ticks, so within the 2 s it may be late, with room to spare. */
-const tickMs = 500;
-const failureReportMs = 1000;
 
 interface ListenAddress {
   readonly host: string;
@@ -40,6 +36,7 @@ export interface SleepListenerDeps {
 
 export class SleepListener {
   readonly #context: SleepListenerContext;
+  readonly #connections: DeviceConnections<SleepEndReason>;
   /** Null: connections are handed over. */
   readonly #server: Server | null;
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
@@ -47,12 +44,16 @@ export class SleepListener {
   #address: ListenAddress | null = null;
   #isOpen = false;
   #stopTurning: Cancel | null = null;
-  #failureReportedMs = -Infinity;
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: SleepGatewaySettings, deps: SleepListenerDeps) {
-    const { clock } = deps;
-    const nowMs = clock.monotonicMs();
+    const { clock, log } = deps;
+    const connections = new DeviceConnections<SleepEndReason>(
+      clock,
+      log,
+      'cannot verify sleep logins: the registry is unreadable',
+    );
+    this.#connections = connections;
     this.#otherSockets = () => deps.otherSockets?.() ?? 0;
     this.#context = {
       ...deps,
@@ -60,10 +61,10 @@ export class SleepListener {
       maxSessions: Math.min(settings.maxSessions, this.#socketsMax),
       hasRoom: () => this.#context.openConnections.size < this.#sessionsMaxNow,
       admission: new Admission(settings, clock),
-      pending: new DeadlineWheel<PendingConnection>(tickMs, nowMs, (arrival) => arrival.expire()),
-      openConnections: new DeadlineWheel<OpenSleepConnection>(tickMs, nowMs, (sleeper) => sleeper.expire()),
+      pending: connections.pending,
+      openConnections: connections.openConnections,
       secureContext: readCertificate(settings.tls)?.secureContext ?? null,
-      reportAdmitFailure: (error) => this.#reportAdmitFailure(error),
+      reportFailure: connections.reportFailure,
     };
     this.#server = deps.isHanded === true ? null : this.#createServer();
   }
@@ -80,7 +81,7 @@ export class SleepListener {
     const open = (address: ListenAddress): void => {
       this.#address = address;
       this.#isOpen = true;
-      this.#stopTurning = clock.every(tickMs, () => this.#turn());
+      this.#stopTurning = clock.every(deviceTickMs, () => this.#turn());
     };
     const server = this.#server;
     if (server === null) return Promise.resolve(open({ host, port }));
@@ -141,12 +142,10 @@ export class SleepListener {
    * stays as it is, for the kernel to close with the process; resolves with its number.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
-    const { admission, pending, openConnections, clock } = this.#context;
     this.#isOpen = false;
     this.#server?.close();
-    admission.close();
-    for (const arrival of pending.pick(Infinity)) arrival.turnAway();
-    return drain(openConnections, clock, ratePerSecond, deadlineMs, (sleeper) => sleeper.end('drain'));
+    this.#context.admission.close();
+    return this.#connections.drain(ratePerSecond, deadlineMs);
   }
 
   /** Fewer while others hold what the limit of open files allows. */
@@ -160,13 +159,11 @@ export class SleepListener {
 
   /** Closes every socket that is left, telling nobody, and resolves when the port is free. */
   close(): Promise<void> {
-    const { admission, pending, openConnections } = this.#context;
     this.#isOpen = false;
     const server = this.#server;
     const closed = server && new Promise<void>((resolve) => server.close(() => resolve()));
-    admission.close();
-    for (const connection of [...pending.pick(Infinity), ...openConnections.pick(Infinity)])
-      connection.drop();
+    this.#context.admission.close();
+    this.#connections.drop();
     this.#stopTurning?.();
     return closed ?? Promise.resolve();
   }
@@ -184,17 +181,8 @@ export class SleepListener {
   }
 
   #turn(): void {
-    const nowMs = this.#context.clock.monotonicMs();
-    this.#context.pending.turn(nowMs);
-    this.#context.openConnections.turn(nowMs);
+    this.#connections.turn();
     if (this.#server !== null) this.#server.maxConnections = this.#connectionsMax;
-  }
-
-  #reportAdmitFailure(error: unknown): void {
-    const nowMs = this.#context.clock.monotonicMs();
-    if (nowMs - this.#failureReportedMs < failureReportMs) return;
-    this.#failureReportedMs = nowMs;
-    this.#context.log.error({ error: String(error) }, 'sleep logins cannot be judged');
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * A connection with a session: its heartbeats, its wake packets, its end. A million of these are the house's
+ * A connection with a session: its heartbeats, its wake packets, its end. A million of these are the server's
  * memory, so it holds what a sleeping module needs and no more; what only the login needed went with the
  * handshake. Lifecycle: entering -> asleep -> closed. Source: sleep-wire.md; decisions.md, Wakeup.
  */
@@ -7,12 +7,13 @@ import { wallSeconds } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import { heartbeatsMissedMax } from '../../model/limits.ts';
 import type { CustomData, SleepEndReason, WakeWriteResult } from '../../model/sleep.ts';
-import type { SleepConnection } from '../../core/ports/sleep-connection.ts';
-import type { SleepSessionTicket } from '../../core/ports/sleep-sessions.ts';
+import type { SleepConnection, SessionTicket } from '../../core/ports/device-sessions.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
-import type { SleepListenerContext, OpenSleepConnection } from './listener-context.ts';
-import type { SocketOwner } from './socket-owner.ts';
+import type { OpenConnection } from '../devices/device-connections.ts';
+import type { SleepListenerContext } from './listener-context.ts';
 import { WakeWriter, type PacketSocket } from './wake-writer.ts';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 
 export type SleepConnectionDeps = Pick<
   SleepListenerContext,
@@ -32,7 +33,7 @@ type Stage = 'entering' | 'asleep' | 'closed';
 
 const refused: Promise<WakeWriteResult> = Promise.resolve('refused');
 
-export class SleepingConnection implements SleepConnection, SocketOwner, OpenSleepConnection {
+export class SleepingConnection implements SleepConnection, SocketOwner, OpenConnection<SleepEndReason> {
   deadlineMs = 0;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
@@ -41,7 +42,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenSle
   readonly #context: SleepConnectionDeps;
   readonly #silenceMsMax: number;
   #stage: Stage = 'entering';
-  #ticket: SleepSessionTicket | null = null;
+  #ticket: SessionTicket | null = null;
   #wakes: WakeWriter | null = null;
   /** The flood window opens with the first bytes after the last one closed. */
   #windowEndMs = 0;
@@ -54,7 +55,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenSle
   }
 
   /** The login is accepted; `restBytes` heartbeat bytes came with it. Says OK before any packet, if wanted. */
-  fallAsleep(ticket: SleepSessionTicket, wantsReply: boolean, restBytes: number): void {
+  fallAsleep(ticket: SessionTicket, wantsReply: boolean, restBytes: number): void {
     if (this.#stage === 'closed') return;
     this.#stage = 'asleep';
     this.#ticket = ticket;
@@ -124,4 +125,62 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenSle
     this.lastHeartbeatAt = wallSeconds(clock);
     this.deadlineMs = nowMs + this.#silenceMsMax;
   }
+}
+
+/** The object that a socket's events go to. */
+export interface SocketOwner {
+  received(chunk: Buffer): void;
+  /** The peer's FIN. */
+  peerEnded(): void;
+  /** An error, or gone without a FIN. Called for sockets that are over already, too. */
+  failed(): void;
+}
+
+/*
+ * Listeners are shared by all sockets and find the owner on the socket itself: a connection costs no closure, and a
+ * finished handshake hands its socket over by changing one field.
+ */
+const owner = Symbol('owner');
+type OwnedSocket = Socket & { [owner]?: SocketOwner };
+
+function onData(this: OwnedSocket, chunk: Buffer): void {
+  this[owner]?.received(chunk);
+}
+
+function onEnd(this: OwnedSocket): void {
+  this[owner]?.peerEnded();
+}
+
+function onFailure(this: OwnedSocket): void {
+  this[owner]?.failed();
+}
+
+/** Sends the socket's events to `to`; its bytes only once `startReading` is called. */
+export function adoptSocket(socket: Socket, to: SocketOwner): void {
+  (socket as OwnedSocket)[owner] = to;
+  socket.on('end', onEnd);
+  socket.on('error', onFailure);
+  socket.on('close', onFailure);
+  // Without a tls.Server around it, a TLS socket emits its protocol errors as this event only.
+  if (socket instanceof TLSSocket) socket.on('_tlsError', onFailure);
+}
+
+/** TLS has taken the socket's handle: it is nobody's, and a late error of its own is of no interest. */
+export function releaseSocket(socket: Socket): void {
+  delete (socket as OwnedSocket)[owner];
+}
+
+export function startReading(socket: Socket): void {
+  socket.on('data', onData);
+}
+
+/** What arrives from now on stays in the socket's buffer. */
+export function stopReading(socket: Socket): void {
+  socket.off('data', onData);
+  socket.pause();
+}
+
+/** The same listeners, another owner. */
+export function handOverSocket(socket: Socket, to: SocketOwner): void {
+  (socket as OwnedSocket)[owner] = to;
 }

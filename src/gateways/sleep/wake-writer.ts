@@ -55,7 +55,7 @@ export class WakeWriter {
     this.#owner = owner;
   }
 
-  /** Resolves within the write deadline. `isOpen` false: the connection takes no packet yet, and `pump` will tell. */
+  /** Resolves within the write deadline. `isOpen` false: the connection takes no packet before the next `pump`. */
   write(packet: Buffer, isOpen: boolean): Promise<WakeWriteResult> {
     if (this.#waiting.length >= wakeupsWaitingMax) return Promise.resolve('busy');
     return new Promise((answer) => {

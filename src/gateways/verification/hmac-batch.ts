@@ -1,7 +1,7 @@
 /**
  * Everything that crosses between the main loop and a verifying worker: a batch of signature jobs in one piece
  * of shared memory. The main loop adds jobs, a worker (or the main loop itself) puts a verdict to each of them,
- * the main loop reads the verdicts. Who may touch it changes hands with a message, never in between.
+ * the main loop reads the verdicts. Its ownership changes hands with a message, never in between.
  *
  *     word 0          jobs there are
  *     words 1..       per job a row: where its bytes begin, then the lengths of head, canonical request, body
@@ -45,13 +45,13 @@ function payloadOffset(jobsMax: number): number {
   return verdictOffset(jobsMax) + jobsMax;
 }
 
-/** Whether a batch can hold it at all: its two hashes have the length of a hash, and there is room for the rest. */
+/** True: a batch can hold the job at all: its two hashes have the length of a hash, and the rest fits. */
 export function fitsHmacBatch(job: SignatureJob, bytesMax: number): boolean {
   if (job.signature.length !== hexBytes || job.bodySha256.length !== hexBytes) return false;
   return jobBytesMax(job) <= bytesMax;
 }
 
-/** The room a job is given before its text is written: every character as long as it could be. */
+/** The bytes reserved for a job before its text is written: every character as long as it could be. */
 function jobBytesMax(job: SignatureJob): number {
   const units = job.toSignPrefix.length + hexBytes + hexBytes + job.canonicalRequest.length;
   return keyBytes + units * utf8BytesPerUnitMax + (job.body?.length ?? 0);
@@ -80,7 +80,7 @@ export class HmacBatch {
     return this.#end - payloadOffset(this.#jobsMax);
   }
 
-  /** False when there is no room left for it; the batch is then as it was. The job fits a batch: see fitsHmacBatch. */
+  /** False when it does not fit any more; the batch is then as it was. The job fits a batch: see fitsHmacBatch. */
   add(job: SignatureJob): boolean {
     const index = this.jobs;
     if (index === this.#jobsMax || jobBytesMax(job) > this.#bytes.length - this.#end) return false;

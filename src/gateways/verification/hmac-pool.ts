@@ -46,7 +46,7 @@ const tasksPerThread = 2;
 
 type Settle = (verdict: SignatureVerdict) => void;
 
-/** A fault of one who waits is a fault of the process, as ever, but only after the others are told. */
+/** A callback that throws is a fault of the process, as ever, but only after the others have been called. */
 function notify(settle: Settle, verdict: SignatureVerdict): void {
   try {
     settle(verdict);
@@ -57,7 +57,7 @@ function notify(settle: Settle, verdict: SignatureVerdict): void {
   }
 }
 
-/** A batch and who waits for its verdicts, by job. */
+/** A batch and the callbacks that wait for its verdicts, by job. */
 class PendingBatch {
   readonly index: number;
   readonly batch: HmacBatch;
@@ -68,12 +68,12 @@ class PendingBatch {
     this.batch = batch;
   }
 
-  /** Who waits for the verdict on the job added last. */
+  /** Calls `settle` with the verdict on the job added last. */
   enlist(settle: Settle): void {
     this.#waiting.push(settle);
   }
 
-  /** Tells everybody and is empty again. */
+  /** Calls all of them and is empty again. */
   settle(): void {
     for (const [job, settle] of this.#waiting.entries()) notify(settle, this.batch.verdict(job));
     this.#waiting.length = 0;
@@ -141,7 +141,7 @@ export class HmacPool implements SignatureVerifier {
     await this.#threads.destroy();
   }
 
-  /** The batch that the job is now in; null when there is none with room. */
+  /** The batch that the job is now in; null when none has room. */
   #add(job: SignatureJob): PendingBatch | null {
     if (this.#open !== null) {
       if (this.#open.batch.add(job)) return this.#open;

@@ -7,6 +7,7 @@ import { parseDeviceId, parseRequestId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { signalMediaBytesMax } from '../../model/limits.ts';
 import { wakeCauses, type SignalLogin, type WakeReport } from '../../model/signal.ts';
+import { createHmac } from 'node:crypto';
 
 /** `login`: the challenge is out, nothing is proven. `session`: the login is accepted. */
 export type SignalPhase = 'login' | 'session';
@@ -100,4 +101,10 @@ function decodeWakeReport({ cause: given, request_id: id }: JsonObject): Control
 
 function decodeBye({ reason }: JsonObject): ControllerMessage {
   return typeof reason === 'string' ? bye : invalid;
+}
+
+/** HMAC-SHA256 over `RVS1` LF session key LF base64url of the device id, unpadded; 32 bytes. Source: signal-wire.md. */
+export function computeSignalMac(secret: string, sessionKey: string, deviceId: string): Buffer {
+  const idField = Buffer.from(deviceId, 'utf8').toString('base64url');
+  return createHmac('sha256', secret).update(`RVS1\n${sessionKey}\n${idField}`).digest();
 }

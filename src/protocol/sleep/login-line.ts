@@ -6,7 +6,7 @@ import { decodeUtf8 } from '../../lib/utf8.ts';
 import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
 import { heartbeatSecondsMax, heartbeatSecondsMin, loginLineBytesMax } from '../../model/limits.ts';
 import type { SleepLogin, WakeMode } from '../../model/sleep.ts';
-import { computeLoginMac } from './login-mac.ts';
+import { createHmac } from 'node:crypto';
 
 export type LoginLineStep =
   | { readonly kind: 'incomplete' }
@@ -108,4 +108,16 @@ export function encodeLoginLine(credentials: LoginCredentials, sessionKey: strin
   const signedText = `RVL1 ${idField} ${wakeMode} ${heartbeatSeconds} ${wantsReply ? 1 : 0}`;
   const mac = computeLoginMac(secret, sessionKey, signedText).toString('hex');
   return `${signedText} ${mac}\n`;
+}
+
+/**
+ * HMAC-SHA256 over `RVL1` LF session key LF device id field LF wake LF heartbeat LF reply; 32 bytes.
+ * `signedText` is the login line up to its reply field, as it stands on the wire: fields parted by one space.
+ * Source: sleep-wire.md, Exchange 2, mac.
+ */
+export function computeLoginMac(secret: string, sessionKey: string, signedText: string): Buffer {
+  const [version, ...fields] = signedText.split(' ');
+  return createHmac('sha256', secret)
+    .update([version, sessionKey, ...fields].join('\n'))
+    .digest();
 }

@@ -33,7 +33,7 @@ export interface SignedRequest {
   readonly query: string;
   /** By lower-case name; values trimmed. A header that came without a value is there, with ''. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Whether Authorization, Content-Length, Content-Type or any X-Tg-* came more than once. */
+  /** Authorization, Content-Type or any X-Tg-* came more than once. */
   readonly repeated: boolean;
   /** Null: no body. */
   readonly body: Uint8Array | null;

@@ -1,6 +1,5 @@
 /** The doors for devices, each with what it needs of the house. The REST door is in api.ts, that for operators in back.ts. */
-import { signalSessions } from '../../core/devices/admit-signal-session.ts';
-import { sleepSessions } from '../../core/devices/admit-sleep-session.ts';
+import { signalSessions, sleepSessions } from '../../core/devices/admit-session.ts';
 import { reportWake } from '../../core/wakeups/report-wake.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';
 import { SleepListener } from '../../gateways/sleep/listener.ts';

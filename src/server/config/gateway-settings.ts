@@ -4,7 +4,7 @@ import type { ListeningSettings } from '../../lib/listening-apps.ts';
 import type { TlsFiles } from '../../lib/tls-files.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
-import type { WakeupLimitSettings } from '../../core/wakeups/wakeup-limits.ts';
+import type { WakeupLimitSettings } from '../../core/devices/request-limits.ts';
 import type { SignalGatewaySettings } from '../../gateways/signal/settings.ts';
 import type { SleepGatewaySettings } from '../../gateways/sleep/settings.ts';
 import type { Settings } from './settings-schema.ts';

@@ -1,6 +1,6 @@
 /** A node among others that share NATS, as its server has it: a whole server with a store of its own. Source: cluster.md. */
 import { randomBytes } from 'node:crypto';
-import { followLoggedSessions } from '../../core/devices/logged-sessions.ts';
+import { followLoggedSessions } from '../../core/wakeups/log-followers.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { NatsLink } from '../../cluster/nats/nats-link.ts';

@@ -9,9 +9,8 @@ export function liveSessions(directory: () => DeviceDirectory): LiveSessions {
     find(deviceId, connection) {
       const actor = directory().find(deviceId);
       if (actor === null) return null;
-      const isSleep = connection === 'sleep';
-      const session = isSleep ? actor.sleepSession : actor.signalSession;
-      const heartbeatAt = isSleep ? actor.sleepHeartbeatAt : actor.signalHeartbeatAt;
+      const session = actor.session(connection);
+      const heartbeatAt = actor.heartbeatAt(connection);
       return session === null ? null : { session, heartbeatAt };
     },
   };
@@ -21,6 +20,6 @@ export function liveSessions(directory: () => DeviceDirectory): LiveSessions {
 export function sharedEpochs(directory: () => DeviceDirectory): SharedEpochOf {
   return (deviceId, localEpoch) => {
     const actor = directory().find(deviceId);
-    return actor?.sleepEpoch === localEpoch ? actor.toldSleepEpoch : localEpoch;
+    return actor?.epoch('sleep') === localEpoch ? actor.toldEpoch('sleep') : localEpoch;
   };
 }

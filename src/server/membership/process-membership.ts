@@ -1,7 +1,7 @@
 /** One process of several of a machine, as its server has it: a keeper or a worker. Source: cluster.md, Several processes on one machine. */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { followLoggedSessions } from '../../core/devices/logged-sessions.ts';
+import { followLoggedSessions } from '../../core/wakeups/log-followers.ts';
 import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { Log } from '../../core/ports/log.ts';

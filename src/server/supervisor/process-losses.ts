@@ -4,7 +4,7 @@
  * Source: cluster.md, Several processes on one machine.
  */
 import type { Cancel } from '../../lib/clock.ts';
-import { recallLoggedSessions } from '../../core/devices/logged-sessions.ts';
+import { recallLoggedSessions } from '../../core/wakeups/log-followers.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
 import type { WorkerSet } from './worker-set.ts';

@@ -6,7 +6,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { EventDraft } from '../../model/events.ts';
-import type { ApplicationId, RequestId } from '../../model/ids.ts';
+import { wakeupKey, type ApplicationId, type RequestId } from '../../model/ids.ts';
 import { wakeupKnownMs } from '../../model/limits.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { KnownWakeup, WakeupRecords } from '../../core/ports/wakeup-records.ts';
@@ -23,7 +23,6 @@ import {
   parseWakeupKey,
   timeKey,
   timeOf,
-  wakeupKey,
   type WakeupTables,
 } from './wakeup-rows.ts';
 

@@ -67,11 +67,6 @@ export function decodeWakeup(row: WakeupRow): WakeupRecord {
   };
 }
 
-/** An application id holds no line feed, so the first one ends it. */
-export function wakeupKey(appId: ApplicationId, requestId: RequestId): string {
-  return `${appId}\n${requestId}`;
-}
-
 export function parseWakeupKey(key: string): {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;

@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { DeviceMessage, WakeCause } from '../../model/signal.ts';
-import { computeSignalMac } from '../../protocol/signal/login-mac.ts';
+import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
 import type { Welcome } from '../../protocol/signal/server-message.ts';
 import { ControllerHeartbeats, type HeartbeatEntry } from './controller-heartbeats.ts';
 import { readWelcome, type WireWelcome } from './welcome-message.ts';

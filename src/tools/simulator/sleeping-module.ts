@@ -6,7 +6,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { BoundedQueue } from '../../lib/bounded-queue.ts';
 import type { WakeMode } from '../../model/sleep.ts';
-import { adoptSocket, startReading, type SocketOwner } from '../../gateways/sleep/socket-owner.ts';
+import { adoptSocket, startReading, type SocketOwner } from '../../gateways/sleep/sleeping-connection.ts';
 import { encodeLoginLine } from '../../protocol/sleep/login-line.ts';
 import { sessionKeyLength } from '../../lib/session-key.ts';
 import { wakePacketBytes } from '../../protocol/sleep/wake-packet.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ActorMessage, WakeReply } from '../../../../src/core/devices/actor-message.ts';
-import type { DeviceActor } from '../../../../src/core/devices/device-actor.ts';
+import type { ActorMessage, DeviceActor } from '../../../../src/core/devices/device-actor.ts';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
 import type { ConnectionTimes } from '../../../../src/model/connectivity.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
@@ -29,16 +28,20 @@ function signalLogin(connection: FakeSignalConnection, { atMs = 100_000, heartbe
 
 function end(to: 'sleep' | 'signal', epoch: number, atMs = 200_000): ActorMessage {
   const event = { kind: 'ended', epoch, reason: 'reset', atMs, heartbeatAt: 0 } as const;
-  return to === 'sleep' ? { to, event } : { to, event };
+  return { to, event };
 }
 
 function noteHeartbeat(to: 'sleep' | 'signal', heartbeatAt: number): ActorMessage {
   const event = { kind: 'note-heartbeat', heartbeatAt } as const;
-  return to === 'sleep' ? { to, event } : { to, event };
+  return { to, event };
 }
 
-function wake(reply: WakeReply, carriesCustomData = false): ActorMessage {
-  return { to: 'wake', carriesCustomData, reply };
+/** A message in whose handling `inside` is called: a login that replaces the one before. */
+function loginCalling(inside: () => void, actor: DeviceActor, atMs = 150_000): boolean {
+  const connection = actor.connection('sleep');
+  assert.ok(connection instanceof FakeConnection);
+  connection.close = inside;
+  return actor.post(sleepLogin(new FakeConnection(), { atMs }));
 }
 
 class Scene {
@@ -62,22 +65,16 @@ const kinds = [
     connect: () => new FakeConnection(),
     login: (actor: DeviceActor, connection: FakeConnection | FakeSignalConnection, opening?: Opening) =>
       connection instanceof FakeConnection && actor.post(sleepLogin(connection, opening)),
-    epoch: (actor: DeviceActor) => actor.sleepEpoch,
-    heartbeatAt: (actor: DeviceActor) => actor.sleepHeartbeatAt,
-    times: (actor: DeviceActor) => actor.sleepTimes(),
   },
   {
     kind: 'signal',
     connect: () => new FakeSignalConnection(),
     login: (actor: DeviceActor, connection: FakeConnection | FakeSignalConnection, opening?: Opening) =>
       connection instanceof FakeSignalConnection && actor.post(signalLogin(connection, opening)),
-    epoch: (actor: DeviceActor) => actor.signalEpoch,
-    heartbeatAt: (actor: DeviceActor) => actor.signalHeartbeatAt,
-    times: (actor: DeviceActor) => actor.signalTimes(),
   },
 ] as const;
 
-for (const { kind, connect, login, epoch, heartbeatAt, times } of kinds) {
+for (const { kind, connect, login } of kinds) {
   test(`${kind}: an actor is made at the first session and gone with the last`, () => {
     const { directory } = new Scene();
     const actor = directory.claim(testDevice);
@@ -93,9 +90,9 @@ for (const { kind, connect, login, epoch, heartbeatAt, times } of kinds) {
     for (const next of [1, 2, 3]) {
       const actor = directory.claim(testDevice);
       login(actor, connect(), { atMs: next * 1000 });
-      assert.equal(epoch(actor), next);
+      assert.equal(actor.epoch(kind), next);
       actor.post(end(kind, next));
-      assert.equal(epoch(actor), 0);
+      assert.equal(actor.epoch(kind), 0);
     }
   });
 
@@ -104,25 +101,25 @@ for (const { kind, connect, login, epoch, heartbeatAt, times } of kinds) {
     const [old, young] = [connect(), connect()];
     login(actor, old);
     old.lastHeartbeatAt = 150;
-    login(actor, young, { atMs: 200_000, heartbeatAt: heartbeatAt(actor) });
+    login(actor, young, { atMs: 200_000, heartbeatAt: actor.heartbeatAt(kind) });
     assert.deepEqual([old.closes, young.closes], [['replaced'], []]);
-    assert.deepEqual(times(actor), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
+    assert.deepEqual(actor.times(kind), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
     actor.post(end(kind, 1));
-    assert.equal(epoch(actor), 2, 'the late close of the old one changes nothing');
-    assert.deepEqual(times(actor), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
+    assert.equal(actor.epoch(kind), 2, 'the late close of the old one changes nothing');
+    assert.deepEqual(actor.times(kind), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
   });
 
   test(`${kind}: the live heartbeat is seen before it is saved, and what was saved after the end`, () => {
     const actor = new Scene().claim();
     const connection = connect();
     login(actor, connection);
-    assert.equal(times(actor).lastHeartbeatAt, null);
+    assert.equal(actor.times(kind).lastHeartbeatAt, null);
     connection.lastHeartbeatAt = 140;
-    assert.equal(times(actor).lastHeartbeatAt, 140);
+    assert.equal(actor.times(kind).lastHeartbeatAt, 140);
     actor.post(noteHeartbeat(kind, 140));
     actor.post(end(kind, 1));
-    assert.equal(heartbeatAt(actor), 0, 'there is no connection any more');
-    assert.equal(times(actor).lastHeartbeatAt, 140);
+    assert.equal(actor.heartbeatAt(kind), 0, 'there is no connection any more');
+    assert.equal(actor.times(kind).lastHeartbeatAt, 140);
   });
 }
 
@@ -145,14 +142,14 @@ test('signal and sleep never change each other', () => {
   const [module, controller] = [new FakeConnection(), new FakeSignalConnection()];
   for (const atMs of [1000, 2000, 3000]) actor.post(sleepLogin(module, { atMs }));
   actor.post(signalLogin(controller, { atMs: 9000 }));
-  assert.deepEqual([actor.sleepEpoch, actor.signalEpoch], [3, 1]);
-  assert.deepEqual(actor.sleepTimes(), { lastLoginAt: 3, lastHeartbeatAt: null, lastOfflineAt: null });
+  assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [3, 1]);
+  assert.deepEqual(actor.times('sleep'), { lastLoginAt: 3, lastHeartbeatAt: null, lastOfflineAt: null });
   actor.post(end('sleep', 1));
   actor.post(end('signal', 3));
-  assert.deepEqual([actor.sleepEpoch, actor.signalEpoch], [3, 1]);
+  assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [3, 1]);
   actor.post(end('sleep', 3));
-  assert.deepEqual([actor.sleepEpoch, actor.signalEpoch], [0, 1]);
-  assert.equal(actor.signalConnection, controller);
+  assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [0, 1]);
+  assert.equal(actor.connection('signal'), controller);
   assert.equal(sleepRecords.records.get(testDevice)?.epoch, 3);
   assert.equal(signalRecords.records.get(testDevice)?.epoch, 1);
 });
@@ -181,45 +178,47 @@ for (const { mode, carriesCustomData, written } of wakes)
     const actor = new Scene().claim();
     const connection = new FakeConnection();
     actor.post(sleepLogin(connection, { wakeMode: mode }));
-    const answers: unknown[] = [];
-    actor.post(wake((answer) => answers.push(answer), carriesCustomData));
-    assert.deepEqual(answers, [written ? connection : 40902]);
+    assert.equal(actor.findWakeable(carriesCustomData), written ? connection : 40902);
+  });
+
+for (const { mode, carriesCustomData, written } of wakes)
+  test(`a ${mode} module ${written ? 'can' : 'cannot'} be woken ${carriesCustomData ? 'with' : 'without'} custom data`, () => {
+    const actor = new Scene().claim();
+    for (const [atMs, earlier] of ['fixed', 'custom', 'none', mode].entries())
+      actor.post(
+        sleepLogin(new FakeConnection(), { wakeMode: earlier as WakeMode, atMs: 1000 * (atMs + 1) }),
+      );
+    assert.equal(typeof actor.findWakeable(carriesCustomData) === 'object', written);
   });
 
 test('a takeover brings its own wake mode', () => {
   const actor = new Scene().claim();
   actor.post(sleepLogin(new FakeConnection(), { wakeMode: 'custom' }));
   actor.post(sleepLogin(new FakeConnection(), { wakeMode: 'none', atMs: 200_000 }));
-  const answers: unknown[] = [];
-  actor.post(wake((answer) => answers.push(answer)));
-  assert.deepEqual(answers, [40902]);
+  assert.equal(actor.findWakeable(false), 40902);
 });
 
 test('a device without a sleep session refuses a wake with 40412, online or not', () => {
   const { directory } = new Scene();
   const actor = directory.claim(testDevice);
-  const answers: unknown[] = [];
   actor.post(signalLogin(new FakeSignalConnection()));
-  actor.post(wake((answer) => answers.push(answer)));
+  assert.equal(actor.findWakeable(false), 40412);
   actor.post(end('signal', 1));
-  actor.post(wake((answer) => answers.push(answer)));
-  assert.deepEqual(answers, [40412, 40412]);
+  assert.equal(actor.findWakeable(false), 40412);
   assert.equal(directory.size, 0);
 });
 
 test('a message posted while another is handled waits its turn; a full mailbox refuses', () => {
-  const actor = new Scene().claim();
+  const { directory, sleepRecords } = new Scene();
+  const actor = directory.claim(testDevice);
   actor.post(sleepLogin(new FakeConnection()));
-  const order: string[] = [];
   const taken: boolean[] = [];
-  actor.post(
-    wake(() => {
-      for (let i = 0; i <= mailboxMessagesMax; i++) taken.push(actor.post(wake(() => order.push('waited'))));
-      order.push('first');
-    }),
-  );
-  assert.equal(order[0], 'first');
-  assert.equal(order.length, 1 + mailboxMessagesMax);
+  loginCalling(() => {
+    for (let i = 0; i <= mailboxMessagesMax; i++) taken.push(actor.post(noteHeartbeat('sleep', 500 + i)));
+    assert.equal(sleepRecords.writes.length, 2, 'none of them is handled yet');
+  }, actor);
+  assert.equal(sleepRecords.writes.length, 2 + mailboxMessagesMax);
+  assert.equal(actor.times('sleep').lastHeartbeatAt, 499 + mailboxMessagesMax, 'in their order');
   assert.deepEqual(taken.slice(-2), [true, false]);
 });
 
@@ -227,14 +226,12 @@ test('a login that waits in the mailbox behind the last end keeps the actor', ()
   const { directory } = new Scene();
   const actor = directory.claim(testDevice);
   actor.post(sleepLogin(new FakeConnection()));
-  actor.post(
-    wake(() => {
-      actor.post(end('sleep', 1));
-      actor.post(signalLogin(new FakeSignalConnection()));
-    }),
-  );
+  loginCalling(() => {
+    actor.post(end('sleep', 2));
+    actor.post(signalLogin(new FakeSignalConnection()));
+  }, actor);
   assert.equal(directory.find(testDevice), actor);
-  assert.deepEqual([actor.sleepEpoch, actor.signalEpoch], [0, 1]);
+  assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [0, 1]);
 });
 
 test('what is posted to an actor that was let go changes nothing of its successor', () => {
@@ -259,8 +256,8 @@ test('a device that only sleeps can be let go while its signal record cannot be 
   actor.post(end('signal', 1));
   actor.post({ to: 'signal', event: { kind: 'disconnect', reason: 'kicked', atMs: 1, heartbeatAt: 0 } });
   actor.post(noteHeartbeat('signal', 5));
-  assert.equal(actor.signalEpoch, 0);
-  assert.equal(actor.sleepEpoch, 1);
+  assert.equal(actor.epoch('signal'), 0);
+  assert.equal(actor.epoch('sleep'), 1);
 });
 
 const noTimes: ConnectionTimes = { lastLoginAt: null, lastHeartbeatAt: null, lastOfflineAt: null };
@@ -270,8 +267,7 @@ for (const kind of ['sleep', 'signal'] as const) {
     kind === 'sleep'
       ? sleepLogin(new FakeConnection(), { atMs })
       : signalLogin(new FakeSignalConnection(), { atMs });
-  const told = (actor: DeviceActor): number =>
-    kind === 'sleep' ? actor.toldSleepEpoch : actor.toldSignalEpoch;
+  const told = (actor: DeviceActor): number => actor.toldEpoch(kind);
   const taken = (session: string, epoch: number, times = noTimes): SlotClaimed => ({
     connection: kind,
     deviceId: testDevice,
@@ -288,7 +284,7 @@ for (const kind of ['sleep', 'signal'] as const) {
     actor.post(loginOf(1000));
     assert.equal(told(actor), 1);
     actor.adopt(taken('s1000', 7));
-    assert.deepEqual([told(actor), kind === 'sleep' ? actor.sleepEpoch : actor.signalEpoch], [7, 1]);
+    assert.deepEqual([told(actor), actor.epoch(kind)], [7, 1]);
     actor.post(end(kind, 7));
     assert.equal(told(actor), 7, 'no socket speaks of it');
     actor.post(end(kind, 1));
@@ -316,7 +312,7 @@ for (const kind of ['sleep', 'signal'] as const) {
     actor.post(loginOf(100_000));
     const times = { lastLoginAt: 101, lastHeartbeatAt: 95, lastOfflineAt: 97 };
     actor.adopt(taken('s100000', 7, times));
-    assert.deepEqual(kind === 'sleep' ? actor.sleepTimes() : actor.signalTimes(), times);
+    assert.deepEqual(actor.times(kind), times);
   });
 
   test(`${kind}: a displaced session is gone with its actor, and the next login finds nothing open`, () => {

@@ -16,15 +16,8 @@ class NotingFollower implements SessionFollower {
     this.#name = name;
   }
 
-  sleepChanged(...[, change]: Parameters<SessionFollower['sleepChanged']>): void {
-    this.#note(`sleep ${change.kind} ${change.epoch}`);
-  }
-
-  signalChanged(...[, change]: Parameters<SessionFollower['signalChanged']>): void {
-    this.#note(`signal ${change.kind} ${change.epoch}`);
-  }
-
-  #note(what: string): void {
+  sessionChanged(...[connection, , change]: Parameters<SessionFollower['sessionChanged']>): void {
+    const what = `${connection} ${change.kind} ${change.epoch}`;
     this.told.push(`${this.#name}: ${what} after ${this.#scene.events.length} events`);
   }
 }
@@ -65,8 +58,7 @@ test('every change but a heartbeat is told to every follower, once its event is 
 test('the online event stands before whatever a follower makes of it', () => {
   const scene = new SessionScene();
   scene.directory.follow({
-    sleepChanged: () => undefined,
-    signalChanged: (deviceId, { kind, epoch, atMs }) => {
+    sessionChanged: (_connection, deviceId, { kind, epoch, atMs }) => {
       const data = { request_id: 'wakeup-1' as never, woke_after_ms: 5 };
       assert.equal(kind, 'opened');
       scene.events.push({ type: 'device.wakeup.completed', deviceId, atMs, epoch, data });

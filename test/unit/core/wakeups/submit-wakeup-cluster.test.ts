@@ -289,7 +289,7 @@ test('events of a wakeup carry the epoch that all members know', async () => {
   const scene = new ClusterScene(['n1', 'n1']);
   scene.member(0).sleep();
   scene.member(1).sleep();
-  assert.equal(scene.member(1).directory.find(testDevice)?.sleepEpoch, 1, 'as it is counted there');
+  assert.equal(scene.member(1).directory.find(testDevice)?.epoch('sleep'), 1, 'as it is counted there');
   assert.equal(await scene.member(0).wake(), 0);
   assert.equal(scene.shared.log.recentOf(testDevice)[0]?.epoch, 2);
 });

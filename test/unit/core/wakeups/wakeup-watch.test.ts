@@ -122,7 +122,7 @@ test('the sleep session ends as the controller boots, and the actor may be gone 
 
 test('a login of another device completes nothing', async () => {
   const scene = await woken();
-  scene.watch.signalChanged('OTHER' as DeviceId, {
+  scene.watch.sessionChanged('signal', 'OTHER' as DeviceId, {
     kind: 'opened',
     session: 's' as SessionId,
     epoch: 1,
@@ -478,7 +478,7 @@ describe('a wakeup whose watcher is gone', () => {
     const { scene, watch } = await orphaned();
     watch.resume(isGone);
     scene.clock.advance(2000);
-    watch.toldOf(testDevice, { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() });
+    watch.noteLogged(testDevice, { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() });
     scene.clock.advance(70_000);
     assert.equal(statusOf(scene), 'completed');
     assert.equal(scene.record('r-1')?.wokeAfterMs, 2000);
@@ -490,7 +490,7 @@ describe('a wakeup whose watcher is gone', () => {
     scene.clock.advance(3000);
     const login = { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() } as const;
     scene.clock.advance(1000);
-    watch.resume(isGone, (deviceId) => watch.toldOf(deviceId, login));
+    watch.resume(isGone, (deviceId) => watch.noteLogged(deviceId, login));
     assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
     assert.equal(scene.record('r-1')?.wokeAfterMs, 3000);
   });

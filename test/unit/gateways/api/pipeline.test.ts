@@ -4,7 +4,7 @@ import { codeTexts, refusal } from '../../../../src/model/codes.ts';
 import { Authenticator } from '../../../../src/gateways/api/authenticator.ts';
 import { Pipeline } from '../../../../src/gateways/api/pipeline.ts';
 import { refuse, type Call, type Reply, type Route } from '../../../../src/gateways/api/route.ts';
-import { ApplicationLimit } from '../../../../src/core/devices/application-limit.ts';
+import { ApplicationLimit } from '../../../../src/core/devices/request-limits.ts';
 import { SigningKeyCache } from '../../../../src/protocol/tgv1/signature.ts';
 import { signRequest } from '../../../../src/protocol/tgv1/sign-request.ts';
 import { InlineVerifier } from '../../../../src/gateways/verification/inline-verifier.ts';

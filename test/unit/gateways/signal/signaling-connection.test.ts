@@ -4,7 +4,7 @@ import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
 import { generateSessionId, type MessageId } from '../../../../src/model/ids.ts';
 import type { SignalEndReason } from '../../../../src/model/signal.ts';
 import type { FrameSocket } from '../../../../src/gateways/signal/frame-socket.ts';
-import type { OpenSignalConnection } from '../../../../src/gateways/signal/listener-context.ts';
+import type { OpenConnection } from '../../../../src/gateways/devices/device-connections.ts';
 import { SignalingConnection } from '../../../../src/gateways/signal/signaling-connection.ts';
 import { sleepAdvice } from '../../../../src/gateways/signal/sleep-advice.ts';
 import { SocketCensus } from '../../../../src/gateways/signal/socket-census.ts';
@@ -54,7 +54,7 @@ let clock: DrivenClock;
 let socket: FakeFrameSocket;
 let sessions: FakeSignalSessions;
 let telemetry: FakeTelemetry;
-let openConnections: DeadlineWheel<OpenSignalConnection>;
+let openConnections: DeadlineWheel<OpenConnection<SignalEndReason>>;
 let failures: unknown[];
 let connection: SignalingConnection;
 beforeEach(() => {
@@ -63,7 +63,9 @@ beforeEach(() => {
   sessions = new FakeSignalSessions();
   telemetry = new FakeTelemetry();
   failures = [];
-  openConnections = new DeadlineWheel<OpenSignalConnection>(500, 0, (attendee) => attendee.expire());
+  openConnections = new DeadlineWheel<OpenConnection<SignalEndReason>>(500, 0, (attendee) =>
+    attendee.expire(),
+  );
   clock.every(500, () => openConnections.turn(clock.monotonicMs()));
   connection = new SignalingConnection(socket, {
     clock,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../../../src/model/cluster.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../../../../src/model/ids.ts';
+import { wakeupKey, type ApplicationId, type DeviceId, type RequestId } from '../../../../src/model/ids.ts';
 import { wakeupKnownMs } from '../../../../src/model/limits.ts';
 import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
 import type { Journal } from '../../../../src/storage/journal/journal.ts';
@@ -11,7 +11,7 @@ import {
   WakeupRecordStore,
   type WakeupRecordSettings,
 } from '../../../../src/storage/records/wakeup-record-store.ts';
-import { timeKey, wakeupKey } from '../../../../src/storage/records/wakeup-rows.ts';
+import { timeKey } from '../../../../src/storage/records/wakeup-rows.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApplicationId } from '../../../../src/model/ids.ts';
-import { ApplicationLimit } from '../../../../src/core/devices/application-limit.ts';
+import { ApplicationLimit } from '../../../../src/core/devices/request-limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { testApp } from '../../../support/fakes.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
-import { proveDevice } from '../../../../src/core/devices/prove-device.ts';
-import { computeSignalMac } from '../../../../src/protocol/signal/login-mac.ts';
+import { proveDevice, secretMark } from '../../../../src/core/devices/device-access.ts';
+import { computeSignalMac } from '../../../../src/protocol/signal/controller-message.ts';
 import { FakeRegistry, testDevice } from '../../../support/fakes.ts';
 
 const nowS = 1_795_163_400;
@@ -47,4 +47,12 @@ test('a registry that cannot be read is thrown, not taken for an unknown device'
   const registry = new FakeRegistry();
   registry.failure = new Error('the store cannot be read');
   assert.throws(() => prove(registry, 'device-secret'), registry.failure);
+});
+
+test('a secret has one mark, a small integer, and no other of many has the same', () => {
+  const secrets = Array.from({ length: 2000 }, (_, number) => `secret number ${number}`);
+  const marks = secrets.map(secretMark);
+  assert.deepEqual(secrets.map(secretMark), marks);
+  assert.equal(new Set(marks).size, secrets.length);
+  for (const mark of marks) assert.equal(mark, mark | 0);
 });

@@ -1,0 +1,106 @@
+/**
+ * A login at the sleep or the signal port: proof, device, disabling, expiry, and then the device's session is this
+ * connection's. Source: sleep-wire.md, Refusals and Sessions; signal-wire.md; decisions.md, Connectivity.
+ */
+import { assert } from '../../lib/assert.ts';
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { generateSessionId, type DeviceId, type SessionId } from '../../model/ids.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
+import type { WakeReport } from '../../model/signal.ts';
+import { computeLoginMac } from '../../protocol/sleep/login-line.ts';
+import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
+import type { ConnectionRecords } from '../ports/connection-records.ts';
+import type { SessionTicket, SignalSessions, SleepSessions } from '../ports/device-sessions.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { proveDevice } from './device-access.ts';
+import type { EndReason, LoginMessage } from './device-actor.ts';
+import type { DeviceDirectory } from './device-directory.ts';
+
+export interface SleepSessionsDeps {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly directory: DeviceDirectory;
+  /** The store is far behind: what would open a session waits outside. */
+  isOverloaded(): boolean;
+}
+
+export interface SignalSessionsDeps extends SleepSessionsDeps {
+  readonly signalRecords: ConnectionRecords;
+  /** Whom a controller's report of what woke it is for. */
+  readonly wakeups: { reported(deviceId: DeviceId, sessionId: SessionId, report: WakeReport): void };
+}
+
+/** The port of the sleep gateway. */
+export function sleepSessions(deps: SleepSessionsDeps): SleepSessions {
+  return {
+    admit: (login, sessionKey, connection, hasRoom) => {
+      const computeMac = (secret: string): Buffer => computeLoginMac(secret, sessionKey, login.signedText);
+      const { wakeMode } = login;
+      return admit(deps, 'sleep', login, computeMac, hasRoom, { to: 'sleep', connection, wakeMode });
+    },
+    ended: (ticket, reason, heartbeatAt) => end(deps, 'sleep', ticket, reason, heartbeatAt),
+  };
+}
+
+/** The port of the signal gateway. */
+export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
+  return {
+    admit: (login, sessionKey, connection, hasRoom) => {
+      const computeMac = (secret: string): Buffer => computeSignalMac(secret, sessionKey, login.deviceId);
+      const { media } = login;
+      return admit(deps, 'signal', login, computeMac, hasRoom, { to: 'signal', connection, media });
+    },
+    committed(ticket) {
+      const committed = deps.signalRecords.committed(ticket.deviceId);
+      return committed === null ? toldEpoch(deps, ticket) : committed.then(() => toldEpoch(deps, ticket));
+    },
+    wakeReported: ({ deviceId, sessionId }, report) => deps.wakeups.reported(deviceId, sessionId, report),
+    ended: (ticket, reason, heartbeatAt) => end(deps, 'signal', ticket, reason, heartbeatAt),
+  };
+}
+
+/** What a login message has beside the event and the mark of the secret. */
+type Opening<Kind extends ConnectionKind> = Omit<LoginMessage<Kind>, 'event' | 'secretMark'>;
+
+function admit(
+  deps: SleepSessionsDeps,
+  kind: ConnectionKind,
+  login: { readonly deviceId: DeviceId; readonly mac: Uint8Array },
+  computeMac: (secret: string) => Buffer,
+  hasRoom: boolean,
+  opening: Opening<'sleep'> | Opening<'signal'>,
+): SessionTicket | 'denied' | 'busy' {
+  const { clock, registry, directory } = deps;
+  const { deviceId } = login;
+  const secretMark = proveDevice(registry, login, computeMac, wallSeconds(clock));
+  if (secretMark === null) return 'denied';
+  // Only now: a stranger must not learn from `busy` which devices are here.
+  const replaces = (directory.find(deviceId)?.epoch(kind) ?? 0) > 0;
+  if ((!hasRoom || deps.isOverloaded()) && !replaces) return 'busy';
+  const actor = directory.claim(deviceId);
+  const sessionId = generateSessionId();
+  const heartbeatAt = actor.heartbeatAt(kind);
+  const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt } as const;
+  const taken = actor.post({ ...opening, event, secretMark });
+  assert(taken && actor.epoch(kind) > 0, 'a login is handled in the turn it comes in');
+  return { deviceId, sessionId, epoch: actor.epoch(kind) };
+}
+
+/** A login is given its epoch with its commit, where several members count; one that is over keeps the old one. */
+function toldEpoch({ directory }: SleepSessionsDeps, { deviceId, epoch }: SessionTicket): number {
+  const actor = directory.find(deviceId);
+  return actor?.epoch('signal') === epoch ? actor.toldEpoch('signal') : epoch;
+}
+
+function end(
+  { clock, directory }: SleepSessionsDeps,
+  to: ConnectionKind,
+  { deviceId, epoch }: SessionTicket,
+  reason: EndReason,
+  heartbeatAt: number,
+): void {
+  const actor = directory.find(deviceId);
+  const event = { kind: 'ended', epoch, reason, atMs: clock.wallMs(), heartbeatAt } as const;
+  const taken = actor === null || actor.post({ to, event });
+  assert(taken, 'an end is never lost');
+}

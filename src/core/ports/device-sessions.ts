@@ -1,0 +1,69 @@
+/**
+ * The sleep and the signal gateway, and the core behind them: what a connection is to its device's actor, and what a
+ * gateway asks: is this login admitted, and a session of yours is over.
+ */
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import type {
+  DeliveryResult,
+  DeviceMessage,
+  SignalEndReason,
+  SignalLogin,
+  WakeReport,
+} from '../../model/signal.ts';
+import type { CustomData, SleepEndReason, SleepLogin, WakeWriteResult } from '../../model/sleep.ts';
+
+/** Made and owned by its gateway. */
+interface DeviceConnection<Reason> {
+  /** Unix seconds of the latest heartbeat of this session; 0: none yet. */
+  readonly lastHeartbeatAt: number;
+  /** Ends the connection from our side. The owner is not told again: who closes already knows. */
+  close(reason: Reason): void;
+}
+
+/** A sleeping module's TCP connection. */
+export interface SleepConnection extends DeviceConnection<SleepEndReason> {
+  /**
+   * Writes one wake packet of exactly 8 bytes as one TCP write, after earlier ones have left.
+   * Resolves within the write deadline (1 s); never rejects.
+   */
+  wake(customData: CustomData): Promise<WakeWriteResult>;
+}
+
+/** A controller's WebSocket. */
+export interface SignalConnection extends DeviceConnection<SignalEndReason> {
+  /** Sends the message and waits for its acknowledgement, 5 s; never rejects. */
+  deliver(message: DeviceMessage): Promise<DeliveryResult>;
+  /** Closes as kicked, with the word that its device may not be here any more. */
+  deny(): void;
+}
+
+/** What a connection carries of its session; an event with an old epoch changes nothing. */
+export interface SessionTicket {
+  readonly deviceId: DeviceId;
+  readonly sessionId: SessionId;
+  readonly epoch: number;
+}
+
+interface DeviceSessions<Login, Connection, Reason> {
+  /**
+   * Checks proof, device, disabling and expiry in one time for all of them, claims the device for this
+   * connection and closes the one it replaces. `hasRoom` false: only a login that replaces a session is admitted,
+   * another is `busy`. Throws when the registry or the device's record cannot be read.
+   */
+  admit(
+    login: Login,
+    sessionKey: string,
+    connection: Connection,
+    hasRoom: boolean,
+  ): SessionTicket | 'denied' | 'busy';
+  /** The connection is gone for a reason of the peer's or the gateway's own; not called after `close`. A late call changes nothing. */
+  ended(ticket: SessionTicket, reason: Reason, lastHeartbeatAt: number): void;
+}
+
+export type SleepSessions = DeviceSessions<SleepLogin, SleepConnection, SleepEndReason>;
+
+export interface SignalSessions extends DeviceSessions<SignalLogin, SignalConnection, SignalEndReason> {
+  /** The epoch that the device is to be told, once the login is committed; a value when it is. */
+  committed(ticket: SessionTicket): number | Promise<number>;
+  wakeReported(ticket: SessionTicket, report: WakeReport): void;
+}

@@ -1,0 +1,68 @@
+/**
+ * What the shared log says of other members' devices and wakeups: outcomes for the callers that wait here, logins and
+ * resets for the wakeups that are watched here. What happened here was notified in its own turn, and comes by once more
+ * without changing anything. Source: events.md, Reading; cluster.md, Events.
+ */
+import type { Cancel } from '../../lib/clock.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { DeviceId, RequestId } from '../../model/ids.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { WakeupWatch } from './wakeup-watch.ts';
+
+/** One follower for all callers that wait for an outcome; how many wait is bounded by their slots (waiting-readers.ts). */
+export class OutcomeWaiters {
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  /** Follows the log for good. */
+  constructor(log: EventLog) {
+    log.follow((events) => {
+      if (this.#waiting.size > 0) for (const event of events) this.#notify(event);
+    });
+  }
+
+  /** How many outcomes are waited for. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Calls `notify` at every outcome of the device's wakeup of this id, whoever asked for it, until it is cancelled. */
+  follow(deviceId: DeviceId, requestId: RequestId, notify: () => void): Cancel {
+    const key = keyOf(deviceId, requestId);
+    const waiting = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, waiting.add(notify));
+    return () => {
+      waiting.delete(notify);
+      if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key);
+    };
+  }
+
+  #notify(event: LoggedEvent): void {
+    const { type, data, deviceId } = event;
+    if (type === 'device.wakeup.accepted' || !('request_id' in data)) return;
+    for (const notify of this.#waiting.get(keyOf(deviceId, data.request_id)) ?? []) notify();
+  }
+}
+
+/** A request id is printable ASCII, so the first line feed ends it. */
+function keyOf(deviceId: DeviceId, requestId: RequestId): string {
+  return `${requestId}\n${deviceId}`;
+}
+
+export function followLoggedSessions(log: EventLog, watch: WakeupWatch): Cancel {
+  return log.follow((events) => {
+    if (watch.size > 0) for (const event of events) notifyWatch(watch, event);
+  });
+}
+
+/** What the log has of a device, the oldest first: for wakeups that nobody watched for a while. */
+export function recallLoggedSessions(log: EventLog, watch: WakeupWatch, deviceId: DeviceId): void {
+  for (const event of log.recentOf(deviceId).toReversed()) notifyWatch(watch, event);
+}
+
+function notifyWatch(watch: WakeupWatch, event: LoggedEvent): void {
+  const { deviceId, atMs, epoch } = event;
+  if (event.type === 'device.signal.online')
+    watch.noteLogged(deviceId, { kind: 'login', sessionId: event.data.session, atMs });
+  else if (event.type === 'device.sleep.offline' && event.data.reason === 'reset' && epoch !== null)
+    watch.noteLogged(deviceId, { kind: 'reset', epoch, atMs });
+}

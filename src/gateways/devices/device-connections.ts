@@ -1,0 +1,98 @@
+/**
+ * What the sleep and the signal listener have in common: connections before their login and with a session, each kind on
+ * a wheel by its deadlines; how they are drained and cut at the end; and the log line about logins that cannot be verified.
+ * Source: running.md, Stopping.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
+import { drain } from '../../lib/drain.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+
+/** A connection before its login is accepted. */
+export interface PendingConnection extends WheelEntry {
+  expire(): void;
+  /** Refuses it as `busy`, because the listener goes away. */
+  turnAway(): void;
+  /** Cuts it without a word or a count. */
+  drop(): void;
+}
+
+/** A connection with a session. */
+export interface OpenConnection<EndReason extends string> extends WheelEntry {
+  expire(): void;
+  /** Ends the session and notifies its owner. */
+  end(reason: EndReason | 'drain'): void;
+  /** Cuts the connection and notifies nobody. */
+  drop(): void;
+}
+
+/** What every connection of a listener shares: one object, made by the listener. */
+export interface DeviceListenerContext<Settings, Sessions, EndReason extends string> {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly sessions: Sessions;
+  readonly telemetry: Telemetry;
+  readonly log: Log;
+  /** Each holds the live connections of its kind, by deadline. */
+  readonly pending: DeadlineWheel<PendingConnection>;
+  readonly openConnections: DeadlineWheel<OpenConnection<EndReason>>;
+  /** Another session may be opened, with the sockets that others hold. */
+  hasRoom(): boolean;
+  /** Logs that logins cannot be verified or stored, at most once a second. */
+  reportFailure(error: unknown): void;
+}
+
+/** Half a second: a deadline is noticed within two ticks, so within the 2 s it may be late, with room to spare. */
+export const deviceTickMs = 500;
+const failureReportMs = 1000;
+
+export class DeviceConnections<EndReason extends string> {
+  readonly pending: DeadlineWheel<PendingConnection>;
+  readonly openConnections: DeadlineWheel<OpenConnection<EndReason>>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #failure: string;
+  #failureReportedMs = -Infinity;
+
+  /** `failure`: what is logged when a login cannot be verified. */
+  constructor(clock: Clock, log: Log, failure: string) {
+    const nowMs = clock.monotonicMs();
+    this.#clock = clock;
+    this.#log = log;
+    this.#failure = failure;
+    this.pending = new DeadlineWheel(deviceTickMs, nowMs, (connection) => connection.expire());
+    this.openConnections = new DeadlineWheel(deviceTickMs, nowMs, (connection) => connection.expire());
+  }
+
+  /** Call it every `deviceTickMs`. */
+  turn(): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.pending.turn(nowMs);
+    this.openConnections.turn(nowMs);
+  }
+
+  /**
+   * Refuses logins under way, and ends sessions at the rate. What is left after `deadlineMs` stays as it is, for the
+   * kernel to close with the process; resolves with its number.
+   */
+  drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
+    for (const connection of this.pending.pick(Infinity)) connection.turnAway();
+    return drain(this.openConnections, this.#clock, ratePerSecond, deadlineMs, (connection) =>
+      connection.end('drain'),
+    );
+  }
+
+  /** Closes every socket that is left, and notifies nobody. */
+  drop(): void {
+    for (const connection of [...this.pending.pick(Infinity), ...this.openConnections.pick(Infinity)])
+      connection.drop();
+  }
+
+  readonly reportFailure = (error: unknown): void => {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#failureReportedMs < failureReportMs) return;
+    this.#failureReportedMs = nowMs;
+    this.#log.error({ error: String(error) }, this.#failure);
+  };
+}
