@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
 import { OutboxStore } from '../../src/storage/journal/outbox-store.ts';
+import { moduleBeside, runArgs } from '../support/checkout.ts';
 import { openStore, openStoreReadOnly } from '../../src/storage/lmdb/open-store.ts';
 import { CallRecordStore } from '../../src/storage/records/call-record-store.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
@@ -17,6 +17,7 @@ import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store
 import { exportRegistry } from '../../src/storage/registry/registry-export.ts';
 import { LmdbDeliveryStore } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
+import { checkout } from '../support/checkout.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLog } from '../support/fakes.ts';
 import {
@@ -30,13 +31,13 @@ import { closedAfter, lastFirst, temporaryDirectory, type Ending } from '../supp
 import { openJournal } from '../support/test-journal.ts';
 import { startTestServer, writeTestRegistry } from '../support/test-server.ts';
 
-const program = fileURLToPath(new URL('./store-migration-process.ts', import.meta.url));
+const program = runArgs(moduleBeside('store-migration-process', import.meta.url));
 
 for (const last of migratedKinds)
   test(`a migration killed in the ${last} leaves the store and its copy as they were, and the next start goes on`, async (t) => {
     const directory = join(temporaryDirectory(t), 'data');
     await writeOldStore(directory);
-    const killed = spawn(process.execPath, ['--import', 'tsx', program, directory, last], {
+    const killed = spawn(process.execPath, [...program, directory, last], {
       stdio: 'inherit',
     });
     assert.deepEqual(await once(killed, 'exit'), [null, 'SIGKILL']);
@@ -53,7 +54,7 @@ for (const last of migratedKinds)
     assert.deepEqual(await seeFiles(copy), everyFile(1, 0));
   });
 
-const fixture = new URL('../fixtures/store-0af7fa9/', import.meta.url);
+const fixture = new URL('test/fixtures/store-0af7fa9/', checkout);
 
 /** `held.json`: what the release of that commit read from the store that it had written. */
 interface Held {
