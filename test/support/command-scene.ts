@@ -1,36 +1,57 @@
-/** A command within the test: its data directory, a clock that the test drives, and what it says. */
+/** A command run within the test, with a data directory, a driven clock and an output that is kept. */
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { CommandContext } from '../../src/cli/shell/command-context.ts';
+import { CommandContext, type GlobalOptions } from '../../src/cli/shell/command-context.ts';
+import type { Output } from '../../src/cli/shell/output.ts';
 import { DrivenClock } from './driven-clock.ts';
-import { HeardOutput } from './received-output.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
+
+class ReceivedOutput implements Output {
+  readonly wantsJson = false;
+  /** The last answer. */
+  json: unknown = null;
+  text = '';
+  readonly texts: string[] = [];
+  readonly remarks: string[] = [];
+
+  answer(json: unknown, text: string): void {
+    this.json = json;
+    this.text = text;
+    this.texts.push(text);
+  }
+
+  remark(text: string): void {
+    this.remarks.push(text);
+  }
+}
 
 export interface CommandScene {
   readonly clock: DrivenClock;
   /** Not made yet. */
   readonly dataDirectory: string;
-  readonly output: HeardOutput;
-  readonly context: CommandContext;
+  readonly output: ReceivedOutput;
   /** Rejects with what the command throws. */
   readonly run: (...args: readonly string[]) => Promise<void>;
 }
 
-/** `settings`: each `section.key=value`. */
+export interface CommandSources extends Pick<GlobalOptions, 'config' | 'set'> {
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 export function commandScene(
   t: Ending,
   addCommand: (program: Command) => void,
-  settings: readonly string[] = [],
-  dataDirectory = join(temporaryDirectory(t), 'data'),
+  { env = {}, ...options }: CommandSources = {},
 ): CommandScene {
+  const dataDirectory = join(temporaryDirectory(t), 'data');
   const clock = new DrivenClock();
-  const output = new HeardOutput();
-  const context = new CommandContext({ dataDir: dataDirectory, set: settings }, {}, { clock, output });
+  const output = new ReceivedOutput();
+  const context = new CommandContext({ dataDir: dataDirectory, ...options }, env, { clock, output });
   const run = async (...args: readonly string[]): Promise<void> => {
     const program = new Command().exitOverride();
     program.setOptionValue('context', context);
     addCommand(program);
     await program.parseAsync(args, { from: 'user' });
   };
-  return { clock, dataDirectory, output, context, run };
+  return { clock, dataDirectory, output, run };
 }

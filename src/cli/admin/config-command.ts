@@ -36,7 +36,7 @@ function printSettings({ settings, settingsSources, output }: CommandContext): v
 type Origin = 'default' | 'file' | 'environment' | 'flag';
 
 /** The settings are known to be valid. */
-export function settingOrigins({ file, env, overrides = [] }: SettingsSources): (key: SettingKey) => Origin {
+function settingOrigins({ file, env, overrides = [] }: SettingsSources): (key: SettingKey) => Origin {
   const sections =
     file === undefined ? {} : (JSON.parse(readFileSync(file, 'utf8')) as Record<string, object | undefined>);
   return ({ section, key, name, variable }) => {

@@ -14,7 +14,7 @@ const units = [
 ] as const;
 
 /** `3 minutes`, `1 second`, `36 hours`. */
-export function spanInWords(spanMs: number): string {
+function spanInWords(spanMs: number): string {
   const { count, word } = measure(spanMs);
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 }

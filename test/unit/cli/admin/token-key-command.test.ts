@@ -13,7 +13,7 @@ import { commandScene } from '../../../support/command-scene.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 function sceneOf(t: Ending, settings: readonly string[] = []) {
-  const scene = commandScene(t, addTokenKeyCommand, settings);
+  const scene = commandScene(t, addTokenKeyCommand, { set: settings });
   return {
     ...scene,
     list: () => scene.run('token-key', 'list'),

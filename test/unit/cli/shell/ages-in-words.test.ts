@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ageInWords, momentInWords, spanInWords } from '../../../../src/cli/shell/ages-in-words.ts';
+import { ageInWords, momentInWords } from '../../../../src/cli/shell/ages-in-words.ts';
 
 const nowMs = Date.UTC(2026, 10, 20, 8, 30, 0);
 const minute = 60_000;
@@ -41,5 +41,5 @@ test('a moment that may lie ahead blames no clock', () => {
 });
 
 test('a span below a second is none', () => {
-  assert.equal(spanInWords(400), '0 seconds');
+  assert.equal(momentInWords(nowMs + 400, nowMs), 'in 0 seconds');
 });
