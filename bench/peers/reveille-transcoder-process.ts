@@ -13,6 +13,7 @@ import { readFrames } from '../../test/pictures/sources.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { PictureMeter } from '../load/picture-meter.ts';
 import { pictureService, type PeerProtocol } from '../load/picture-protocol.ts';
+import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 
 /** Those of a server where nobody says otherwise. */
 const settings = { quality: 80, sourceMax: { width: 1920, height: 1080 } };
@@ -50,7 +51,7 @@ async function play(
 ): Promise<void> {
   for (let pass = 0; pass < passes; pass += 1)
     for (const frame of frames) {
-      const { pictures } = await transcoder.take(freshly(frame), [shape]);
+      const { pictures } = await transcoder.take(freshly(frame), [shape], describeFrame(frame));
       count(pictures, meter);
     }
 }

@@ -7,11 +7,9 @@ import { SystemClock } from '../../src/lib/system-clock.ts';
 import { CodedSource } from '../../src/media/codec/coded-source.ts';
 import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
 import { traitsOf, type FilterChain } from '../../src/media/codec/filter-chain.ts';
-import type { FrameSource } from '../../src/media/codec/frame-source.ts';
+import { type FrameSource, JpegSource } from '../../src/media/codec/frame-source.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
-import { JpegEncoder } from '../../src/media/codec/jpeg-encoder.ts';
-import { JpegSource } from '../../src/media/codec/jpeg-source.ts';
-import { buildScaler } from '../../src/media/codec/scaler.ts';
+import { JpegEncoder, buildScaler } from '../../src/media/codec/picture-maker.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
@@ -131,11 +129,13 @@ async function addWorker(bench: Bench, frames: readonly SourceFrame[]): Promise<
   bench.add('pictures: to a worker and back, nothing done', async () => {
     const { payload, ...frame } = next();
     const cut = { ...frame, payload: payload.slice(0, -2) };
-    if ((await transcoder.take(cut, shapes)).drop !== 'undecodable') throw new Error('it was not dropped');
+    if ((await transcoder.take(cut, shapes, describeFrame(cut))).drop !== 'undecodable')
+      throw new Error('it was not dropped');
   });
   bench.add('pictures: through a worker, MJPEG 640x480 to 320x240', async () => {
     const { payload, ...frame } = next();
-    const { pictures } = await transcoder.take({ ...frame, payload: payload.slice() }, shapes);
+    const fresh = { ...frame, payload: payload.slice() };
+    const { pictures } = await transcoder.take(fresh, shapes, describeFrame(fresh));
     if (typeof pictures[0] !== 'object') throw new Error('no picture');
   });
   return async () => {

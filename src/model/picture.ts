@@ -20,6 +20,19 @@ export interface SourceFrame {
   readonly payload: Uint8Array<ArrayBuffer>;
 }
 
+/** `parameters`: what decoders are told beside pictures, and no picture; `nothing`: nothing that is known. */
+export type FrameContent = 'picture' | 'parameters' | 'nothing';
+
+/** What a frame tells of itself before it is decoded. */
+export interface FrameDescription {
+  /** The payload's own; null: it does not tell. */
+  readonly size: Size | null;
+  /** Decoding can start at it. */
+  readonly isKey: boolean;
+  /** Of formats whose frames stand alone always `picture`. */
+  readonly content: FrameContent;
+}
+
 /** What is to be made of a decoded frame. `screen`: null only under `auto`. */
 export interface PictureShape {
   readonly mode: ResolutionMode;

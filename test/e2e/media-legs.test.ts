@@ -6,8 +6,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import { readOpenFilesLimit } from '../../src/lib/open-files-limit.ts';
-import type { LegCloseReason, LegRefusal } from '../../src/model/call.ts';
-import { legRefusals } from '../../src/model/call.ts';
+import { type LegCloseReason, type LegRefusal, legRefusals } from '../../src/model/call.ts';
 import {
   descriptorsReserved,
   legAdmissionMsMax,
@@ -15,8 +14,7 @@ import {
   legRequestMsMax,
   mediaFragmentsMax,
 } from '../../src/model/limits.ts';
-import { MediaListener } from '../../src/media/legs/listener.ts';
-import type { MediaLegsSettings } from '../../src/media/legs/settings.ts';
+import { MediaListener, type MediaLegsSettings } from '../../src/media/legs/listener.ts';
 import { mediaLegsDefaults } from '../support/listener-defaults.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';

@@ -6,11 +6,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Size } from '../../src/model/call.ts';
-import { fillCrop, type Crop } from '../../src/media/geometry/fill-geometry.ts';
-import { fitSize } from '../../src/media/geometry/fit-geometry.ts';
+import { fillCrop, planPicture, type Crop } from '../../src/media/geometry/picture-plan.ts';
 
-type Fit = typeof fitSize;
+type Fit = (source: Size, screen: Size) => Size | null;
 type Fill = typeof fillCrop;
+
+const fitSize: Fit = (source, screen) => planPicture(source, { mode: 'fit_screen', screen })?.output ?? null;
 
 interface Fraction {
   readonly over: bigint;

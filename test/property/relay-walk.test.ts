@@ -685,8 +685,7 @@ class SkipsFramesBeforeTheDecoder extends Relay {
       workMs: 0,
     };
     const transcoders = new SpoiltTranscoders(deps.transcoders, (transcoder) => ({
-      take: (frame, shapes) =>
-        frames++ % 4 === 3 ? Promise.resolve(skipped) : transcoder.take(frame, shapes),
+      take: (...frame) => (frames++ % 4 === 3 ? Promise.resolve(skipped) : transcoder.take(...frame)),
       close: () => transcoder.close(),
     }));
     super({ ...deps, transcoders });
@@ -696,7 +695,7 @@ class SkipsFramesBeforeTheDecoder extends Relay {
 class KeepsTranscoders extends Relay {
   constructor(deps: RelayDeps) {
     const transcoders = new SpoiltTranscoders(deps.transcoders, (transcoder) => ({
-      take: (frame, shapes) => transcoder.take(frame, shapes),
+      take: (...frame) => transcoder.take(...frame),
       close: () => undefined,
     }));
     super({ ...deps, transcoders });

@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeH264 } from '../../src/media/geometry/h264-stream.ts';
+import { describeCodedFrame } from '../../src/media/geometry/coded-frame.ts';
+import { h264 } from '../../src/media/geometry/h264-stream.ts';
 
 const parameterSets: [name: string, size: string, hex: string][] = [
   [
@@ -30,7 +31,7 @@ const parameterSets: [name: string, size: string, hex: string][] = [
 ];
 for (const [name, expected, hex] of parameterSets)
   test(`a stream of H.264 is ${expected}: ${name}`, () => {
-    const { size } = describeH264(Buffer.from(`00000001${hex}`, 'hex'));
+    const { size } = describeCodedFrame(Buffer.from(`00000001${hex}`, 'hex'), h264);
     assert.equal(size && `${size.width}x${size.height}`, expected);
   });
 
@@ -53,5 +54,5 @@ const frames: [name: string, hex: string, hasKey: boolean, size: typeof small | 
 ];
 for (const [name, hex, hasKey, size] of frames)
   test(`${name}: ${hasKey ? 'a decoder can start' : 'none can start'}`, () => {
-    assert.deepEqual(describeH264(Buffer.from(hex, 'hex')), { content: 'picture', hasKey, size });
+    assert.deepEqual(describeCodedFrame(Buffer.from(hex, 'hex'), h264), { content: 'picture', hasKey, size });
   });

@@ -6,7 +6,7 @@
 import { assert } from '../../src/lib/assert.ts';
 import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
 import { makeFrame } from '../../src/media/codec/native-census.ts';
-import { i420Bytes } from '../../src/media/geometry/i420.ts';
+import { i420Bytes } from '../../src/media/geometry/source-frame.ts';
 import { takeFrame as takeFrameWell } from '../../src/media/transcoding/transcoder-worker.ts';
 import type { FrameTask } from '../../src/media/transcoding/transcoder-task.ts';
 

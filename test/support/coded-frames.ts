@@ -8,7 +8,7 @@ import {
   makeCodecContext,
   makePacket,
 } from '../../src/media/codec/native-census.ts';
-import { PlanarSource } from '../../src/media/codec/planar-source.ts';
+import { PlanarSource } from '../../src/media/codec/frame-source.ts';
 import { H264Encoder } from '../../src/media/codec/video-encoder.ts';
 import type { Size } from '../../src/model/call.ts';
 import type { Picture, PictureShape, SourceFrame, VideoFrameFormat } from '../../src/model/picture.ts';

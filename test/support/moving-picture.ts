@@ -1,6 +1,6 @@
 /** A test picture that moves, as planes of I420: gradients, colours and blocks, the same for the same number. */
 import type { Size } from '../../src/model/call.ts';
-import { i420Bytes } from '../../src/media/geometry/i420.ts';
+import { i420Bytes } from '../../src/media/geometry/source-frame.ts';
 
 /** `index`: which picture of the film. Sides at least 1; limited range. */
 export function movingPicture(size: Size, index: number): Uint8Array<ArrayBuffer> {

@@ -8,6 +8,7 @@ import { FakeLog } from './fakes.ts';
 import { Gate } from './gate.ts';
 import { scriptedFrame, type FrameScript } from './frame-script.ts';
 import { moduleBeside } from './checkout.ts';
+import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 
 /** By the first estimate, a tenth of a thread's time. */
 export const tenth = { request: { width: 640, height: 480 }, maxFps: 1000 / 13 };
@@ -68,7 +69,8 @@ export class TranscoderScene {
 }
 
 export function take(transcoder: Transcoder, script: FrameScript = {}): Promise<FrameResult> {
-  return transcoder.take(scriptedFrame(script), shapes);
+  const frame = scriptedFrame(script);
+  return transcoder.take(frame, shapes, describeFrame(frame));
 }
 
 export function hold(transcoder: Transcoder): Promise<FrameResult> {

@@ -1,7 +1,13 @@
 /** Who decodes, scales and encodes pictures, on threads of their own. Source: calls-and-media.md, The media process. */
 import type { Result } from '../../lib/result.ts';
 import type { Size } from '../../model/call.ts';
-import type { ReservationRefusal, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
+import type {
+  FrameDescription,
+  FrameResult,
+  PictureShape,
+  ReservationRefusal,
+  SourceFrame,
+} from '../../model/picture.ts';
 
 /** What a call will take, as far as it can be told before its first frame. */
 export interface TranscodingNeed {
@@ -14,10 +20,15 @@ export interface TranscodingNeed {
 export interface Transcoder {
   /**
    * One frame at a time: the next is asked when this one is answered. The payload is moved: its buffer is detached.
+   * `description`: the frame's.
    * Without shapes the frame is decoded only, for the sake of those behind it. Never rejects: what a dead worker had is
    * answered with the drop `engine`.
    */
-  take(frame: SourceFrame, shapes: readonly PictureShape[]): Promise<FrameResult>;
+  take(
+    frame: SourceFrame,
+    shapes: readonly PictureShape[],
+    description: FrameDescription,
+  ): Promise<FrameResult>;
   /** Frees what it holds, behind what it still does. Nothing is asked of it any more. */
   close(): void;
 }

@@ -6,13 +6,11 @@
  */
 import type { Frame } from 'node-av/lib';
 import type { Size } from '../../model/call.ts';
-import type { FrameDrop, SourceFrame } from '../../model/picture.ts';
-import { parameterSpan, type CodedFormat } from '../geometry/parameter-span.ts';
-import type { FrameContent } from '../geometry/coded-frame.ts';
-import type { FrameDescription } from '../geometry/source-frame.ts';
+import type { FrameContent, FrameDescription, FrameDrop, SourceFrame } from '../../model/picture.ts';
+import { parameterSpan, type CodedFormat } from '../geometry/source-frame.ts';
 import { Decoder } from './decoder.ts';
 import type { Engine } from './engine.ts';
-import { FrameNumbers } from './frame-numbers.ts';
+import { FrameNumbers } from '../geometry/h264-stream.ts';
 import type { FrameSource, SourceStep } from './frame-source.ts';
 
 export class CodedSource implements FrameSource {

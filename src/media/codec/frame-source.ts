@@ -1,8 +1,16 @@
-/** What decodes the frames of one format; it says what came of each, and holds the newest picture. */
+/**
+ * A frame source decodes the frames of one format: it says what came of each, and holds the newest picture. Here are
+ * those whose frames stand alone, MJPEG and I420; coded-source.ts has the others. Source: calls-and-media.md, Legs and
+ * Resolution.
+ */
 import type { Frame } from 'node-av/lib';
-import type { FrameDrop, PictureShape, SourceFrame } from '../../model/picture.ts';
-import type { Reduction } from '../geometry/reduction.ts';
-import type { FrameDescription } from '../geometry/source-frame.ts';
+import type { FrameDescription, FrameDrop, PictureShape, SourceFrame } from '../../model/picture.ts';
+import { type Reduction, reductionFor } from '../geometry/reduction.ts';
+import { i420Bytes } from '../geometry/source-frame.ts';
+import type { Engine } from './engine.ts';
+import { freeFrame, makeFrame } from './native-census.ts';
+import type { Size } from '../../model/call.ts';
+import { Decoder } from './decoder.ts';
 
 /** `waiting`: no picture yet, and nothing is wrong. */
 export type SourceStep = 'decoded' | 'waiting' | FrameDrop;
@@ -22,4 +30,117 @@ export interface FrameSource {
   skipTooLarge(): void;
   /** Frees what it holds; nothing is asked of it any more. */
   close(): void;
+}
+
+/** I420: planes as they are, not decoded. Limited range and BT.601, as cameras and call libraries have them. */
+export class PlanarSource implements FrameSource {
+  readonly keyFrameWanted = false;
+  readonly reduction = 1;
+  readonly frame: Frame;
+  /** Points into the payload, for as long as it takes to copy the planes. */
+  readonly #view: Frame;
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#view = makeFrame(engine);
+    this.frame = makeFrame(engine);
+  }
+
+  isStaleFor(): boolean {
+    return false;
+  }
+
+  take({ payload, width, height }: SourceFrame): SourceStep {
+    if (width < 1 || height < 1 || payload.length !== i420Bytes({ width, height })) return 'undecodable';
+    const { AV_PIX_FMT_YUV420P, AVCOL_RANGE_MPEG, AVCOL_SPC_SMPTE170M } = this.#engine.constants;
+    this.#view.width = width;
+    this.#view.height = height;
+    this.#view.format = AV_PIX_FMT_YUV420P;
+    this.#view.colorRange = AVCOL_RANGE_MPEG;
+    this.#view.colorSpace = AVCOL_SPC_SMPTE170M;
+    this.#view.fromBuffer(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength));
+    this.frame.unref();
+    // A frame without memory of its own is copied where it is referred to.
+    const status = this.frame.ref(this.#view);
+    this.#view.unref();
+    return status < 0 ? 'undecodable' : 'decoded';
+  }
+
+  skipTooLarge(): void {
+    // The next frame does not build on this one.
+  }
+
+  close(): void {
+    freeFrame(this.#view);
+    freeFrame(this.frame);
+  }
+}
+
+/** As the decoder counts it: sides are halved so often. */
+const quarterOfSides = 2;
+const startOfScan = Buffer.of(0xff, 0xda);
+const endOfImage = Buffer.of(0xff, 0xd9);
+
+/** MJPEG: every frame is a JPEG. */
+export class JpegSource implements FrameSource {
+  readonly keyFrameWanted = false;
+  readonly #engine: Engine;
+  readonly #sourceMax: Size;
+  readonly #whole: Decoder;
+  /** Made when it is first of use. */
+  #quarter: Decoder | null = null;
+  #reduction: Reduction = 1;
+
+  /** Throws where the engine has no such decoder. */
+  constructor(engine: Engine, sourceMax: Size) {
+    this.#engine = engine;
+    this.#sourceMax = sourceMax;
+    this.#whole = Decoder.open(engine, 'mjpeg', sourceMax);
+  }
+
+  get frame(): Frame {
+    return (this.#reduction === 1 ? this.#whole : (this.#quarter ?? this.#whole)).frame;
+  }
+
+  get reduction(): Reduction {
+    return this.#reduction;
+  }
+
+  isStaleFor(): boolean {
+    return false;
+  }
+
+  /** What cannot be decoded smaller, as progressive ones, is decoded as it is. */
+  take({ payload }: SourceFrame, { size }: FrameDescription, shapes: readonly PictureShape[]): SourceStep {
+    if (!isWholeJpeg(payload)) return 'undecodable';
+    this.#reduction = size === null ? 1 : reductionFor(size, shapes);
+    if (this.#reduction > 1 && this.#decodeSmaller(payload)) return 'decoded';
+    this.#reduction = 1;
+    return this.#whole.decode(payload) === 'decoded' ? 'decoded' : 'undecodable';
+  }
+
+  skipTooLarge(): void {
+    // The next frame does not build on this one.
+  }
+
+  close(): void {
+    this.#whole.close();
+    this.#quarter?.close();
+  }
+
+  #decodeSmaller(payload: Uint8Array<ArrayBuffer>): boolean {
+    this.#quarter ??= Decoder.open(this.#engine, 'mjpeg', this.#sourceMax, quarterOfSides);
+    return this.#quarter.decode(payload) === 'decoded';
+  }
+}
+
+/**
+ * Whether its last scan has an end: the decoder takes a picture whose last blocks are cut off, and makes them up. What
+ * lies behind the end does not matter, and thumbnails lie before the first scan.
+ */
+function isWholeJpeg(payload: Uint8Array<ArrayBuffer>): boolean {
+  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  const end = bytes.lastIndexOf(endOfImage);
+  return end !== -1 && end > bytes.lastIndexOf(startOfScan);
 }

@@ -1,6 +1,6 @@
 /**
  * The transcoder of one session: a frame in, JPEGs out, synchronously, and everything native that it takes. It lives on
- * one thread; who hands it frames and in which order is the workers' affair.
+ * one thread, and is given its frames in order.
  * Source: calls-and-media.md, The media process and Resolution.
  */
 import type { Clock } from '../../lib/clock.ts';
@@ -8,6 +8,7 @@ import { SystemClock } from '../../lib/system-clock.ts';
 import type { Size } from '../../model/call.ts';
 import { pictureShapesKeptMax } from '../../model/limits.ts';
 import type {
+  FrameDescription,
   FrameDrop,
   FrameResult,
   Picture,
@@ -15,15 +16,13 @@ import type {
   SourceFrame,
   VideoFrameFormat,
 } from '../../model/picture.ts';
-import { exceeds } from '../geometry/source-bound.ts';
-import { describeFrame, type FrameDescription } from '../geometry/source-frame.ts';
+import { exceeds } from '../geometry/picture-plan.ts';
+import { describeFrame } from '../geometry/source-frame.ts';
 import { CodedSource } from './coded-source.ts';
 import type { Engine } from './engine.ts';
 import { sourceSize, traitsOf } from './filter-chain.ts';
-import type { FrameSource, SourceStep } from './frame-source.ts';
-import { JpegSource } from './jpeg-source.ts';
+import { type FrameSource, type SourceStep, PlanarSource, JpegSource } from './frame-source.ts';
 import { PictureMaker } from './picture-maker.ts';
-import { PlanarSource } from './planar-source.ts';
 
 export interface TranscoderSettings {
   /** Of the JPEGs, 1 to 100, libjpeg's scale. */
@@ -49,11 +48,15 @@ export class FrameTranscoder {
     this.#clock = clock;
   }
 
-  /** Whatever the payload is made of, a frame has a result. */
-  take(frame: SourceFrame, shapes: readonly PictureShape[]): FrameResult {
+  /** Whatever the payload is made of, a frame has a result. `description`: the frame's, where the caller has it already. */
+  take(
+    frame: SourceFrame,
+    shapes: readonly PictureShape[],
+    description: FrameDescription = describeFrame(frame),
+  ): FrameResult {
     const startMs = this.#clock.monotonicMs();
     const rebuildsBefore = this.#rebuilds;
-    const step = this.#decode(frame, shapes);
+    const step = this.#decode(frame, description, shapes);
     const source = step === 'decoded' ? this.#source : null;
     const pictures = source === null ? [] : this.#makePictures(source, shapes);
     return {
@@ -75,9 +78,8 @@ export class FrameTranscoder {
     this.#makers.length = 0;
   }
 
-  #decode(frame: SourceFrame, shapes: readonly PictureShape[]): SourceStep {
+  #decode(frame: SourceFrame, description: FrameDescription, shapes: readonly PictureShape[]): SourceStep {
     const { sourceMax } = this.#settings;
-    const description = describeFrame(frame);
     const source = this.#sourceFor(frame, description);
     if (source === null) return 'rebuild_failed';
     const isTooLarge = description.size !== null && exceeds(description.size, sourceMax);

@@ -1,15 +1,22 @@
 /**
- * Pictures of one shape: a scaler and an encoder, made anew whenever the source changes, before the frame that changed
- * is used. One that cannot be made costs that frame, and the next one tries again. Source: calls-and-media.md, Resolution.
+ * Makes the pictures of one shape: a scaler and an encoder, made anew whenever the source changes, before the frame that
+ * changed is used. A failure costs that frame, and the next one tries again. Source: calls-and-media.md, Resolution.
  */
-import type { Frame } from 'node-av/lib';
+import type { Frame, CodecContext, Packet } from 'node-av/lib';
 import type { FrameDrop, Picture, PictureShape } from '../../model/picture.ts';
-import { planPicture } from '../geometry/picture-plan.ts';
+import { planPicture, type PicturePlan } from '../geometry/picture-plan.ts';
 import { reducePlan } from '../geometry/reduction.ts';
 import type { Engine } from './engine.ts';
-import { haveSameTraits, sourceSize, type FilterChain, type PictureTraits } from './filter-chain.ts';
-import { JpegEncoder } from './jpeg-encoder.ts';
-import { buildScaler } from './scaler.ts';
+import {
+  haveSameTraits,
+  sourceSize,
+  type PictureTraits,
+  FilterChain,
+  type FilterStep,
+} from './filter-chain.ts';
+import type { Size } from '../../model/call.ts';
+import { quantiserOf } from '../geometry/jpeg-quality.ts';
+import { freeCodecContext, freePacket, makeCodecContext, makePacket } from './native-census.ts';
 
 export class PictureMaker {
   readonly shape: PictureShape;
@@ -68,4 +75,106 @@ export class PictureMaker {
     this.#rebuilds += 2;
     return null;
   }
+}
+
+/**
+ * Takes the wanted part of a source picture, scales it once and gives it the colours of a JPEG: full range, BT.601,
+ * 4:2:0. A chain of filters does it, since libswscale alone crops only what was copied before. Throws what the engine
+ * throws.
+ */
+export function buildScaler(
+  engine: Engine,
+  source: PictureTraits,
+  { crop, output }: PicturePlan,
+): FilterChain {
+  const isWhole = crop.width === source.width && crop.height === source.height;
+  const cropping: FilterStep = ['crop', `${crop.width}:${crop.height}:${crop.x}:${crop.y}:exact=1`];
+  return FilterChain.build(engine, source, [
+    // What a camera wrote beside the pixels, its place among it, is none of the device's business.
+    ['sidedata', 'mode=delete'],
+    ...(isWhole ? [] : [cropping]),
+    [
+      'scale',
+      `${output.width}:${output.height}:flags=${methodOf(crop, output)}:out_range=full:out_color_matrix=bt601`,
+    ],
+    ['format', 'pix_fmts=yuvj420p'],
+  ]);
+}
+
+/**
+ * Without accurate rounding a scaled grey turns green by one step; unscaled it is right, and twice as fast. A large picture
+ * of half the size or less is averaged, which on photographs looks the same there and takes half the time.
+ */
+function methodOf(crop: Size, output: Size): string {
+  if (crop.width === output.width && crop.height === output.height) return 'bicubic';
+  const isHalf = 2 * output.width <= crop.width && 2 * output.height <= crop.height;
+  return isHalf && isLarge(output) ? 'area+accurate_rnd' : 'bicubic+accurate_rnd';
+}
+
+/** Makes JPEGs of one size and quality: baseline, 4:2:0, full range, with a JFIF header that says so. */
+export class JpegEncoder {
+  readonly size: Size;
+  readonly #context: CodecContext;
+  readonly #packet: Packet;
+  readonly #frameQuality: number;
+  #pictures = 0n;
+
+  /** `quality`: 1 to 100, libjpeg's scale. Throws what the engine throws. */
+  static open(engine: Engine, size: Size, quality: number): JpegEncoder {
+    const { constants, av } = engine;
+    const codec = av.Codec.findEncoder(constants.AV_CODEC_ID_MJPEG);
+    if (codec === null) throw new Error('FFmpeg has no encoder of JPEGs');
+    const context = makeCodecContext(engine, codec);
+    const frameQuality = quantiserOf(quality) * constants.FF_QP2LAMBDA;
+    context.width = size.width;
+    context.height = size.height;
+    context.pixelFormat = constants.AV_PIX_FMT_YUVJ420P;
+    context.colorRange = constants.AVCOL_RANGE_JPEG;
+    context.timeBase = new av.Rational(1, 1000);
+    context.threadCount = 1;
+    // Square pixels are what makes the encoder write a JFIF header; BITEXACT leaves out a line about the encoder.
+    context.sampleAspectRatio = new av.Rational(1, 1);
+    context.setFlags(constants.AV_CODEC_FLAG_QSCALE, constants.AV_CODEC_FLAG_BITEXACT);
+    context.globalQuality = frameQuality;
+    context.qMin = 1;
+    // Tables of its own make a small picture smaller by a tenth and more; a large one only takes them longer.
+    context.setOption('huffman', isLarge(size) ? 'default' : 'optimal');
+    const status = context.open2Sync(codec, null);
+    if (status >= 0) return new JpegEncoder(engine, context, size, frameQuality);
+    freeCodecContext(context);
+    throw new Error(`FFmpeg does not open its encoder of JPEGs: ${status}`);
+  }
+
+  private constructor(engine: Engine, context: CodecContext, size: Size, frameQuality: number) {
+    this.size = size;
+    this.#context = context;
+    this.#packet = makePacket(engine);
+    this.#frameQuality = frameQuality;
+  }
+
+  /** `picture`: of this size, 4:2:0 and full range. The JPEG has a buffer of its own, of its size. Null: it failed. */
+  encode(picture: Frame): Uint8Array<ArrayBuffer> | null {
+    picture.quality = this.#frameQuality;
+    picture.pts = this.#pictures++;
+    if (this.#context.sendFrameSync(picture) < 0) return null;
+    if (this.#context.receivePacketSync(this.#packet) < 0) return null;
+    const jpeg = this.#packet.data;
+    this.#packet.unref();
+    return jpeg === null ? null : new Uint8Array(jpeg);
+  }
+
+  close(): void {
+    freeCodecContext(this.#context);
+    freePacket(this.#packet);
+  }
+}
+
+/**
+ * Pixels: above it time is saved, below it bytes and sharpness. A large picture costs the worker most of its time; a
+ * small one has few bytes, and each counts. Source: docs/benchmarks.md, Pictures.
+ */
+const smallAreaMax = 50_000;
+
+function isLarge({ width, height }: Size): boolean {
+  return width * height > smallAreaMax;
 }

@@ -7,7 +7,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Size } from '../../model/call.ts';
 import type { Engine } from './engine.ts';
 import { freeCodecContext, freePacket, makeCodecContext, makePacket } from './native-census.ts';
-import { PlanarSource } from './planar-source.ts';
+import { PlanarSource } from './frame-source.ts';
 
 export interface VideoEncoding {
   /** Both sides even. */

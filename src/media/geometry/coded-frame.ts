@@ -1,13 +1,11 @@
 /**
- * What can be told of a frame of H.264 or H.265 without decoding it. The two differ in their headers and parameter
- * sets, which their own files read. Source: calls-and-media.md, Legs and Resolution.
+ * What H.264 and H.265 have in common: a frame is described without decoding it, by its NAL units, and the size of its
+ * pictures is cropped. They differ in their headers and parameter sets, which their own files read. Source:
+ * calls-and-media.md, Legs and Resolution; ITU-T H.264, 7.4.2.1.1, and H.265, 7.4.3.2.1.
  */
 import type { Size } from '../../model/call.ts';
-import { nextNalUnit } from './nal-units.ts';
-import { RbspReader } from './rbsp-reader.ts';
-
-/** `parameters`: what decoders are told beside pictures, and no picture; `nothing`: nothing that is known. */
-export type FrameContent = 'picture' | 'parameters' | 'nothing';
+import type { FrameContent } from '../../model/picture.ts';
+import { nextNalUnit, RbspReader } from './nal-units.ts';
 
 export interface CodedFrame {
   readonly content: FrameContent;
@@ -32,8 +30,8 @@ export interface NalSyntax {
 const sequencesMax = 32;
 
 /**
- * `bytes`: an Annex B access unit, of which none is kept. Slices come last in it, and all are of a key frame or none is:
- * at the first one it is known, and the bulk of the frame is not looked at.
+ * `bytes`: an Annex B access unit, of which nothing is kept. Slices come last in it, and all are of a key frame or none
+ * is: the first one tells, and the bulk of the frame is not read.
  */
 export function describeCodedFrame(bytes: Uint8Array, syntax: NalSyntax): CodedFrame {
   let size: Size | null = null;
@@ -55,4 +53,32 @@ export function describeCodedFrame(bytes: Uint8Array, syntax: NalSyntax): CodedF
 function larger(one: Size | null, other: Size | null): Size | null {
   if (one === null || other === null) return one ?? other;
   return one.width * one.height >= other.width * other.height ? one : other;
+}
+
+/** Columns and rows of luma to one of chroma, by chroma_format_idc: none, 4:2:0, 4:2:2, 4:4:4. */
+const chromaSteps = [
+  { columns: 1, rows: 1 },
+  { columns: 2, rows: 2 },
+  { columns: 2, rows: 1 },
+  { columns: 1, rows: 1 },
+] as const;
+
+/**
+ * Reads a cropping flag and, behind it, what is cut off left, right, top and bottom, in steps of chroma; of rows a step
+ * is `rowsPerStep` times that. Null: broken, or nothing is left.
+ */
+export function readCroppedSize(
+  reader: RbspReader,
+  coded: Size,
+  chromaFormat: number,
+  rowsPerStep: number,
+): Size | null {
+  const steps = chromaSteps[chromaFormat];
+  const isCropped = reader.bit() === 1;
+  const columns = isCropped ? reader.unsigned() + reader.unsigned() : 0;
+  const rows = isCropped ? reader.unsigned() + reader.unsigned() : 0;
+  if (steps === undefined || reader.isBroken) return null;
+  const width = coded.width - columns * steps.columns;
+  const height = coded.height - rows * steps.rows * rowsPerStep;
+  return width > 0 && height > 0 ? { width, height } : null;
 }

@@ -1,9 +1,10 @@
 /**
- * Frames of H.264: whether one can be started at, and how large its pictures are. Source: ITU-T H.264, 7.3.1 and
- * 7.4.1; calls-and-media.md, Legs.
+ * Frames of H.264: where decoding can start, how large the pictures are, and which frames are missing. Source: ITU-T
+ * H.264, 7.3.1, 7.3.2.1.1, 7.3.3, 7.4.1 and 7.4.2.1.1; calls-and-media.md, Legs.
  */
-import { describeCodedFrame, type CodedFrame, type NalKind, type NalSyntax } from './coded-frame.ts';
-import { readSequence } from './h264-sequence.ts';
+import { type NalKind, type NalSyntax, readCroppedSize } from './coded-frame.ts';
+import type { Size } from '../../model/call.ts';
+import { nextNalUnit, RbspReader } from './nal-units.ts';
 
 /** By nal_unit_type. 1-4 are slices and their parts, 7 and 8 parameter sets, 13 an extension and 15 a kin of theirs. */
 const kinds: ReadonlyMap<number, NalKind> = new Map([
@@ -23,13 +24,135 @@ const kinds: ReadonlyMap<number, NalKind> = new Map([
   [15, 'parameters'],
 ]);
 
-/** `bytes`: an Annex B access unit. A key frame is an IDR picture. */
-export function describeH264(bytes: Uint8Array): CodedFrame {
-  return describeCodedFrame(bytes, h264);
-}
-
+/** A key frame is an IDR picture. */
 export const h264: NalSyntax = {
   headerBytes: 1,
   kindOf: (bytes, at) => kinds.get((bytes[at] ?? 0) & 0x1f) ?? 'unknown',
   sizeOf: (reader) => readSequence(reader)?.size ?? null,
 };
+
+/** profile_idc of the profiles whose parameter sets tell the chroma format. */
+const chromaProfiles = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
+
+/** A sequence parameter set, as far as anything of it is used. */
+interface H264Sequence {
+  readonly id: number;
+  /** chroma_format_idc: none, 4:2:0, 4:2:2, 4:4:4. */
+  readonly chromaFormat: number;
+  /** Bits of frame_num. */
+  readonly numberBits: number;
+  readonly allowsGaps: boolean;
+  /** Of its pictures; null: broken. */
+  readonly size: Size | null;
+}
+
+/** `reader` is behind the header of the unit. Null: broken before the size. */
+function readSequence(reader: RbspReader): H264Sequence | null {
+  const profile = reader.bits(8);
+  // Constraint flags and level.
+  reader.skip(16);
+  const id = reader.unsigned();
+  const chromaFormat = chromaProfiles.has(profile) ? readChromaFormat(reader) : 1;
+  const numberBits = reader.unsigned() + 4;
+  skipPictureOrder(reader);
+  // max_num_ref_frames.
+  reader.unsigned();
+  const allowsGaps = reader.bit() === 1;
+  if (reader.isBroken) return null;
+  return { id, chromaFormat, numberBits, allowsGaps, size: readSize(reader, chromaFormat) };
+}
+
+function readSize(reader: RbspReader, chromaFormat: number): Size | null {
+  const columns = reader.unsigned() + 1;
+  const rows = reader.unsigned() + 1;
+  const fieldsPerMap = reader.bit() === 1 ? 1 : 2;
+  // mb_adaptive_frame_field_flag where there are fields, direct_8x8_inference_flag.
+  reader.skip(fieldsPerMap);
+  const coded = { width: columns * 16, height: rows * 16 * fieldsPerMap };
+  return readCroppedSize(reader, coded, chromaFormat, fieldsPerMap);
+}
+
+/** With all that stands there beside it. */
+function readChromaFormat(reader: RbspReader): number {
+  const chromaFormat = reader.unsigned();
+  // separate_colour_plane_flag.
+  if (chromaFormat === 3) reader.skip(1);
+  // Bit depths of luma and chroma, qpprime_y_zero_transform_bypass_flag.
+  reader.unsigned();
+  reader.unsigned();
+  reader.skip(1);
+  if (reader.bit() === 1) skipScalingMatrix(reader, chromaFormat === 3 ? 12 : 8);
+  return chromaFormat;
+}
+
+function skipScalingMatrix(reader: RbspReader, lists: number): void {
+  for (let list = 0; list < lists; list += 1)
+    if (reader.bit() === 1) skipScalingList(reader, list < 6 ? 16 : 64);
+}
+
+/** A list ends where its next scale is 0, and the rest repeats the last one. */
+function skipScalingList(reader: RbspReader, length: number): void {
+  let scale = 8;
+  for (let i = 0; i < length && scale !== 0; i += 1) scale = (scale + reader.signed() + 256) % 256;
+}
+
+function skipPictureOrder(reader: RbspReader): void {
+  const kind = reader.unsigned();
+  if (kind === 0) reader.unsigned();
+  if (kind !== 1) return;
+  // delta_pic_order_always_zero_flag, two offsets, and those of the cycle, at most 255.
+  reader.skip(1);
+  reader.unsigned();
+  reader.unsigned();
+  const cycle = Math.min(reader.unsigned(), 255);
+  for (let i = 0; i < cycle; i += 1) reader.unsigned();
+}
+
+/** Of the headers of slices that others may refer to: nal_ref_idc is not 0. */
+const lowestReference = 0x20;
+
+/**
+ * Finds that a frame is missing by the numbers that pictures carry (7.4.3, frame_num): a decoder quietly takes the
+ * nearest picture for a reference that never came.
+ */
+export class FrameNumbers {
+  /** How many bits a number has; 0: it is not known, or gaps are allowed. */
+  #bits = 0;
+  /** Of the last picture that others may refer to; null: there is none to follow. */
+  #last: number | null = null;
+
+  /** `bytes`: an Annex B access unit. A key frame follows everything. */
+  follows(bytes: Uint8Array, isKey: boolean): boolean {
+    if (isKey) this.#last = null;
+    for (let at = nextNalUnit(bytes, 0); at !== -1; at = nextNalUnit(bytes, at)) {
+      const kind = h264.kindOf(bytes, at);
+      const reader = new RbspReader(bytes, at + h264.headerBytes);
+      if (kind === 'sequence') this.#learn(reader);
+      else if (kind === 'slice' || kind === 'key_slice')
+        return this.#count(reader, (bytes[at] ?? 0) >= lowestReference);
+    }
+    return true;
+  }
+
+  #learn(reader: RbspReader): void {
+    const sequence = readSequence(reader);
+    // Of several parameter sets it would have to be known which one a picture goes by, and in 4:4:4 another field is in between.
+    const isPlain = sequence !== null && sequence.id === 0 && sequence.chromaFormat < 3;
+    const isTold = isPlain && !sequence.allowsGaps && sequence.numberBits <= 16;
+    this.#bits = isTold ? sequence.numberBits : 0;
+  }
+
+  /** `reader`: behind the header of the first slice. */
+  #count(reader: RbspReader, isReference: boolean): boolean {
+    if (this.#bits === 0) return true;
+    // first_mb_in_slice, slice_type, pic_parameter_set_id.
+    reader.unsigned();
+    reader.unsigned();
+    reader.unsigned();
+    const number = reader.bits(this.#bits);
+    if (reader.isBroken) return true;
+    const last = this.#last;
+    if (isReference) this.#last = number;
+    return last === null || number === last || number === (last + 1) % 2 ** this.#bits;
+  }
+}

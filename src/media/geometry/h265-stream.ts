@@ -1,11 +1,10 @@
 /**
- * Frames of H.265: whether one can be started at, and how large its pictures are. Source: ITU-T H.265, 7.3.1.2, 7.3.2.2,
+ * Frames of H.265: where decoding can start, and how large the pictures are. Source: ITU-T H.265, 7.3.1.2, 7.3.2.2,
  * 7.3.3 and 7.4.2.2; calls-and-media.md, Legs.
  */
 import type { Size } from '../../model/call.ts';
-import { describeCodedFrame, type CodedFrame, type NalKind, type NalSyntax } from './coded-frame.ts';
-import { readCroppedSize } from './cropped-size.ts';
-import type { RbspReader } from './rbsp-reader.ts';
+import { type NalKind, type NalSyntax, readCroppedSize } from './coded-frame.ts';
+import type { RbspReader } from './nal-units.ts';
 
 /** Numbers of NAL units: slices, of them those of random access points; behind the slices parameter sets, then messages. */
 const sliceMax = 31;
@@ -19,11 +18,7 @@ const messageMax = 40;
 const profileBits = 88;
 const levelBits = 8;
 
-/** `bytes`: an Annex B access unit. A key frame is a random access point: IDR, CRA or BLA. */
-export function describeH265(bytes: Uint8Array): CodedFrame {
-  return describeCodedFrame(bytes, h265);
-}
-
+/** A key frame is a random access point: IDR, CRA or BLA. */
 export const h265: NalSyntax = {
   headerBytes: 2,
   kindOf: (bytes, at) => {

@@ -1,12 +1,10 @@
 /**
- * What picture is made of a source of some size: which part of it, and how large. Pure arithmetic; scaling is the
- * codec's. Source: calls-and-media.md, Resolution.
+ * Plans the picture that is made of a source of some size: which part of the source, and how large. Pure arithmetic;
+ * scaling is the codec's. Source: calls-and-media.md, Resolution; backend-server-api.md, Downlink video resolution modes.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Size } from '../../model/call.ts';
 import type { PictureShape } from '../../model/picture.ts';
-import { fillCrop, type Crop } from './fill-geometry.ts';
-import { fitSize } from './fit-geometry.ts';
 
 /** `crop`, of the source, is scaled to `output`, whose sides are even where it is scaled at all. */
 export interface PicturePlan {
@@ -22,4 +20,77 @@ export function planPicture(source: Size, shape: PictureShape): PicturePlan | nu
   if (shape.mode === 'fill_screen') return { crop: fillCrop(source, shape.screen), output: shape.screen };
   const output = fitSize(source, shape.screen);
   return output === null ? null : { crop: whole, output };
+}
+
+/** Part of a picture; `x` and `y`, even, are of its upper left corner. */
+export interface Crop extends Size {
+  readonly x: number;
+  readonly y: number;
+}
+
+/**
+ * The part of a source that fills a screen: the largest of the screen's aspect, from the middle. One scale makes of it the
+ * screen's size, up or down. Sides are whole pixels, at least 1. The scale is max(sw/w, sh/h); a side of the crop is the even number next to
+ * sw/scale or sh/scale that the source has, of two as near the lower; at least 2, or the source's side.
+ */
+export function fillCrop(source: Size, screen: Size): Crop {
+  // sw/w >= sh/h, without the fractions: the width is kept, and sh/scale is sh*w/sw.
+  const keepsWidth = screen.width * source.height >= screen.height * source.width;
+  const width = keepsWidth
+    ? cropSide(source.width, 1, source.width)
+    : cropSide(screen.width * source.height, screen.height, source.width);
+  const height = keepsWidth
+    ? cropSide(screen.height * source.width, screen.width, source.height)
+    : cropSide(source.height, 1, source.height);
+  return { x: cropOffset(source.width, width), y: cropOffset(source.height, height), width, height };
+}
+
+/** Of the exact side `dividend / divisor`. */
+function cropSide(dividend: number, divisor: number, sourceSide: number): number {
+  const nearestEven = 2 * quotient(dividend + divisor - 1, 2 * divisor);
+  return Math.min(Math.max(Math.min(nearestEven, evenAtMost(sourceSide)), 2), sourceSide);
+}
+
+function cropOffset(sourceSide: number, side: number): number {
+  return evenAtMost(quotient(sourceSide - side, 2));
+}
+
+/**
+ * The size of a picture that is scaled down to lie within a screen: all of the source, its aspect kept, no bars. Sides are
+ * whole pixels, at least 1. The scale is min(1, sw/w, sh/h); each side is rounded down, then down to even.
+ * Null: a side would be 0.
+ */
+function fitSize(source: Size, screen: Size): Size | null {
+  const scaled = scaledWithin(source, screen);
+  const width = evenAtMost(scaled.width);
+  const height = evenAtMost(scaled.height);
+  return width === 0 || height === 0 ? null : { width, height };
+}
+
+function scaledWithin(source: Size, screen: Size): Size {
+  if (source.width <= screen.width && source.height <= screen.height) return source;
+  // sw/w <= sh/h, without the fractions: the width is what binds.
+  if (screen.width * source.height <= screen.height * source.width)
+    return { width: screen.width, height: quotient(source.height * screen.width, source.width) };
+  return { width: quotient(source.width * screen.height, source.height), height: screen.height };
+}
+
+/**
+ * Rounded down, exactly: a quotient of floating point may round up to the next whole one. Both whole, not negative, `divisor` not 0, `dividend` a safe integer.
+ */
+function quotient(dividend: number, divisor: number): number {
+  return (dividend - (dividend % divisor)) / divisor;
+}
+
+/** Down to even. Whole, not negative. */
+function evenAtMost(value: number): number {
+  return value - (value % 2);
+}
+
+/** True: a source is too large to be decoded. Either way up: long side against long side, short side against short side. */
+export function exceeds(size: Size, max: Size): boolean {
+  return (
+    Math.max(size.width, size.height) > Math.max(max.width, max.height) ||
+    Math.min(size.width, size.height) > Math.min(max.width, max.height)
+  );
 }

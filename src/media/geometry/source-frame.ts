@@ -1,27 +1,24 @@
-/** What a frame tells of itself before it is decoded. Source: calls-and-media.md, Legs and Resolution. */
+/**
+ * Reads what a frame tells of itself before it is decoded, for each format. Source: calls-and-media.md, Legs and
+ * Resolution.
+ */
 import type { Size } from '../../model/call.ts';
-import type { SourceFrame } from '../../model/picture.ts';
-import { describeH264 } from './h264-stream.ts';
-import { describeH265 } from './h265-stream.ts';
-import type { CodedFrame, FrameContent } from './coded-frame.ts';
+import type { FrameDescription, SourceFrame } from '../../model/picture.ts';
+import { describeCodedFrame } from './coded-frame.ts';
+import { h264 } from './h264-stream.ts';
+import { h265 } from './h265-stream.ts';
 import { jpegSize } from './jpeg-header.ts';
+import { nextNalUnit } from './nal-units.ts';
 
-export interface FrameDescription {
-  /** The payload's own; null: it does not tell. */
-  readonly size: Size | null;
-  /** Decoding can start at it. */
-  readonly isKey: boolean;
-  /** Of formats whose frames stand alone always `picture`. */
-  readonly content: FrameContent;
-}
+const syntaxes = { h264, h265 };
+export type CodedFormat = keyof typeof syntaxes;
 
-/** Looks into the payload no further than its headers go, keeps nothing of it, and takes whatever bytes there are. */
+/** Reads the payload no further than its headers go, keeps nothing of it, and takes whatever bytes there are. */
 export function describeFrame(frame: SourceFrame): FrameDescription {
   switch (frame.format) {
     case 'h264':
-      return describeCoded(frame, describeH264(frame.payload));
     case 'h265':
-      return describeCoded(frame, describeH265(frame.payload));
+      return describeCoded(frame, frame.format);
     case 'mjpeg':
       return { size: jpegSize(frame.payload), isKey: true, content: 'picture' };
     case 'i420':
@@ -30,9 +27,40 @@ export function describeFrame(frame: SourceFrame): FrameDescription {
 }
 
 /**
- * Some encoders start anew with an I picture that is no IDR: parameter sets and the bridge's word together count as
- * well. Neither does alone: who repeats parameter sets says nothing by them, and a flag may be wrong.
+ * Some encoders start anew with an I picture that is no IDR: parameter sets and the bridge's flag together count as
+ * well. Neither does alone: a sender that repeats parameter sets says nothing by them, and a flag may be wrong.
  */
-function describeCoded(frame: SourceFrame, { hasKey, size, content }: CodedFrame): FrameDescription {
-  return { size, isKey: hasKey || (frame.isKeyFrame && size !== null), content };
+function describeCoded({ payload, isKeyFrame }: SourceFrame, format: CodedFormat): FrameDescription {
+  const { hasKey, size, content } = describeCodedFrame(payload, syntaxes[format]);
+  return { size, isKey: hasKey || (isKeyFrame && size !== null), content };
+}
+
+const startCodeBytes = 3;
+
+/**
+ * The parameter sets of an access unit: a view from the first one to the end of the last, wherever they are; empty: there
+ * is none. Source: ITU-T H.264, 7.4.1, and H.265, 7.4.2.2.
+ */
+export function parameterSpan(format: CodedFormat, bytes: Uint8Array): Uint8Array {
+  const syntax = syntaxes[format];
+  let from = -1;
+  let to = 0;
+  for (let at = nextNalUnit(bytes, 0); at !== -1;) {
+    const next = nextNalUnit(bytes, at);
+    const kind = syntax.kindOf(bytes, at);
+    if (kind === 'sequence' || kind === 'parameters') {
+      if (from === -1) from = at;
+      to = next === -1 ? bytes.length : next - startCodeBytes;
+    }
+    at = next;
+  }
+  return from === -1 ? bytes.subarray(0, 0) : bytes.subarray(from, to);
+}
+
+/**
+ * Bytes of a frame of I420: a plane of Y, then U and V with half its columns and rows, without padding; an odd side has
+ * its half rounded up. Source: calls-and-media.md, Legs.
+ */
+export function i420Bytes({ width, height }: Size): number {
+  return width * height + 2 * Math.ceil(width / 2) * Math.ceil(height / 2);
 }

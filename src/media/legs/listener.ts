@@ -7,7 +7,7 @@ import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
-import { readCertificate } from '../../lib/tls-files.ts';
+import { readCertificate, type TlsFiles } from '../../lib/tls-files.ts';
 import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
@@ -16,7 +16,20 @@ import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { UpgradeHandler } from './upgrade-handler.ts';
 import type { MediaListenerContext, LegRelay } from './listener-context.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
-import type { MediaLegsSettings } from './settings.ts';
+
+export interface MediaLegsSettings {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** Legs, idle bridges and viewers at once; the process's limit of open files may lower it. */
+  readonly legsMax: number;
+  /** Connections that have not been let in yet. */
+  readonly handshakesMax: number;
+  /** Those of one address; 0: off, as it must be behind a proxy. */
+  readonly handshakesPerAddressMax: number;
+  /** Paths of PEM files; null: plain WebSockets and HTTP. */
+  readonly tls: TlsFiles | null;
+}
 
 /** A leg is asked at one beat, and has to have answered at the next. */
 const heartbeatMs = legSilenceMsMax / 2;

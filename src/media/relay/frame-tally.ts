@@ -1,7 +1,7 @@
-/** What became of the frames of a session, and how long they took: for its view, and for the metrics of all. */
+/** Counts what became of the frames of a session, and how long they took: for its view, and for the metrics of all. */
 import { mediaFrameResults, type MediaFrameResult, type MediaView } from '../../model/picture.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import { RecentTimes } from './recent-times.ts';
+import { frameTimesKeptMax } from '../../model/limits.ts';
 
 export class FrameTally {
   readonly #frameTimes = new RecentTimes();
@@ -54,4 +54,23 @@ function zeroes(): Record<MediaFrameResult, number> {
     MediaFrameResult,
     number
   >;
+}
+
+/** How long the last frames took. */
+class RecentTimes {
+  readonly #timesMs: number[] = [];
+  #next = 0;
+
+  add(timeMs: number): void {
+    this.#timesMs[this.#next] = timeMs;
+    this.#next = (this.#next + 1) % frameTimesKeptMax;
+  }
+
+  /** Null: none yet. */
+  view(): { readonly p50: number; readonly p99: number } | null {
+    if (this.#timesMs.length === 0) return null;
+    const sorted = this.#timesMs.toSorted((one, other) => one - other);
+    const at = (part: number): number => sorted[Math.ceil(sorted.length * part) - 1] ?? 0;
+    return { p50: at(0.5), p99: at(0.99) };
+  }
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { keyFrameAskMsMin } from '../../model/limits.ts';
-import { standsAlone, type WaitingVideo } from './video-queue.ts';
+import { standsAlone, type WaitingVideo } from './media-queues.ts';
 
 export class KeyFrameRequest {
   readonly #clock: Clock;

@@ -1,13 +1,21 @@
 /**
- * The way of a session's frames through its transcoder: one at a time, in their order, those that wait bounded. Which
- * pictures are made of a frame is asked when its turn comes, so that none is made for a receiver that could not take it.
- * Source: calls-and-media.md, Legs and Resolution.
+ * The way of a session's frames through its transcoder: one at a time, in order, those that wait bounded. The pictures to
+ * make of a frame are asked for when it is next, so that none is made for a receiver that could not take it. Source:
+ * calls-and-media.md, Legs and Resolution.
  */
-import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../../model/picture.ts';
-import type { Transcoder } from '../../core/ports/transcoders.ts';
+import type {
+  FrameResult,
+  PictureShape,
+  SourceFrame,
+  VideoFrameFormat,
+  ReservationRefusal,
+} from '../../model/picture.ts';
+import type { Transcoder, TranscodingNeed, Transcoders } from '../../core/ports/transcoders.ts';
 import { FramePace } from '../geometry/frame-pace.ts';
 import type { SourceVideo } from './source-video.ts';
-import { standsAlone, VideoQueue, type VideoQueueDrop, type WaitingVideo } from './video-queue.ts';
+import { standsAlone, VideoQueue, type VideoQueueDrop, type WaitingVideo } from './media-queues.ts';
+import type { CallMedia } from '../../model/call.ts';
+import { requestedSize } from '../../core/calls/leg-messages.ts';
 
 /** A frame that pictures are to be made of. */
 export interface PictureSource extends WaitingVideo {
@@ -88,7 +96,7 @@ export class PicturePipeline {
 
   async #transcode(frame: PictureSource, shapes: readonly PictureShape[]): Promise<void> {
     this.#stage = 'working';
-    const result = await this.#transcoder.take(sourceFrame(frame), shapes);
+    const result = await this.#transcoder.take(sourceFrame(frame), shapes, frame.source.description);
     if (this.#isClosed) return this.#audience.unpictured(frame, 'no_receiver');
     this.#stage = 'free';
     if (result.keyFrameWanted && !this.#waiting.hasKey) this.#audience.wantKeyFrame();
@@ -104,4 +112,65 @@ export class PicturePipeline {
 function sourceFrame({ source: { header }, payload }: PictureSource): SourceFrame {
   const { format, isKeyFrame, width, height } = header;
   return { format, isKeyFrame, width, height, payload };
+}
+
+/** A downlink that has its frames made into pictures while it has a pipeline. */
+interface PicturedDownlink extends PictureAudience {
+  /** Null: no pictures are made. */
+  pipeline: PicturePipeline | null;
+}
+
+/** Its downlink is pictures, whoever is there: what the bridge will send is not known before its first frame. */
+export function isPictureCall(media: CallMedia): boolean {
+  return media.downVideo === 'mjpeg';
+}
+
+/**
+ * The session's reservation at the transcoders, held while pictures are made of its frames, or may have to be. Source:
+ * calls-and-media.md, The media process.
+ */
+export class TranscoderReservation {
+  readonly #transcoders: Transcoders;
+  readonly #maxFps: number;
+  readonly #downlink: PicturedDownlink;
+
+  constructor(transcoders: Transcoders, maxFps: number, downlink: PicturedDownlink) {
+    this.#transcoders = transcoders;
+    this.#maxFps = maxFps;
+    this.#downlink = downlink;
+  }
+
+  /** Whether `reserve` would refuse. */
+  refusalOf(media: CallMedia): ReservationRefusal | null {
+    const need = this.#needOf(media);
+    const refusal = need === null ? null : this.#transcoders.refusalOf(need);
+    return refusal === null || goesWithout(media, refusal) ? null : refusal;
+  }
+
+  /** Null: the downlink has its pipeline, or does without. */
+  reserve(media: CallMedia): ReservationRefusal | null {
+    const need = this.#needOf(media);
+    if (need === null) return null;
+    const opened = this.#transcoders.open(need);
+    if (!opened.ok) return goesWithout(media, opened.error) ? null : opened.error;
+    this.#downlink.pipeline = new PicturePipeline(opened.value, this.#downlink, this.#maxFps);
+    return null;
+  }
+
+  release(): void {
+    const { pipeline } = this.#downlink;
+    this.#downlink.pipeline = null;
+    pipeline?.close();
+  }
+
+  /** Null: there is no video, or it has its place. */
+  #needOf({ downVideo, screen }: CallMedia): TranscodingNeed | null {
+    if (downVideo === 'none' || screen === null || this.#downlink.pipeline !== null) return null;
+    return { request: requestedSize(screen), maxFps: this.#maxFps };
+  }
+}
+
+/** Under `auto` a bridge that sends MJPEG needs no decoder; one that sends something else is not carried. */
+function goesWithout(media: CallMedia, refusal: ReservationRefusal): boolean {
+  return refusal === 'engine' && isPictureCall(media) && media.resolution === 'auto';
 }

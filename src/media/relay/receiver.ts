@@ -1,9 +1,12 @@
-/** Who is sent a call's downlink: its device, or somebody who watches. */
+/**
+ * A receiver of a call's downlink: its device, or a viewer, with the formats it takes as they are and the pictures that
+ * are made of the others. Source: calls-and-media.md, Resolution.
+ */
 import type { Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import type { SendQueue } from './send-queue.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
-import type { ReceiverKind, VideoTaking } from './video-taking.ts';
+import type { CallMedia } from '../../model/call.ts';
 
 export class Receiver {
   readonly kind: ReceiverKind;
@@ -47,4 +50,36 @@ export class Receiver {
       isCounted: isCounted && this.isDevice,
     });
   }
+}
+
+/**
+ * `frames`: a device that speaks the protocol; `pictures`: one that takes JPEGs alone, or a viewer of the output; `source`:
+ * a viewer of the source.
+ */
+export type ReceiverKind = 'frames' | 'pictures' | 'source';
+
+/** What a receiver takes of the bridge's video. Source: calls-and-media.md, Resolution. */
+interface VideoTaking {
+  /** What is passed on untouched. */
+  readonly passes: VideoFrameFormat | null;
+  /** What is made of any other; null: nothing. */
+  readonly shape: PictureShape | null;
+}
+
+type VideoTakings = Readonly<Record<ReceiverKind, VideoTaking>>;
+
+const nothing: VideoTaking = { passes: null, shape: null };
+const h264: VideoTaking = { passes: 'h264', shape: null };
+const ownSize: VideoTaking = { passes: 'mjpeg', shape: { mode: 'auto', screen: null } };
+
+/** No media is known yet, or there is no video. */
+export const nothingTaken: VideoTakings = { frames: nothing, pictures: nothing, source: nothing };
+
+/** Receivers of the same pictures share the shape, the object itself. */
+export function takingsOf({ downVideo, resolution, screen }: CallMedia): VideoTakings {
+  if (downVideo === 'none') return nothingTaken;
+  if (downVideo === 'h264') return { frames: h264, pictures: ownSize, source: ownSize };
+  if (resolution === 'auto') return { frames: ownSize, pictures: ownSize, source: ownSize };
+  const fitted: VideoTaking = { passes: null, shape: { mode: resolution, screen } };
+  return { frames: fitted, pictures: fitted, source: ownSize };
 }

@@ -9,17 +9,15 @@ import type { CallMedia } from '../../model/call.ts';
 import type { ReservationRefusal, MediaFrameResult, MediaView } from '../../model/picture.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
-import { TranscoderReservation, isPictureCall } from './transcoder-reservation.ts';
+import { TranscoderReservation, isPictureCall } from './picture-pipeline.ts';
 import { Downlink } from './downlink.ts';
 import { FrameTally } from './frame-tally.ts';
 import { KeyFrameRequest } from './key-frame-request.ts';
-import { sendQueueOf } from './leg-send-queue.ts';
-import type { OutgoingMessage } from './send-queue.ts';
+import { sendQueueOf, type OutgoingMessage } from './send-queue.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from './output.ts';
-import { Receiver } from './receiver.ts';
+import { Receiver, nothingTaken, takingsOf } from './receiver.ts';
 import { StreamMeter } from './stream-meter.ts';
 import { Uplink } from './uplink.ts';
-import { nothingTaken, takingsOf } from './video-taking.ts';
 
 export interface RelayDeps {
   readonly clock: Clock;

@@ -1,11 +1,11 @@
 /**
- * What one leg or viewer is sent: a message at a time, audio before video, and the rest waits in queues that drop. Who
- * sends never waits for it. Source: calls-and-media.md, Legs.
+ * The send queue of one leg or viewer: a message at a time, audio before video, and the rest waits in queues that drop.
+ * The sender never waits for it. Source: calls-and-media.md, Legs.
  */
 import type { Size } from '../../model/call.ts';
 import type { MediaFrameResult } from '../../model/picture.ts';
-import { AudioQueue, type WaitingAudio } from './audio-queue.ts';
-import { VideoQueue, type WaitingVideo } from './video-queue.ts';
+import { AudioQueue, type WaitingAudio, VideoQueue, type WaitingVideo } from './media-queues.ts';
+import type { LegOutput, PictureOutput } from './output.ts';
 
 interface Outgoing {
   /** 12 bytes. */
@@ -98,4 +98,15 @@ export class SendQueue {
   #shift(): OutgoingMessage | undefined {
     return this.#audio.shift() ?? this.#video.shift();
   }
+}
+
+type Settled = SendQueueOwner['settled'];
+
+/** The queue of a leg that takes frames, or of a receiver of JPEGs alone. */
+export function sendQueueOf(out: LegOutput | PictureOutput, settled: Settled): SendQueue {
+  return new SendQueue(
+    'sendPicture' in out
+      ? { transmit: ({ payload }, sent) => out.sendPicture(payload, sent), settled }
+      : { transmit: ({ header, payload }, sent) => out.send(header, payload, sent), settled },
+  );
 }

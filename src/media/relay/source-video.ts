@@ -1,15 +1,18 @@
 /** A frame of video as it came from a leg, with what the relay has to know of it. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
+import type { FrameDescription } from '../../model/picture.ts';
 import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 import { describeFrame } from '../geometry/source-frame.ts';
 import type { OutgoingVideo } from './send-queue.ts';
-import type { WaitingVideo } from './video-queue.ts';
+import type { WaitingVideo } from './media-queues.ts';
 
 export interface SourceVideo extends WaitingVideo {
   readonly header: VideoFrameHeader;
   readonly headerBytes: Uint8Array;
   readonly payload: Uint8Array<ArrayBuffer>;
+  /** By the payload alone. */
+  readonly description: FrameDescription;
   /** Null: as of the frames before it, as far as can be told. */
   readonly size: Size | null;
   /** Among the frames of its direction, ascending. */
@@ -33,12 +36,12 @@ export class SourceReader {
    */
   read(header: VideoFrameHeader, payload: Uint8Array<ArrayBuffer>, headerBytes: Uint8Array): SourceVideo {
     const { format, isKeyFrame, width, height } = header;
-    const described = describeFrame({ format, isKeyFrame, width, height, payload });
-    const isKey = isKeyFrame || described.isKey;
-    const isPicture = described.content !== 'parameters';
-    const size = described.size ?? (isKey && width > 0 && height > 0 ? { width, height } : null);
+    const description = describeFrame({ format, isKeyFrame, width, height, payload });
+    const isKey = isKeyFrame || description.isKey;
+    const isPicture = description.content !== 'parameters';
+    const size = description.size ?? (isKey && width > 0 && height > 0 ? { width, height } : null);
     const [place, cameAtMs] = [this.#frames++, this.#clock.monotonicMs()];
-    return { header, headerBytes, payload, format, isKey, isPicture, size, place, cameAtMs };
+    return { header, headerBytes, payload, description, format, isKey, isPicture, size, place, cameAtMs };
   }
 }
 

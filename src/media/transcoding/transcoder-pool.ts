@@ -1,6 +1,5 @@
 /**
- * The threads that decode, scale and encode: a lane each, and a session keeps to its lane, because its native contexts
- * live there. A session goes where the load is least; one that fits nowhere is refused, not starved.
+ * The threads that decode, scale and encode. A session keeps to its thread, because its native contexts live there. A session goes where the load is least; one that fits nowhere is refused, not starved.
  * Source: calls-and-media.md, The media process.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -10,8 +9,8 @@ import type { NativeCensus } from '../codec/native-census.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Transcoder, Transcoders, TranscodingNeed } from '../../core/ports/transcoders.ts';
-import { FrameCost } from './frame-cost.ts';
-import { TranscoderPoolThread } from './transcoder-pool-thread.ts';
+import { FrameCost, SessionLoad } from './transcoder-load.ts';
+import { TranscoderSession } from './transcoder-session.ts';
 import { threadLookMs, TranscoderThread } from './transcoder-thread.ts';
 
 export interface TranscoderPoolOptions extends TranscoderSettings {
@@ -35,7 +34,7 @@ const workerFile = new URL(
 export class TranscoderPool implements Transcoders {
   readonly #options: TranscoderPoolOptions;
   readonly #cost = new FrameCost();
-  #threads: readonly TranscoderPoolThread[];
+  #threads: readonly TranscoderThread[];
   #cancelLooks: Cancel | null = null;
   #sessions = 0;
   #engine: string | null = null;
@@ -49,17 +48,14 @@ export class TranscoderPool implements Transcoders {
       settings: { quality, sourceMax },
       workerFile: options.workerFile ?? workerFile,
     };
-    this.#threads = Array.from(
-      { length: options.threads },
-      () => new TranscoderPoolThread(new TranscoderThread(deps), clock, this.#cost),
-    );
+    this.#threads = Array.from({ length: options.threads }, () => new TranscoderThread(deps));
   }
 
   /** Resolves when every thread has its engine or none. Never rejects: without engine it refuses, and has logged why. */
   static async open(options: TranscoderPoolOptions): Promise<TranscoderPool> {
-    const threads = new TranscoderPool(options);
-    await threads.#start();
-    return threads;
+    const pool = new TranscoderPool(options);
+    await pool.#start();
+    return pool;
   }
 
   /** The engine's version; null: there is none. */
@@ -72,7 +68,8 @@ export class TranscoderPool implements Transcoders {
     const thread = this.#findThread(share);
     if (thread === null) return fail(this.#refusal());
     this.#sessions += 1;
-    return succeed(thread.open(this.#sessions, share));
+    const load = new SessionLoad(this.#options.clock, share);
+    return succeed(new TranscoderSession(this.#sessions, thread, load, this.#cost));
   }
 
   refusalOf(need: TranscodingNeed): ReservationRefusal | null {
@@ -80,24 +77,24 @@ export class TranscoderPool implements Transcoders {
   }
 
   loads(): readonly number[] {
-    return this.#threads.map(({ thread }) => thread.busyShare);
+    return this.#threads.map((thread) => thread.busyShare);
   }
 
-  /** Native objects that are alive, by thread; null: the thread is gone. Behind what each still does. */
+  /** Live native objects, by thread, once its tasks are done; null: the thread is gone. */
   countNatives(): Promise<readonly (NativeCensus | null)[]> {
-    return Promise.all(this.#threads.map(({ thread }) => thread.countNatives()));
+    return Promise.all(this.#threads.map((thread) => thread.countNatives()));
   }
 
   async close(): Promise<void> {
     this.#cancelLooks?.();
     const threads = this.#threads;
     this.#threads = [];
-    await Promise.all(threads.map(({ thread }) => thread.close()));
+    await Promise.all(threads.map((thread) => thread.close()));
   }
 
   async #start(): Promise<void> {
     const { log, clock } = this.#options;
-    const engines = await Promise.all(this.#threads.map(({ thread }) => thread.start()));
+    const engines = await Promise.all(this.#threads.map((thread) => thread.start()));
     const failed = engines.find((engine) => !engine.ok);
     if (failed !== undefined && !failed.ok) {
       await this.close();
@@ -110,8 +107,8 @@ export class TranscoderPool implements Transcoders {
   }
 
   /** Where the load is least of those with room. */
-  #findThread(share: number): TranscoderPoolThread | null {
-    let found: TranscoderPoolThread | null = null;
+  #findThread(share: number): TranscoderThread | null {
+    let found: TranscoderThread | null = null;
     for (const thread of this.#threads) {
       if (!thread.hasRoomFor(share, this.#options.loadMax)) continue;
       if (found === null || thread.load < found.load) found = thread;
@@ -120,12 +117,12 @@ export class TranscoderPool implements Transcoders {
   }
 
   #refusal(): ReservationRefusal {
-    return this.#threads.some(({ thread }) => thread.isOpen) ? 'load' : 'engine';
+    return this.#threads.some((thread) => thread.isOpen) ? 'load' : 'engine';
   }
 
   #look(): void {
-    for (const { thread } of this.#threads) thread.look();
-    const gone = this.#threads.filter(({ thread }) => !thread.isOpen);
+    for (const thread of this.#threads) thread.look();
+    const gone = this.#threads.filter((thread) => !thread.isOpen);
     if (gone.length === 0) return;
     this.#cancelLooks?.();
     this.#options.onWedged(

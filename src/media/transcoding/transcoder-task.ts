@@ -5,13 +5,15 @@
  */
 import type { NativeCensus } from '../codec/native-census.ts';
 import type { Result } from '../../lib/result.ts';
-import type { FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
+import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
 
 export interface FrameTask {
   /** A number of its own in this process. A worker that does not know it makes it a transcoder. */
   readonly session: number;
   readonly frame: SourceFrame;
   readonly shapes: readonly PictureShape[];
+  /** The frame's, so that it is read once. */
+  readonly description: FrameDescription;
 }
 
 export interface TranscoderTasks {
@@ -25,7 +27,7 @@ export interface TranscoderTasks {
   countNatives(): Promise<NativeCensus>;
 }
 
-/** What is said of a frame whose worker is gone. */
+/** The result of a frame whose worker is gone. */
 export const lostFrame: FrameResult = {
   source: null,
   pictures: [],

@@ -1,7 +1,7 @@
 /**
- * One transcoding thread, seen from the main loop: it does what it is given in order, and its answers come as each is
- * ready. A thread that dies is replaced; what it had is answered as lost, and the next frame of each session makes it known
- * to the new one. Who is on it, and how many, is its lane's affair.
+ * One transcoding thread, seen from the main loop, and the load of the sessions on it: it does its tasks in order, and
+ * each answer comes as it is ready. A thread that dies is replaced; its tasks are answered as lost, and the next frame of
+ * each session makes it known to the new one.
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
@@ -13,7 +13,7 @@ import type { NativeCensus } from '../codec/native-census.ts';
 import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../model/limits.ts';
 import type { FrameResult } from '../../model/picture.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { BusyWindow } from './busy-window.ts';
+import { BusyWindow, type SessionLoad } from './transcoder-load.ts';
 import { lostFrame, type FrameTask, type TranscoderTasks } from './transcoder-task.ts';
 
 export interface ThreadDeps {
@@ -34,6 +34,9 @@ export class TranscoderThread {
   readonly #deps: ThreadDeps;
   readonly #pool: Piscina;
   readonly #busy: BusyWindow;
+  readonly #loads = new Set<SessionLoad>();
+  /** Closed ones whose natives are not freed yet included. */
+  #sessions = 0;
   #state: 'open' | 'gone' | 'closed' = 'open';
   #tasks = 0;
   #silentLooks = 0;
@@ -73,9 +76,29 @@ export class TranscoderThread {
     return result;
   }
 
-  /** Resolves when nothing of it is left. */
-  closeSession(session: number): Promise<void> {
-    return this.#run('closeSession', session, undefined);
+  /** Measured and reserved share of the thread's time. */
+  get load(): number {
+    let load = 0;
+    for (const session of this.#loads) load += session.share;
+    return load;
+  }
+
+  /** One session that a thread alone can do is always taken, whatever `loadMax` is. */
+  hasRoomFor(share: number, loadMax: number): boolean {
+    if (this.#state !== 'open' || this.#sessions >= transcodersPerWorkerMax) return false;
+    return this.load + share <= (this.#loads.size === 0 ? 1 : loadMax);
+  }
+
+  addSession(load: SessionLoad): void {
+    this.#loads.add(load);
+    this.#sessions += 1;
+  }
+
+  /** Resolves when nothing of the session is left. */
+  async closeSession(session: number, load: SessionLoad): Promise<void> {
+    this.#loads.delete(load);
+    await this.#run('closeSession', session, undefined);
+    this.#sessions -= 1;
   }
 
   /** Native objects of its sessions; null: it is gone. */

@@ -23,11 +23,11 @@ export async function startEngine(): Promise<Result<string, string>> {
 }
 
 /** A transcoder that throws is not used again: the session's next frame makes a new one. */
-export async function takeFrame({ session, frame, shapes }: FrameTask): Promise<unknown> {
+export async function takeFrame({ session, frame, shapes, description }: FrameTask): Promise<unknown> {
   const engine = await opening;
   if (!engine.ok) throw new Error(engine.error);
   try {
-    return moved(transcoderOf(session, engine.value).take(frame, shapes));
+    return moved(transcoderOf(session, engine.value).take(frame, shapes, description));
   } catch (error) {
     dropSession(session);
     throw error;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import { H264Encoder } from '../../../../src/media/codec/video-encoder.ts';
-import { describeH264 } from '../../../../src/media/geometry/h264-stream.ts';
+import { describeCodedFrame } from '../../../../src/media/geometry/coded-frame.ts';
+import { h264 } from '../../../../src/media/geometry/h264-stream.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 import { movingPicture } from '../../../support/moving-picture.ts';
 
@@ -16,7 +17,7 @@ engineTest(
       const coded = encoder.encode(movingPicture(size, index), index % 10 === 0);
       assert(coded !== null);
       assert.equal(coded.isKey, index % 10 === 0);
-      const { hasKey, size: told } = describeH264(coded.bytes);
+      const { hasKey, size: told } = describeCodedFrame(coded.bytes, h264);
       assert.deepEqual([hasKey, told], [coded.isKey, coded.isKey ? size : null]);
     }
     encoder.close();

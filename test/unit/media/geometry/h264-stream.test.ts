@@ -1,147 +1,112 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FrameContent } from '../../../../src/media/geometry/coded-frame.ts';
-import { describeH264 } from '../../../../src/media/geometry/h264-stream.ts';
-import { h264ParameterSet, type H264Fields } from '../../../support/parameter-sets.ts';
+import { FrameNumbers } from '../../../../src/media/geometry/h264-stream.ts';
 
-const idr = Buffer.from('0000000165888404', 'hex');
-const interSlice = Buffer.from('00000141888404', 'hex');
-const delimiter = Buffer.from('0000000109f0', 'hex');
-const small = h264ParameterSet({ macroblocks: [5, 7], crop: [0, 3, 0, 6] });
+/** Writes the fields of a NAL unit. */
+class Bits {
+  #bits = '';
 
-const sixteen = Array<number>(16).fill(0);
-const sixtyFour = Array<number>(64).fill(0);
+  fixed(value: number, bits: number): this {
+    this.#bits += value.toString(2).padStart(bits, '0');
+    return this;
+  }
 
-const sizes: [name: string, fields: H264Fields, size: string | null][] = [
-  ['40 by 30 macroblocks', { macroblocks: [40, 30] }, '640x480'],
-  ['one macroblock', { macroblocks: [1, 1] }, '16x16'],
-  ['cropped on all sides', { macroblocks: [40, 30], crop: [1, 2, 3, 4] }, '634x466'],
-  ['74x100', { macroblocks: [5, 7], crop: [0, 3, 0, 6] }, '74x100'],
-  ['1080 of 1088 rows', { profile: 100, macroblocks: [120, 68], crop: [0, 0, 0, 4] }, '1920x1080'],
-  ['fields', { profile: 77, macroblocks: [120, 34], hasFields: true, crop: [0, 0, 0, 2] }, '1920x1080'],
-  ['4:2:2', { profile: 122, chromaFormat: 2, macroblocks: [2, 2], crop: [1, 0, 1, 0] }, '30x31'],
-  [
-    '4:2:2 in fields',
-    { profile: 122, chromaFormat: 2, macroblocks: [2, 1], hasFields: true, crop: [0, 1, 0, 1] },
-    '30x30',
-  ],
-  ['4:4:4', { profile: 244, chromaFormat: 3, macroblocks: [2, 2], crop: [1, 0, 0, 1] }, '31x31'],
-  [
-    '4:4:4 in separate planes',
-    { profile: 244, chromaFormat: 3, hasSeparatePlanes: true, macroblocks: [2, 2], crop: [1, 0, 0, 1] },
-    '31x31',
-  ],
-  ['no colour', { profile: 100, chromaFormat: 0, macroblocks: [2, 2], crop: [1, 0, 0, 1] }, '31x31'],
-  [
-    'no colour in fields',
-    { profile: 100, chromaFormat: 0, macroblocks: [2, 1], hasFields: true, crop: [1, 0, 0, 1] },
-    '31x30',
-  ],
-  [
-    'scaling lists, some whole, some cut short, some not there',
-    {
-      profile: 100,
-      scaling: [sixteen, null, [5, -13], [-8], null, sixteen, sixtyFour, [0, 0, -8]],
-      macroblocks: [40, 30],
-    },
-    '640x480',
-  ],
-  [
-    'twelve scaling lists of 4:4:4',
-    {
-      profile: 244,
-      chromaFormat: 3,
-      scaling: [...Array<number[]>(6).fill(sixteen), ...Array<number[]>(6).fill(sixtyFour)],
-      macroblocks: [40, 30],
-    },
-    '640x480',
-  ],
-  ['picture order 0', { pictureOrder: 0, macroblocks: [40, 30] }, '640x480'],
-  [
-    'picture order 1 with a cycle',
-    { pictureOrder: 1, cycle: [1, -2, 300], macroblocks: [40, 30] },
-    '640x480',
-  ],
-  [
-    'picture order 1 with the longest cycle',
-    { pictureOrder: 1, cycle: Array<number>(255).fill(-1), macroblocks: [40, 30] },
-    '640x480',
-  ],
-  ['larger than anything', { macroblocks: [2 ** 31, 2 ** 31] }, `${2 ** 35}x${2 ** 35}`],
-  ['all columns cropped away', { macroblocks: [2, 2], crop: [8, 8, 0, 0] }, null],
-  ['all rows cropped away', { macroblocks: [2, 2], crop: [0, 0, 100, 100] }, null],
-  ['a chroma format that there is not', { profile: 100, chromaFormat: 4, macroblocks: [2, 2] }, null],
-];
-for (const [name, fields, size] of sizes)
-  test(`the size of ${name} is ${size ?? 'not known'}`, () => {
-    const described = describeH264(h264ParameterSet(fields));
-    assert.equal(described.size && `${described.size.width}x${described.size.height}`, size);
-    assert.equal(described.hasKey, false);
-  });
+  unsigned(value: number): this {
+    const code = (value + 1).toString(2);
+    this.#bits += '0'.repeat(code.length - 1) + code;
+    return this;
+  }
 
-for (const profile of [44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244])
-  test(`the parameter sets of profile ${profile} tell the chroma format`, () => {
-    const set = h264ParameterSet({ profile, chromaFormat: 2, macroblocks: [2, 2], crop: [1, 1, 1, 1] });
-    assert.deepEqual(describeH264(set).size, { width: 28, height: 30 });
-  });
-
-const frames: [name: string, frame: Buffer[], content: FrameContent, hasKey: boolean, hasSize: boolean][] = [
-  ['an IDR picture with its parameter sets', [delimiter, small, idr], 'picture', true, true],
-  ['an IDR picture alone', [idr], 'picture', true, false],
-  ['another picture', [delimiter, interSlice], 'picture', false, false],
-  ['another picture with parameter sets', [small, interSlice], 'picture', false, true],
-  ['parameter sets alone', [small], 'parameters', false, true],
-  ['data partitions', [hex('00000142aa00000143aa00000144aa')], 'picture', false, false],
-  ['an access unit delimiter alone', [delimiter], 'parameters', false, false],
-  ['a unit of a number that is none', [hex('0000001f88')], 'nothing', false, false],
-  ['no start code', [hex('65888404')], 'nothing', false, false],
-  ['nothing', [], 'nothing', false, false],
-];
-for (const [name, units, content, hasKey, hasSize] of frames)
-  test(`${name}: ${content}, ${hasKey ? 'a' : 'no'} key frame, size ${hasSize ? '74x100' : 'not known'}`, () => {
-    const size = hasSize ? { width: 74, height: 100 } : null;
-    assert.deepEqual(describeH264(Buffer.concat(units)), { content, hasKey, size });
-  });
-
-function hex(text: string): Buffer {
-  return Buffer.from(text, 'hex');
+  /** Behind a start code and a header; with the stop bit. */
+  unit(header: number): number[] {
+    const padded = `${this.#bits}1`;
+    const bytes = padded.padEnd(Math.ceil(padded.length / 8) * 8, '0').match(/.{8}/g) ?? [];
+    return [0, 0, 0, 1, header, ...bytes.map((byte) => Number.parseInt(byte, 2))];
+  }
 }
 
-test('what is behind the first slice is not looked at', () => {
-  assert.deepEqual(describeH264(Buffer.concat([interSlice, small, idr])), {
-    content: 'picture',
-    hasKey: false,
-    size: null,
-  });
-});
+interface Sequence {
+  readonly id?: number;
+  readonly profile?: number;
+  readonly chromaFormat?: number;
+  readonly allowsGaps?: boolean;
+}
 
-test('of several parameter sets the largest counts, and a broken one does not', () => {
-  const large = h264ParameterSet({ id: 1, macroblocks: [40, 30] });
-  const broken = small.subarray(0, 7);
-  for (const sets of [
-    [small, large, broken],
-    [broken, large, small],
-  ])
-    assert.deepEqual(describeH264(Buffer.concat([...sets, idr])), {
-      content: 'picture',
-      hasKey: true,
-      size: { width: 640, height: 480 },
-    });
-});
-
-test('a parameter set cut short anywhere before the end of its cropping tells no size', () => {
-  const set = h264ParameterSet({ profile: 100, macroblocks: [40, 30], crop: [0, 0, 0, 255] });
-  // The last byte has nothing but what is left out of the test's parameter sets.
-  for (let length = 0; length < set.length - 1; length += 1) {
-    assert.equal(describeH264(set.subarray(0, length)).size, null, `${length} bytes`);
-    const cut = Buffer.concat([set.subarray(0, length), idr]);
-    assert.equal(describeH264(cut).size, null, `${length} bytes and a slice behind`);
+/** Numbers have 4 bits, so that they begin again after 15. */
+function sequence({ id = 0, profile = 66, chromaFormat = 1, allowsGaps = false }: Sequence = {}): number[] {
+  const bits = new Bits().fixed(profile, 8).fixed(0, 8).fixed(30, 8).unsigned(id);
+  if (profile === 100 || profile === 244) {
+    bits.unsigned(chromaFormat);
+    if (chromaFormat === 3) bits.fixed(0, 1);
+    bits.unsigned(0).unsigned(0).fixed(0, 1).fixed(0, 1);
   }
+  return bits
+    .unsigned(0)
+    .unsigned(2)
+    .unsigned(1)
+    .fixed(Number(allowsGaps), 1)
+    .unsigned(19)
+    .unsigned(14)
+    .unit(0x67);
+}
+
+function slice(number: number, header = 0x41): number[] {
+  return new Bits().unsigned(0).unsigned(5).unsigned(0).fixed(number, 4).fixed(0x55, 8).unit(header);
+}
+
+const key = [...sequence(), ...slice(0, 0x65)];
+
+function follow(frames: readonly number[][], start = key): boolean[] {
+  const numbers = new FrameNumbers();
+  assert(numbers.follows(Uint8Array.from(start), true));
+  return frames.map((frame) => numbers.follows(Uint8Array.from(frame), false));
+}
+
+void test('numbers that go up by one follow, also over their end', () => {
+  const frames = Array.from({ length: 40 }, (_, i) => slice((i + 1) % 16));
+  assert(follow(frames).every(Boolean));
 });
 
-test('a frame of nothing but parameter sets is read no further than the 32nd', () => {
-  const large = h264ParameterSet({ macroblocks: [40, 30] });
-  const frame = (before: number): Buffer => Buffer.concat([...Array<Buffer>(before).fill(small), large, idr]);
-  assert.deepEqual(describeH264(frame(31)).size, { width: 640, height: 480 });
-  assert.deepEqual(describeH264(frame(32)).size, { width: 74, height: 100 });
+void test('a number that is left out is a frame that is missing', () => {
+  assert.deepEqual(follow([slice(1), slice(3)]), [true, false]);
+  assert.deepEqual(follow([slice(2)]), [false]);
+});
+
+void test('pictures that nobody refers to have the next number, and do not use it up', () => {
+  assert.deepEqual(follow([slice(1), slice(2, 0x01), slice(2, 0x01), slice(2), slice(4)]), [
+    true,
+    true,
+    true,
+    true,
+    false,
+  ]);
+});
+
+void test('a second field has the number of the first', () => {
+  assert.deepEqual(follow([slice(1), slice(1), slice(2), slice(2)]), [true, true, true, true]);
+});
+
+void test('a key frame follows everything, whatever its number', () => {
+  const numbers = new FrameNumbers();
+  assert(numbers.follows(Uint8Array.from(key), true));
+  assert(numbers.follows(Uint8Array.from([...sequence(), ...slice(9, 0x61)]), true));
+  assert(numbers.follows(Uint8Array.from(slice(10)), false));
+  assert(!numbers.follows(Uint8Array.from(slice(12)), false));
+});
+
+void test('a high profile is read as well', () => {
+  const start = [...sequence({ profile: 100 }), ...slice(0, 0x65)];
+  assert.deepEqual(follow([slice(1), slice(3)], start), [true, false]);
+});
+
+void test('where gaps are allowed, or numbers cannot be told, everything follows', () => {
+  for (const odd of [{ allowsGaps: true }, { id: 1 }, { profile: 244, chromaFormat: 3 }])
+    assert.deepEqual(follow([slice(1), slice(7)], [...sequence(odd), ...slice(0, 0x65)]), [true, true]);
+  assert.deepEqual(follow([slice(1), slice(7)], slice(0, 0x65)), [true, true]);
+});
+
+void test('whatever bytes come are no reason to stop', () => {
+  const numbers = new FrameNumbers();
+  const broken = [[], [0, 0, 1], [0, 0, 1, 0x67], [0, 0, 1, 0x41], key.slice(0, 12), sequence().slice(0, 9)];
+  for (const bytes of broken) assert(numbers.follows(Uint8Array.from(bytes), false));
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResolutionMode } from '../../../../src/model/call.ts';
-import { planPicture } from '../../../../src/media/geometry/picture-plan.ts';
+import { exceeds, planPicture } from '../../../../src/media/geometry/picture-plan.ts';
 import { sizeOf } from '../../../support/picture-sizes.ts';
 
 const plans: [source: string, mode: ResolutionMode, screen: string | null, plan: string][] = [
@@ -30,3 +30,101 @@ test('a scaled picture without a screen is a mistake of the house', () => {
   for (const mode of ['fit_screen', 'fill_screen'] as const)
     assert.throws(() => planPicture({ width: 240, height: 320 }, { mode, screen: null }), /has a screen/);
 });
+
+const fits: [source: string, screen: string, picture: string | null, why: string][] = [
+  ['240x320', '160x100', '74x100', 'the worked case: 75 columns, and 74 are even'],
+  ['320x240', '160x100', '132x100', '133 and a third'],
+  ['640x480', '640x480', '640x480', 'already the screen'],
+  ['320x240', '640x480', '320x240', 'never made larger'],
+  ['320x240', '641x100', '132x100', 'a screen that is wider but not as high'],
+  ['321x241', '640x480', '320x240', 'odd sides lose a line, though nothing is scaled'],
+  ['640x480', '639x480', '638x478', 'a screen of an odd side: 639 by 479.25'],
+  ['640x480', '640x479', '638x478', '638.67 by 479'],
+  ['1920x1080', '480x480', '480x270', 'the width binds'],
+  ['1080x1920', '480x480', '270x480', 'the height binds'],
+  ['4096x4096', '2x2', '2x2', 'the largest source on the smallest screen'],
+  ['49x4096', '4096x4095', '48x4094', 'sides whose quotient is close below a whole number'],
+  ['3x3', '2x2', '2x2', 'scaled by two thirds'],
+  ['2x2', '4096x4096', '2x2', 'the smallest picture there is'],
+  ['700x2', '350x350', null, 'a row is left: 1 is odd'],
+  ['2x700', '350x350', null, 'a column is left'],
+  ['700x2', '300x300', null, 'less than a row is left'],
+  ['1x700', '700x700', null, 'a source of one column, though nothing is scaled'],
+  ['700x1', '700x700', null, 'a source of one row'],
+];
+const crops: [source: string, screen: string, crop: string, why: string][] = [
+  ['240x320', '160x100', '240x150+0+84', 'the worked case: 85 rows above would be odd'],
+  ['320x240', '160x100', '320x200+0+20', 'rows are cut'],
+  ['640x480', '640x480', '640x480+0+0', 'the screen itself'],
+  ['640x480', '320x240', '640x480+0+0', 'the same aspect'],
+  ['320x240', '640x480', '320x240+0+0', 'made larger, nothing cut'],
+  ['640x480', '100x100', '480x480+80+0', 'columns are cut'],
+  ['480x640', '100x100', '480x480+0+80', 'rows are cut'],
+  ['641x481', '641x481', '640x480+0+0', 'odd sides lose a line'],
+  ['101x100', '100x100', '100x100+0+0', 'half a column to the left is none'],
+  ['103x100', '100x100', '100x100+0+0', 'one column to the left would be odd'],
+  ['104x100', '100x100', '100x100+2+0', 'two columns to the left'],
+  ['100x75', '100x50', '100x50+0+12', 'twelve rows and a half above'],
+  ['100x100', '200x98', '100x48+0+26', '49 rows: as near to 48 as to 50, and the lower it is'],
+  ['100x100', '1000x491', '100x50+0+24', '49.1 rows are nearer to 50'],
+  ['100x100', '1000x489', '100x48+0+26', '48.9 rows are nearer to 48'],
+  ['99x99', '1000x995', '98x98+0+0', '98.505 rows: 98 is the even number that is there'],
+  ['4096x4096', '4096x2', '4096x2+0+2046', 'a slit'],
+  ['100x100', '4096x2', '100x2+0+48', 'less than two rows are two'],
+  ['700x3', '2x700', '2x2+348+0', 'less than a column is two'],
+  ['1x1', '160x100', '1x1+0+0', 'the source has no two columns'],
+  ['1x700', '160x100', '1x2+0+348', 'one column, and of the rows two'],
+  ['3x1', '2x2', '2x1+0+0', 'one row, and of the columns two'],
+];
+
+/** One suite for both scaled modes: fitting tells the size of the picture, filling the part of the source. */
+const scaled: {
+  name: string;
+  source: string;
+  mode: ResolutionMode;
+  screen: string;
+  expected: string | null;
+}[] = [
+  ...fits.map(([source, screen, expected, why]) => ({
+    name: `${source} on a screen of ${screen} is ${expected ?? 'dropped'}: ${why}`,
+    source,
+    mode: 'fit_screen' as const,
+    screen,
+    expected,
+  })),
+  ...crops.map(([source, screen, expected, why]) => ({
+    name: `of ${source} a screen of ${screen} shows ${expected}: ${why}`,
+    source,
+    mode: 'fill_screen' as const,
+    screen,
+    expected,
+  })),
+];
+for (const { name, source, mode, screen, expected } of scaled)
+  test(name, () => {
+    const plan = planPicture(sizeOf(source), { mode, screen: sizeOf(screen) });
+    const crop = plan && `${plan.crop.width}x${plan.crop.height}+${plan.crop.x}+${plan.crop.y}`;
+    const output = plan && `${plan.output.width}x${plan.output.height}`;
+    assert.equal(mode === 'fit_screen' ? output : crop, expected);
+  });
+
+const sources: [size: string, max: string, isTooLarge: boolean][] = [
+  ['1920x1080', '1920x1080', false],
+  ['1080x1920', '1920x1080', false],
+  ['1920x1080', '1080x1920', false],
+  ['1x1', '1920x1080', false],
+  ['1921x1080', '1920x1080', true],
+  ['1920x1081', '1920x1080', true],
+  ['1081x1920', '1920x1080', true],
+  ['1080x1921', '1920x1080', true],
+  ['1500x1500', '1920x1080', true],
+  ['1080x1080', '1920x1080', false],
+  ['1921x1', '1920x1080', true],
+  ['1x1921', '1920x1080', true],
+  ['4096x4096', '4096x4096', false],
+  ['4097x1', '4096x4096', true],
+];
+for (const [size, max, isTooLarge] of sources)
+  test(`a source of ${size} ${isTooLarge ? 'exceeds' : 'is within'} ${max}`, () => {
+    assert.equal(exceeds(sizeOf(size), sizeOf(max)), isTooLarge);
+  });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SourceFrame } from '../../../../src/model/picture.ts';
-import { describeFrame } from '../../../../src/media/geometry/source-frame.ts';
+import { describeFrame, i420Bytes, parameterSpan } from '../../../../src/media/geometry/source-frame.ts';
 import { h264ParameterSet, h265ParameterSet } from '../../../support/parameter-sets.ts';
+import { sizeOf } from '../../../support/picture-sizes.ts';
 
 const h264Set = h264ParameterSet({ macroblocks: [5, 7], crop: [0, 3, 0, 6] });
 const h264Inter = Buffer.from('000001419a38', 'hex');
@@ -87,3 +88,34 @@ for (const [format, hex, why] of slowPatterns)
     describeFrame({ format, isKeyFrame: true, width: 0, height: 0, payload: payload.bytes });
     assert.ok(payload.reads() > 2 && payload.reads() < 8 * bytes.length, `${payload.reads()} reads`);
   });
+
+const planes: [size: string, bytes: number][] = [
+  ['640x480', 307_200 + 2 * 76_800],
+  ['74x100', 7400 + 2 * 1850],
+  ['2x2', 4 + 2],
+  ['1x1', 1 + 2],
+  ['3x2', 6 + 2 * 2],
+  ['3x3', 9 + 2 * 4],
+  ['65535x65535', 65_535 ** 2 + 2 * 32_768 ** 2],
+];
+for (const [size, bytes] of planes)
+  test(`the planes of ${size} are ${bytes} bytes`, () => {
+    assert.equal(i420Bytes(sizeOf(size)), bytes);
+  });
+
+/** NAL units by their headers, each with a byte behind it. */
+function units(...headers: string[]): Uint8Array {
+  return Buffer.from(headers.map((header) => `000001${header}80`).join(''), 'hex');
+}
+
+test('parameter sets are found wherever they are, with what lies between them', () => {
+  const span = [0x67, 0x80, 0, 0, 1, 0x68, 0x80];
+  assert.deepEqual([...parameterSpan('h264', units('09', '67', '68', '65'))], span);
+  assert.deepEqual([...parameterSpan('h264', units('65', '67', '68'))], span);
+  assert.deepEqual([...parameterSpan('h265', units('4201', '2601'))], [0x42, 0x01, 0x80]);
+  assert.deepEqual([...parameterSpan('h264', units('41', '06'))], []);
+});
+
+test('those of further layers of H.265 are none', () => {
+  assert.deepEqual([...parameterSpan('h265', units('4209', '4401', '440a'))], [0x44, 0x01, 0x80]);
+});

@@ -10,6 +10,7 @@ import { lostFrame } from '../../../../src/media/transcoding/transcoder-task.ts'
 import { gateFailsVariable } from '../../../support/gate.ts';
 import { noEngineVariable, scriptedFrame } from '../../../support/frame-script.ts';
 import { hold, take, tenth, told, TranscoderScene } from '../../../support/transcoder-scene.ts';
+import { describeFrame } from '../../../../src/media/geometry/source-frame.ts';
 
 const tiny = { request: { width: 1, height: 1 }, maxFps: 1 };
 
@@ -40,7 +41,7 @@ test('a frame is moved to its worker and its pictures come back', async () => {
   const session = scene.session();
   const frame = scriptedFrame({ workMs: 3 });
 
-  const result = await session.take(frame, [{ mode: 'auto', screen: null }]);
+  const result = await session.take(frame, [{ mode: 'auto', screen: null }], describeFrame(frame));
 
   assert.equal(scene.lanes.engine, 'scripted');
   assert.equal(told(result), '1.1');

@@ -5,6 +5,7 @@ import type { FrameResult, PictureShape, SourceFrame } from '../../../../src/mod
 import { jpegSize } from '../../../../src/media/geometry/jpeg-header.ts';
 import { TranscoderPool } from '../../../../src/media/transcoding/transcoder-pool.ts';
 import { FakeLog } from '../../../support/fakes.ts';
+import { describeFrame } from '../../../../src/media/geometry/source-frame.ts';
 
 const need = { request: { width: 640, height: 480 }, maxFps: 15 };
 const shapes: readonly PictureShape[] = [
@@ -38,7 +39,9 @@ function frameOf(width: number, height: number): SourceFrame {
 function take(lanes: TranscoderPool, frames: readonly SourceFrame[]): Promise<FrameResult[]> {
   const opened = lanes.open(need);
   const transcoder = opened.ok ? opened.value : assert.fail(opened.error);
-  return inTurn(frames, (frame) => transcoder.take(frame, shapes)).finally(() => transcoder.close());
+  return inTurn(frames, (frame) => transcoder.take(frame, shapes, describeFrame(frame))).finally(() =>
+    transcoder.close(),
+  );
 }
 
 async function inTurn<From, To>(all: readonly From[], act: (one: From) => Promise<To>): Promise<To[]> {
@@ -81,7 +84,8 @@ test('a session that ends leaves nothing native behind', async (context) => {
   if (lanes === null) return;
   const opened = lanes.open(need);
   const transcoder = opened.ok ? opened.value : assert.fail(opened.error);
-  await transcoder.take(frameOf(640, 480), shapes);
+  const frame = frameOf(640, 480);
+  await transcoder.take(frame, shapes, describeFrame(frame));
   const [busy] = await lanes.countNatives();
   assert.ok((busy?.codecContexts ?? 0) > 0);
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawTestPicture } from '../../../../src/tools/bridge/test-picture.ts';
-import { i420Bytes } from '../../../../src/media/geometry/i420.ts';
+import { i420Bytes } from '../../../../src/media/geometry/source-frame.ts';
 
 const sizes = [
   { width: 16, height: 16 },

@@ -1,9 +1,16 @@
 /**
- * Video that waits for a leg, or for the decoder, and what goes when too much does: frames that stand alone one by one,
- * oldest first; coded ones all together and up to the next key frame, since each leans on the one before. Source:
- * calls-and-media.md, Legs.
+ * Queues of media that waits for a leg, or for the decoder, and what they drop when too much does. Audio: the newest half
+ * second stays. Video: frames that stand alone go one by one, oldest first; coded ones all together and up to the next key
+ * frame, since each depends on the one before. Source: calls-and-media.md, Legs.
  */
-import { codedBytesWaitingMax, codedFramesWaitingMax, picturesWaitingMax } from '../../model/limits.ts';
+import {
+  codedBytesWaitingMax,
+  codedFramesWaitingMax,
+  picturesWaitingMax,
+  audioBytesWaitingMax,
+  audioPacketsWaitingMax,
+  audioWaitingMsMax,
+} from '../../model/limits.ts';
 import type { VideoFrameFormat } from '../../model/picture.ts';
 
 export interface WaitingVideo {
@@ -115,4 +122,50 @@ export class VideoQueue<Video extends WaitingVideo> {
     for (const gone of waiting) if (!standsAlone(gone.format)) this.#dropped(gone, 'slow_leg');
     return video.isKey || !video.isPicture;
   }
+}
+
+export interface WaitingAudio {
+  /** 32 bits: it starts again at 0. */
+  readonly timestampMs: number;
+  readonly payload: Uint8Array;
+}
+
+export class AudioQueue<Audio extends WaitingAudio> {
+  readonly #dropped: (audio: Audio) => void;
+  readonly #waiting: Audio[] = [];
+  #bytes = 0;
+
+  /** `dropped` is told each packet that `shift` will never give. */
+  constructor(dropped: (audio: Audio) => void) {
+    this.#dropped = dropped;
+  }
+
+  /** The newest is always kept, however large. */
+  push(audio: Audio): void {
+    while (this.#waiting.length > 0 && !this.#hasRoomFor(audio)) {
+      const oldest = this.shift();
+      if (oldest !== undefined) this.#dropped(oldest);
+    }
+    this.#waiting.push(audio);
+    this.#bytes += audio.payload.length;
+  }
+
+  shift(): Audio | undefined {
+    const audio = this.#waiting.shift();
+    if (audio !== undefined) this.#bytes -= audio.payload.length;
+    return audio;
+  }
+
+  #hasRoomFor({ timestampMs, payload }: Audio): boolean {
+    return (
+      this.#waiting.length < audioPacketsWaitingMax &&
+      this.#bytes + payload.length <= audioBytesWaitingMax &&
+      this.#waiting.every((audio) => isNear(audio.timestampMs, timestampMs))
+    );
+  }
+}
+
+/** A packet out of turn is near, too; a jump, forwards or back, is another stream, beside which the old one is stale. */
+function isNear(oneMs: number, otherMs: number): boolean {
+  return Math.abs((otherMs - oneMs) | 0) <= audioWaitingMsMax;
 }

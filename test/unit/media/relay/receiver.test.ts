@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallMedia } from '../../../../src/model/call.ts';
-import { takingsOf } from '../../../../src/media/relay/video-taking.ts';
+import { takingsOf } from '../../../../src/media/relay/receiver.ts';
 import { audioOnlyMedia } from '../../../support/call-scene.ts';
 import { autoMedia, fillMedia, fitMedia, h264Media } from '../../../support/relay-scene.ts';
 

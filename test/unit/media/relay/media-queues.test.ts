@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codedFramesWaitingMax } from '../../../../src/model/limits.ts';
 import type { VideoFrameFormat } from '../../../../src/model/picture.ts';
-import { VideoQueue, type WaitingVideo } from '../../../../src/media/relay/video-queue.ts';
+import {
+  VideoQueue,
+  type WaitingVideo,
+  AudioQueue,
+  type WaitingAudio,
+} from '../../../../src/media/relay/media-queues.ts';
 
 interface Named extends WaitingVideo {
   readonly name: string;
@@ -16,7 +21,7 @@ const picture = (name: string): Named => frame(name, 'mjpeg', true);
 const coded = (name: string, bytes?: number): Named => frame(name, 'h264', false, bytes);
 const key = (name: string, bytes?: number): Named => frame(name, 'h264', true, bytes);
 
-function queue() {
+function videoQueue() {
   const dropped: string[] = [];
   const waiting = new VideoQueue<Named>(({ name }, why) => dropped.push(`${name} ${why}`));
   const names = (): string[] => {
@@ -28,14 +33,14 @@ function queue() {
 }
 
 test('of three frames that stand alone the oldest goes', () => {
-  const { waiting, dropped, names } = queue();
+  const { waiting, dropped, names } = videoQueue();
   for (const name of ['a', 'b', 'c', 'd']) waiting.push(picture(name));
   assert.deepEqual(dropped, ['a slow_leg', 'b slow_leg']);
   assert.deepEqual(names(), ['c', 'd']);
 });
 
 test('two frames that stand alone are enough, and one is not', () => {
-  const { waiting } = queue();
+  const { waiting } = videoQueue();
   waiting.push(picture('a'));
   assert.equal(waiting.hasPicturesEnough, false);
   waiting.push(frame('b', 'i420', true));
@@ -45,7 +50,7 @@ test('two frames that stand alone are enough, and one is not', () => {
 });
 
 test('thirty coded frames wait; with the next all go, and those behind it up to a key frame', () => {
-  const { waiting, dropped, names } = queue();
+  const { waiting, dropped, names } = videoQueue();
   waiting.push(key('key'));
   for (let n = 1; n < 30; n++) waiting.push(coded(`${n}`));
   assert.equal(dropped.length, 0);
@@ -61,7 +66,7 @@ test('thirty coded frames wait; with the next all go, and those behind it up to 
 });
 
 test('a key frame that comes when thirty wait takes their place', () => {
-  const { waiting, dropped, names } = queue();
+  const { waiting, dropped, names } = videoQueue();
   for (let n = 0; n < 30; n++) waiting.push(coded(`${n}`));
   waiting.push(key('key'));
   assert.equal(dropped.length, 30);
@@ -70,7 +75,7 @@ test('a key frame that comes when thirty wait takes their place', () => {
 });
 
 test('coded frames of 1 MiB wait; with the next byte all go', () => {
-  const { waiting, dropped, names } = queue();
+  const { waiting, dropped, names } = videoQueue();
   waiting.push(key('key', 1024 * 1024 - 10));
   waiting.push(coded('fits', 10));
   assert.deepEqual(dropped, []);
@@ -80,7 +85,7 @@ test('coded frames of 1 MiB wait; with the next byte all go', () => {
 });
 
 test('frames and bytes that were taken out make room', () => {
-  const { waiting, dropped } = queue();
+  const { waiting, dropped } = videoQueue();
   for (let n = 0; n < 100; n++) {
     waiting.push(coded(`${n}`, 600 * 1024));
     waiting.shift();
@@ -90,7 +95,7 @@ test('frames and bytes that were taken out make room', () => {
 });
 
 test('pictures that go leave the coded frames beside them, and the other way round', () => {
-  const { waiting, dropped, names } = queue();
+  const { waiting, dropped, names } = videoQueue();
   waiting.push(coded('1'));
   waiting.push(picture('a'));
   for (let n = 2; n <= 30; n++) waiting.push(coded(`${n}`));
@@ -103,7 +108,7 @@ test('pictures that go leave the coded frames beside them, and the other way rou
 });
 
 test('a key frame that is required is waited for, while what waits stays', () => {
-  const { waiting, dropped, names } = queue();
+  const { waiting, dropped, names } = videoQueue();
   waiting.push(coded('1'));
   waiting.requireKey();
   waiting.push(coded('2'));
@@ -113,7 +118,7 @@ test('a key frame that is required is waited for, while what waits stays', () =>
 });
 
 test('parameter sets in a frame of their own are kept for the key frame behind them, and are none themselves', () => {
-  const { waiting, dropped, names } = queue();
+  const { waiting, dropped, names } = videoQueue();
   const parameters = (name: string): Named => ({ ...coded(name), isPicture: false });
   waiting.requireKey();
   for (const each of [coded('a'), parameters('b'), coded('c'), key('d'), coded('e')]) waiting.push(each);
@@ -122,10 +127,70 @@ test('parameter sets in a frame of their own are kept for the key frame behind t
 });
 
 test('parameter sets that come when too much waits push it out, and stay', () => {
-  const { waiting, names } = queue();
+  const { waiting, names } = videoQueue();
   for (let i = 0; i < codedFramesWaitingMax; i += 1) waiting.push(coded(`${i}`));
   waiting.push({ ...coded('parameters'), isPicture: false });
   waiting.push(coded('lost'));
   waiting.push(key('key'));
   assert.deepEqual(names(), ['parameters', 'key']);
+});
+
+function audioQueue() {
+  const dropped: number[] = [];
+  const waiting = new AudioQueue<WaitingAudio>(({ timestampMs }) => dropped.push(timestampMs));
+  const push = (timestampMs: number, bytes = 160): void =>
+    waiting.push({ timestampMs, payload: new Uint8Array(bytes) });
+  const times = (): number[] => {
+    const all: number[] = [];
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) all.push(next.timestampMs);
+    return all;
+  };
+  return { push, dropped, times };
+}
+
+test('packets of 500 ms wait; what is older than that beside the newest goes', () => {
+  const { push, dropped, times } = audioQueue();
+  for (let at = 0; at <= 500; at += 20) push(at);
+  assert.deepEqual(dropped, []);
+  push(520);
+  assert.deepEqual(dropped, [0]);
+  push(600);
+  assert.deepEqual(dropped, [0, 20, 40, 60, 80]);
+  assert.deepEqual(times(), [...Array.from({ length: 22 }, (_, n) => 100 + n * 20), 600]);
+});
+
+test('timestamps that start again at 0 are no jump', () => {
+  const { push, dropped, times } = audioQueue();
+  push(2 ** 32 - 20);
+  push(0);
+  push(480);
+  assert.deepEqual(dropped, []);
+  push(500);
+  assert.deepEqual(dropped, [2 ** 32 - 20]);
+  assert.deepEqual(times(), [0, 480, 500]);
+});
+
+test('a packet out of turn stays; a jump back is another stream, and the old one goes', () => {
+  const { push, dropped, times } = audioQueue();
+  for (const at of [5000, 5040, 5020]) push(at);
+  assert.deepEqual(dropped, []);
+  push(100);
+  assert.deepEqual(dropped, [5000, 5040, 5020]);
+  assert.deepEqual(times(), [100]);
+});
+
+test('a hundred packets wait, of whatever time', () => {
+  const { push, dropped, times } = audioQueue();
+  for (let n = 0; n <= 100; n++) push(n);
+  assert.deepEqual(dropped, [0]);
+  assert.equal(times().length, 100);
+});
+
+test('half a second of the widest format waits, and one packet however large', () => {
+  const { push, dropped, times } = audioQueue();
+  for (let at = 0; at < 500; at += 20) push(at, 3840);
+  assert.deepEqual(dropped, []);
+  push(500, 1024 * 1024);
+  assert.equal(dropped.length, 25);
+  assert.deepEqual(times(), [500]);
 });
