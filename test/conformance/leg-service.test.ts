@@ -22,7 +22,7 @@ import { LinkedLegService } from '../support/linked-leg-service.ts';
 
 const hangup: CallReport = { kind: 'end', reason: 'hangup_device' };
 
-/** A scene and the desk under test before it. What is said to a desk may take a turn to arrive. */
+/** A scene and the leg service under test before it. What is said to it may take a turn to arrive. */
 interface Gateways {
   readonly scene: LegServiceScene;
   readonly service: LegService;
@@ -53,7 +53,7 @@ async function linked(pieceBytesMax: number): Promise<Gateways> {
 
 interface Come<Leg> {
   readonly leg: FakeCallLeg;
-  /** Null: closed as `ended` at the door. */
+  /** Null: closed as `ended` at once. */
   readonly open: Leg | null;
 }
 

@@ -229,7 +229,7 @@ test('a leg that stands still for a while has its frames and its words when it r
   assert.ok(peer.frames.every((frame) => frame.length === mediaMessageBytesMax));
 });
 
-test('a slow reader whose pongs come late stays; one that reads nothing for two beats is cut', async () => {
+test('a slow reader whose pongs come late stays; one that reads nothing for two heartbeats is cut', async () => {
   const { peer, opened, joined } = await carriedLeg();
   peer.socket.pause();
   for (let heartbeat = 0; heartbeat < 3; heartbeat++) {
@@ -279,7 +279,7 @@ for (const [kind, who, request] of watching)
     assert.deepEqual(stream.pictures, jpegs);
     assert.deepEqual([stream.isWhole, joined.leftTimes, listener.legCount], [true, 1, 0]);
     await until(() => listener.socketCount === 0);
-    assert.equal(clock.pendingTimers, 1, 'the beat');
+    assert.equal(clock.pendingTimers, 1, 'the heartbeat');
   });
 
 test('who speaks HTTP/1.0 reads the parts as they are', async () => {
@@ -381,7 +381,7 @@ test('a device that finds the last place taken when it is in is told so, and clo
   assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
 });
 
-test('a device without WebSocket that finds the last place taken is answered 503, and the house knows', async () => {
+test('a device without WebSocket that finds the last place taken is answered 503, and the server knows', async () => {
   relay.joinRefusal = 'load';
   const request = plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' });
   assert.equal((await answerTo(port, request)).status, '503 Service Unavailable');
@@ -426,7 +426,7 @@ test('calls that cannot be carried are not put to idle bridges, which the log sa
   );
 });
 
-test('a reader of pictures who takes nothing of one for two beats is cut; one who takes some stays', async () => {
+test('a reader of pictures who takes nothing of one for two heartbeats is cut; one who takes some stays', async () => {
   const stream = await watchPictures();
   stream.answer.pause();
   const opened = await service.leg();
@@ -448,7 +448,7 @@ test('a reader of pictures who takes nothing of one for two beats is cut; one wh
   }
   assert.equal(opened.goneTimes, 0);
   await heartbeat();
-  assert.equal(opened.goneTimes, 0, 'it had one beat of time');
+  assert.equal(opened.goneTimes, 0, 'it had one heartbeat of time');
   await heartbeat();
   await service.until(() => opened.goneTimes === 1);
   assert.equal(joined.leftTimes, 1);

@@ -1,5 +1,5 @@
 /**
- * Calls whose frames go from leg to leg over real sockets and the relay of the house, with transcoders that the test
+ * Calls whose frames go from leg to leg over real sockets and the relay of the server, with transcoders that the test
  * answers for. Source: calls-and-media.md, Legs and Resolution.
  */
 import assert from 'node:assert/strict';

@@ -1,5 +1,5 @@
 /**
- * The media listener on real sockets, with a house of test size behind it and a clock that the tests drive.
+ * The media listener on real sockets, with a leg service of test size behind it and a clock that the tests drive.
  * Source: calls-and-media.md, Legs.
  */
 import assert from 'node:assert/strict';
@@ -185,7 +185,7 @@ test('a leg is told that it is open when those who keep the calls know it', asyn
   assert.deepEqual(heard, ['known', 'open']);
 });
 
-test('what the house tells a leg while it lets it in arrives behind the upgrade', async () => {
+test('what the server tells a leg while it lets it in arrives behind the upgrade', async () => {
   await listen();
   service.onOpening = (leg) => leg.notify({ kind: 'assign', sessionId: service.sessionId, media: callMedia });
   const bridge = await connectBridge(`${bridgePath}?session=${service.sessionId}`);
@@ -289,7 +289,7 @@ const statuses: Readonly<Partial<Record<LegRefusal, string>>> = {
   busy: '503 Service Unavailable',
   unavailable: '503 Service Unavailable',
 };
-test('every refusal of the house has its status and a sentence of its own, is counted, and shows no token', async () => {
+test('every refusal of the server has its status and a sentence of its own, is counted, and shows no token', async () => {
   await listen();
   const sentences = new Set<string>();
   for (const refusal of legRefusals) {
@@ -346,7 +346,7 @@ const closes: readonly (readonly [LegCloseReason, string])[] = [
   ['drain', '4503 draining'],
 ];
 for (const [reason, close] of closes)
-  test(`a leg that the house closes as ${reason} reads ${close} behind what it was told`, async () => {
+  test(`a leg that the server closes as ${reason} reads ${close} behind what it was told`, async () => {
     await listen();
     const device = await connect();
     const opened = await service.leg();
@@ -378,7 +378,7 @@ const ends: readonly (readonly [string, (peer: MediaPeer) => void])[] = [
   ['a cut', ({ socket }) => socket.terminate()],
 ];
 for (const [name, end] of ends)
-  test(`${name} by the peer is told to the house, once`, async () => {
+  test(`${name} by the peer is told to the server, once`, async () => {
     await listen();
     const device = await connect();
     const opened = await service.leg();
@@ -602,7 +602,7 @@ test('a viewer too many is told so, and a device whose call ended since is, too'
   );
 });
 
-test('a device that the house turns away while it opens is answered as one whose call has ended', async () => {
+test('a device that the server turns away while it opens is answered as one whose call has ended', async () => {
   await listen();
   service.onOpening = (leg) => leg.close('ended');
   const late = await ask(plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }));
@@ -623,7 +623,7 @@ const checked = [
   plainRequest(`GET ${downlinkPath}?ticket=good-ticket`),
 ];
 for (const [name, act] of inTheMiddle)
-  test(`who ${name} while the house makes up its mind is not let in, and is not counted`, async () => {
+  test(`who ${name} while the server makes up its mind is not let in, and is not counted`, async () => {
     await listen();
     for (const [i, request] of checked.entries()) {
       const release = service.hold();
@@ -640,7 +640,7 @@ for (const [name, act] of inTheMiddle)
     assert.deepEqual([service.legs.length, listener.legCount], [1, 1]);
   });
 
-test('a house that does not answer within 5 s is unavailable, once in the log, and its late answer is nothing', async () => {
+test('a server that does not answer within 5 s is unavailable, once in the log, and its late answer is nothing', async () => {
   await listen();
   const release = service.hold();
   const answers = checked.map((request) => ask(request));
@@ -656,7 +656,7 @@ test('a house that does not answer within 5 s is unavailable, once in the log, a
   assert.equal(log.lines.filter(({ level }) => level === 'error').length, 1);
 });
 
-test('more checks under way than may be are busy before the house is asked', async () => {
+test('more checks under way than may be are busy before the server is asked', async () => {
   await listen({ handshakesMax: 2 });
   const release = service.hold();
   const held = [await rawPeer(legUpgrade()), await rawPeer(legUpgrade())];
@@ -752,7 +752,7 @@ test('a leg that was told to go is counted while it hangs on, and is cut', async
   assert.deepEqual([opened.goneTimes, listener.legCount], [0, 1]);
 });
 
-test('a drain takes nobody new, and leaves those who are here to the house', async () => {
+test('a drain takes nobody new, and leaves those who are here to the server', async () => {
   await listen();
   const device = await connect();
   const [asking, release] = [await rawPeer(), service.hold()];
@@ -816,7 +816,7 @@ test('who has not asked within 10 s is cut, also who sends its request byte by b
   assert.deepEqual(service.asked, []);
 });
 
-test('who has asked in time stays, however long the house takes to answer', async () => {
+test('who has asked in time stays, however long the server takes to answer', async () => {
   await listen();
   const raw = await RawPeer.connect(port);
   sockets.push(raw);

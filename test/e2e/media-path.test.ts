@@ -67,7 +67,7 @@ function sizeOf({ width, height }: Size): string {
   return `${width}x${height}`;
 }
 
-/** What the house makes of frames that are decoded one behind the other, by its codec alone. */
+/** What the server makes of frames that are decoded one behind the other, by its codec alone. */
 function picturesOf(engine: Engine, frames: readonly SourceFrame[], shape: PictureShape): Buffer[] {
   const transcoder = new FrameTranscoder(engine, { quality: 80, sourceMax: { width: 1920, height: 1080 } });
   try {

@@ -28,7 +28,7 @@ function pick<Item>(chance: Chance, items: readonly Item[]): Item {
   return item;
 }
 
-const deps: Reader = (language, bytes) => {
+const ours: Reader = (language, bytes) => {
   const heard =
     language === 'device'
       ? parseDeviceText(bytes)
@@ -185,13 +185,13 @@ function fuzz(read: Reader): string | null {
 }
 
 test('no broken message is read otherwise than the page says', () => {
-  assert.equal(fuzz(deps), null);
+  assert.equal(fuzz(ours), null);
 });
 
 test('the fuzzer makes every kind of message of every side, broken and whole', () => {
   const seen = new Set<string>();
   fuzz((language, bytes) => {
-    const heard = deps(language, bytes);
+    const heard = ours(language, bytes);
     seen.add(
       `${language} ${heard === 'bad' ? 'bad' : (JSON.parse(heard) as { readonly kind: string }).kind}`,
     );
@@ -212,7 +212,7 @@ test('the fuzzer makes every kind of message of every side, broken and whole', (
 
 /** Gives the real reader other bytes than came, in one language. */
 function misreading(of: Language, change: (bytes: Buffer) => Buffer): Reader {
-  return (language, bytes) => deps(language, language === of ? change(Buffer.from(bytes)) : bytes);
+  return (language, bytes) => ours(language, language === of ? change(Buffer.from(bytes)) : bytes);
 }
 
 function reworded(of: Language, change: (text: string) => string): Reader {
@@ -222,11 +222,11 @@ function reworded(of: Language, change: (text: string) => string): Reader {
 const canaries: readonly (readonly [string, Reader])[] = [
   [
     'takes a device for a bridge',
-    (language, bytes) => deps(language === 'device' ? 'bridge' : language, bytes),
+    (language, bytes) => ours(language === 'device' ? 'bridge' : language, bytes),
   ],
   [
     'takes a bridge for a device',
-    (language, bytes) => deps(language === 'bridge' ? 'device' : language, bytes),
+    (language, bytes) => ours(language === 'bridge' ? 'device' : language, bytes),
   ],
   ['reads bytes that are no UTF-8', misreading('device', (bytes) => Buffer.from(bytes.toString('utf8')))],
   [
@@ -266,7 +266,7 @@ const canaries: readonly (readonly [string, Reader])[] = [
   [
     'reads the timestamp with a sign',
     (language, bytes) => {
-      const heard = deps(language, bytes);
+      const heard = ours(language, bytes);
       return language === 'frame' && heard !== 'bad'
         ? heard.replace(/\d+}$/, (stamp) => `${parseInt(stamp, 10) | 0}}`)
         : heard;

@@ -112,7 +112,7 @@ class WalkLeg {
   }
 }
 
-/** A house on its walk, and the model's. What is not private here a canary may break. */
+/** A server on its walk, and the model's. What is not private here a canary may break. */
 class Walk implements CallFollower {
   readonly clock = new DrivenClock();
   readonly records = new FakeCallRecords();
@@ -354,7 +354,7 @@ class Walk implements CallFollower {
     return true;
   }
 
-  /** What must hold of any house, whatever the model says. */
+  /** What must hold of any server, whatever the model says. */
   #checkDeps(): void {
     const { directory, records, telemetry } = this;
     for (const deviceId of devices) {
@@ -502,7 +502,7 @@ for (const Broken of [
   GoesByTheWallClock,
   NeverLooksAtLeases,
 ])
-  test(`canary: a house that ${Broken.name} fails the walk, and the failure says its seed`, () => {
+  test(`canary: a server that ${Broken.name} fails the walk, and the failure says its seed`, () => {
     const result = fc.check(walkWith(Broken), { numRuns: 5000 });
     assert.ok(result.errorInstance instanceof assert.AssertionError);
     assert.match(fc.defaultReportMessage(result) ?? '', /seed: -?\d+, path: /);

@@ -26,7 +26,7 @@ type Step =
   | { readonly what: 'device'; readonly token: string }
   | { readonly what: 'bridge' }
   | { readonly what: 'say'; readonly state: 'ringing' | 'attempting' | 'connected' }
-  | { readonly what: 'hang-up' | 'house-ends'; readonly reason: CallEndReason }
+  | { readonly what: 'hang-up' | 'server-ends'; readonly reason: CallEndReason }
   | { readonly what: 'see'; readonly by: AliveSign }
   | { readonly what: 'issue'; readonly timeoutS: number; readonly width: number }
   | { readonly what: 'advance' | 'step-wall'; readonly ms: number }
@@ -48,7 +48,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       state: fc.constantFrom('ringing', 'attempting', 'connected'),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('hang-up', 'house-ends'), reason }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('hang-up', 'server-ends'), reason }) },
   { weight: 8, arbitrary: fc.record({ what: fc.constant('see'), by: fc.constantFrom('media', 'ping') }) },
   {
     weight: 2,
@@ -142,7 +142,7 @@ class Walk {
       case 'hang-up':
         this.#naive.over = taken.reason;
         return this.#input({ kind: 'reported', report: { kind: 'end', reason: taken.reason } });
-      case 'house-ends':
+      case 'server-ends':
         this.#naive.over = taken.reason;
         return this.#input({ kind: 'ended', reason: taken.reason });
       case 'see':

@@ -24,7 +24,7 @@ export class NaiveLeg {
   readonly call: ServerCall;
   readonly side: CallSide;
   readonly told: string[] = [];
-  /** Why the house closed it while its call lived; null: it did not. */
+  /** Why the server closed it while its call lived; null: it did not. */
   closed: string | null = null;
   /** It went by itself, or with its process. */
   isGone = false;
@@ -138,7 +138,7 @@ export class NaiveCallServer {
     if (isHeard(leg)) leg.call.hear({ what: 'seen', by, ...now });
   }
 
-  /** `isFound`: whether the house still has the call, whose lease may be over without its having noticed. */
+  /** `isFound`: whether the server still has the call, whose lease may be over without its having noticed. */
   leave(leg: NaiveLeg, isFound: boolean): void {
     if (isFound && leg.call.current(leg.side) === leg) leg.isGone = true;
   }

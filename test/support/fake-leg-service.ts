@@ -1,5 +1,5 @@
 /**
- * The house behind a media listener, as small as it can be: it knows who may come in, keeps what the legs say, and
+ * The server behind a media listener, as small as it can be: it knows who may come in, keeps what the legs say, and
  * lets a test hold its answers back and wait for what happens.
  */
 import { EventEmitter, once } from 'node:events';
@@ -24,7 +24,7 @@ import type {
 import type { CallLeg } from '../../src/core/ports/call-leg.ts';
 import { callMedia } from './call-scene.ts';
 
-/** A leg as the house sees it, and what it said. */
+/** A leg as the server sees it, and what it said. */
 export class FakeOpenLeg implements OpenBridgeLeg {
   readonly kind: 'device' | 'bridge' | 'viewer';
   readonly leg: CallLeg;
@@ -72,7 +72,7 @@ export class FakeLegService implements LegService {
   readonly tickets = new Map<string, ViewerAdmission>();
   /** Why others are not, by what they show. */
   readonly refusals = new Map<string, LegRefusal>();
-  /** What was shown at the door, the session that was asked for behind it. */
+  /** What was shown, the session that was asked for behind it. */
   readonly asked: string[] = [];
   readonly legs: FakeOpenLeg[] = [];
   /** Whoever is let in comes too late. */

@@ -1,4 +1,4 @@
-/** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's hall. */
+/** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's context. */
 import type { ReservationRefusal } from '../../src/model/picture.ts';
 import type { FrameSocket } from '../../src/media/legs/web-socket.ts';
 import type { LegConnection, MediaListenerContext } from '../../src/media/legs/listener-context.ts';

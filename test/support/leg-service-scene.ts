@@ -1,4 +1,4 @@
-/** The desk of the media legs with a real directory, pool and tokens, a registry in memory, and who comes to it. */
+/** The leg service of the media legs with a real directory, pool and tokens, a registry in memory, and who comes to it. */
 import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import { signCallToken, type CallTokenClaims } from '../../src/protocol/call-token/call-token.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';

@@ -1,4 +1,4 @@
-/** The desk of a scene, and who asks it over a link: both ends of one, on the scene's clock. */
+/** The leg service of a scene, and who asks it over a link: both ends of one, on the scene's clock. */
 import { setImmediate } from 'node:timers/promises';
 import type { MediaProcessCounts, MediaProcessSettings } from '../../src/protocol/media-link/media-values.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
@@ -82,7 +82,7 @@ export class LinkedLegService {
     for (let turn = 0; turn < 3; turn += 1) await setImmediate();
   }
 
-  /** Second by second, so that beats arrive. */
+  /** Second by second, so that heartbeats arrive. */
   async pass(ms: number): Promise<void> {
     for (let leftMs = ms; leftMs > 0; leftMs -= 1000) {
       this.#scene.clock.advance(Math.min(leftMs, 1000));

@@ -21,14 +21,14 @@ export class TranscoderScene {
   readonly gate = new Gate();
   /** What the owner was told. */
   readonly wedged: string[] = [];
-  #lanes: TranscoderPool | null = null;
+  #pool: TranscoderPool | null = null;
 
-  get lanes(): TranscoderPool {
-    return this.#lanes ?? assert.fail('the lanes are open');
+  get pool(): TranscoderPool {
+    return this.#pool ?? assert.fail('the pool is open');
   }
 
   async open(overrides: Partial<TranscoderPoolOptions> = {}): Promise<void> {
-    this.#lanes = await TranscoderPool.open({
+    this.#pool = await TranscoderPool.open({
       threads: 1,
       loadMax: 0.85,
       quality: 80,
@@ -42,7 +42,7 @@ export class TranscoderScene {
   }
 
   session(need = tenth): Transcoder {
-    const opened = this.lanes.open(need);
+    const opened = this.pool.open(need);
     return opened.ok ? opened.value : assert.fail(opened.error);
   }
 
@@ -63,7 +63,7 @@ export class TranscoderScene {
   }
 
   async close(): Promise<void> {
-    await this.#lanes?.close();
+    await this.#pool?.close();
     this.gate.close();
   }
 }

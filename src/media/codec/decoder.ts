@@ -1,6 +1,6 @@
 /**
- * One decoder of libavcodec, told to answer every access unit at once and to say so rather than paint over it when one
- * is broken. What to do about a broken stream is its owner's affair.
+ * One decoder of libavcodec, set to answer every access unit at once, and to report a broken one rather than paint over
+ * it. What to do about a broken stream is decided by its owner.
  */
 import type { AVCodecID } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';

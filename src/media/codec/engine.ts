@@ -1,6 +1,6 @@
 /**
- * FFmpeg's libraries, loaded when they are asked for: the package is an optional dependency, and whatever does not
- * decode runs without it. Whose process loads them is another's affair. Source: calls-and-media.md, Resolution.
+ * FFmpeg's libraries, loaded when they are asked for: the package is an optional dependency, and all that does not decode
+ * runs without it. Source: calls-and-media.md, Resolution.
  */
 import type * as Constants from 'node-av/constants';
 import type * as Av from 'node-av/lib';

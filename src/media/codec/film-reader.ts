@@ -1,6 +1,6 @@
 /**
  * One pass through a film: the pictures of its video stream, decoded one by one, each with its moment. Any file that
- * FFmpeg reads; a broken packet is passed over. Playing it again is its owner's affair.
+ * FFmpeg reads; a broken packet is passed over. Its owner plays it again.
  */
 import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av/lib';
 import { fail, succeed, type Result } from '../../lib/result.ts';

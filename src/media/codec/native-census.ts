@@ -1,6 +1,6 @@
 /**
- * The one place where native objects are made and freed. Their memory is not the garbage collector's affair, so each
- * is counted from its making to its freeing, and freeing one twice is a programmer's mistake. Filters belong to their
+ * The one place where native objects are made and freed. The garbage collector does not free their memory, so each is
+ * counted from its making to its freeing, and freeing one twice is a programmer's mistake. Filters belong to their
  * graph and go with it; codecs and filter kinds are FFmpeg's own and are never freed.
  */
 import type { Codec, CodecContext, FilterGraph, FormatContext, Frame, Packet } from 'node-av/lib';

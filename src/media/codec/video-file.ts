@@ -1,6 +1,6 @@
 /**
  * A film that is played over and over: the picture that is due at a moment, as I420 of any size, cut to its shape from
- * the middle. For the simulated bridge; what becomes of the pictures is its affair.
+ * the middle. For the simulated bridge.
  */
 import type { Frame } from 'node-av/lib';
 import { assert } from '../../lib/assert.ts';

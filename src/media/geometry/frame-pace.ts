@@ -1,6 +1,6 @@
 /**
- * Which frames of a stream go on, so that they are no more than a rate, evenly. Goes by the timestamps of the frames
- * alone. Source: calls-and-media.md, Legs.
+ * Paces a stream: decides which frames go on, so that they are no more than a rate, evenly. Goes by the timestamps of the
+ * frames alone. Source: calls-and-media.md, Legs.
  */
 import { assert } from '../../lib/assert.ts';
 

@@ -48,7 +48,7 @@ function standsAlone(marker: number): boolean {
   return marker === 0x01 || (marker >= 0xd0 && marker <= startOfImage);
 }
 
-/** Behind length and precision. A height of 0 is told behind the scan, if at all. */
+/** Behind length and precision. A height of 0 is given behind the scan, if at all. */
 function frameSize(bytes: Uint8Array, at: number): Size | null {
   const height = wordAt(bytes, at + 3);
   const width = wordAt(bytes, at + 5);

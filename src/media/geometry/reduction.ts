@@ -1,6 +1,6 @@
 /**
- * By how much smaller a JPEG may be decoded, because every picture that is made of it is that much smaller still. A decoder
- * does so by leaving out the fine part of each block, which is less work and, by measure, looks the same.
+ * The reduction by which a JPEG may be decoded smaller, because every picture made of it is at least that much smaller.
+ * A decoder does so by leaving out the fine part of each block, which is less work and, by measure, looks the same.
  */
 import type { Size } from '../../model/call.ts';
 import type { PictureShape } from '../../model/picture.ts';

@@ -1,6 +1,6 @@
 /**
- * A leg that only takes: a device without WebSocket, or a person who watches. It is an HTTP answer that goes on until
- * the call ends; what the call does between is not told to it. Source: calls-and-media.md, Legs.
+ * A leg that only receives: a device without WebSocket, or a viewer. It is an HTTP answer that goes on until the call
+ * ends; the states in between are not sent to it. Source: calls-and-media.md, Legs.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
@@ -16,7 +16,7 @@ const boundary = 'reveille-picture';
 const contentType = `multipart/x-mixed-replace; boundary=${boundary}`;
 const closing = `--${boundary}--\r\n`;
 
-/** `open` tells the house, `join` the relay: each whether it will have the leg. */
+/** `open` opens the leg at the leg service, `join` at the relay; either may refuse it. */
 export interface DownlinkDeps {
   readonly open: (leg: CallLeg) => OpenViewer | null;
   readonly join: (out: DownlinkLeg) => Result<JoinedLeg, ReservationRefusal>;
@@ -29,10 +29,10 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
   #opened: OpenViewer | null = null;
   #joined: JoinedLeg | null = null;
   #isClosed = false;
-  /** Pictures that it was sent, and those of them that the system has taken. */
+  /** Pictures sent to it, and those of them that the system has taken. */
   #begun = 0;
   #taken = 0;
-  /** The one that was on its way at the last beat; 0: none was. */
+  /** The one that was on its way at the last heartbeat; 0: none was. */
   #awaited = 0;
   #stopLingering: Cancel = () => undefined;
 
@@ -41,7 +41,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
     this.#context = context;
   }
 
-  /** Null: it is in. Else nothing was answered; `late`: the house will not have it any more, or has too many. */
+  /** Null: it is open. Otherwise nothing was answered; `late`: the leg service no longer takes it, or has too many. */
   enter({ open, join }: DownlinkDeps): 'late' | ReservationRefusal | null {
     this.#opened = open(this);
     if (this.#opened === null || this.#isClosed) return 'late';
@@ -69,14 +69,14 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
     });
   }
 
-  /** It has nothing to say: whether it is there shows in its reading, and where nothing is to be read TCP asks. */
+  /** It sends nothing: that it reads shows that it is there, and where nothing is to be read TCP keep-alive asks. */
   heartbeat(): void {
     const onItsWay = this.#begun > this.#taken ? this.#begun : 0;
     if (onItsWay > 0 && onItsWay === this.#awaited) this.#request.cut();
     this.#awaited = onItsWay;
   }
 
-  /** Who does not read what is left is cut. */
+  /** A peer that does not read the rest in time is cut. */
   close(): void {
     if (!this.#leave() || this.#opened === null) return;
     this.#context.leaving.add(this);

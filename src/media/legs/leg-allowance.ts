@@ -1,6 +1,6 @@
 /**
- * How much one leg may send: messages of any kind, texts among them, and bytes. Its own, so that who sends too much costs
- * itself the leg and nobody else anything. The rates are in model/limits.ts, with their reasons.
+ * The rate limits of one leg: messages of any kind, texts among them, and bytes. Each leg has its own, so a flood costs
+ * its sender the leg and nobody else anything. The rates are in model/limits.ts, with their reasons.
  */
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {

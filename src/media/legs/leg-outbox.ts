@@ -1,6 +1,6 @@
 /**
- * What goes out to a leg on a WebSocket: texts as they come, and frames, of which one is on its way at a time. A leg is
- * cut when texts pile up before it, and never for a frame that takes its time.
+ * The output of a leg on a WebSocket: texts as they come, and frames, of which one is on its way at a time. A leg is cut
+ * when texts pile up for it, and never for a frame that takes its time.
  */
 import { legBacklogBytesMax } from '../../model/limits.ts';
 import { encodeKeyFrameWanted } from '../../protocol/media/leg-text.ts';
@@ -18,17 +18,17 @@ export class LegOutbox implements LegOutput {
     this.#socket = socket;
   }
 
-  /** Those that the system has taken. */
+  /** Frames that the system has taken. */
   get framesSent(): number {
     return this.#framesSent;
   }
 
-  /** It has not read what it was told. */
+  /** Too many bytes of texts wait for it to read. */
   get isBacklogged(): boolean {
     return this.#socket.bufferedAmount - this.#frameBytes > legBacklogBytesMax;
   }
 
-  /** Or cuts the leg, whose end comes as any other. */
+  /** Sends it, or cuts the backlogged leg, whose end comes as any other. */
   say(text: string): void {
     if (this.isBacklogged) this.#socket.terminate();
     else this.#socket.send(text);

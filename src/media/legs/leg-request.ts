@@ -1,5 +1,5 @@
 /**
- * A request at the listener, read into what somebody asks for. Who may come in is not judged here. Source:
+ * Parses a request at the listener. Whether it may come in is not decided here. Source:
  * calls-and-media.md, Legs.
  */
 import type { IncomingMessage } from 'node:http';

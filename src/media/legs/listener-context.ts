@@ -1,28 +1,28 @@
-/** What the legs of the listener share: one object, made by the listener. */
+/** The context that the listener gives its legs: one object for all. */
 import type { Clock } from '../../lib/clock.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
 import type { Relay } from '../relay/relay.ts';
 
-/** A leg that is there, for who keeps the listener. */
+/** A connected leg, as the listener sees it. */
 export interface LegConnection {
-  /** Comes again and again: who can be asked for a sign of life is, and is cut when none came since the last time. */
+  /** Asks the peer for a sign of life where it can be asked, and cuts it when none came since the last heartbeat. */
   heartbeat(): void;
-  /** Cuts the connection and tells nobody. */
+  /** Cuts the connection without notifying anyone. */
   drop(): void;
 }
 
-/** What the legs ask of the relay. */
+/** The part of the relay that the legs use. */
 export type LegRelay = Pick<Relay, 'refusalOf' | 'joinDevice' | 'joinBridge' | 'watch'>;
 
 export interface MediaListenerContext {
   readonly clock: Clock;
   readonly relay: LegRelay;
-  /** Each leg is in it from its coming to its end. */
+  /** Each leg is in it from its connect to its end. */
   readonly legs: Set<LegConnection>;
-  /** Those that were told to go, until their connections are closed. */
+  /** Legs that are closing, until their connections are closed. */
   readonly leaving: Set<LegConnection>;
   /** A call was not put to an idle bridge. */
   reportDeclined(refusal: ReservationRefusal): void;
-  /** A leg was closed for sending too much: of what, in a sentence. */
+  /** A leg was closed for sending too much. `fault`: of what, in a sentence. */
   reportFlood(fault: string): void;
 }

@@ -1,7 +1,7 @@
 /**
- * The media listener: takes connections, has those who may be let in, and at the end goes away. It knows how many
- * there are; what each does is its own, and the end of a call, or of all, comes from the desk. Source:
- * calls-and-media.md, Legs; running.md, Stopping.
+ * The media listener: takes connections, lets legs in, and drains at the end. It counts the legs; what each does is its
+ * own, and the end of a call, or of all, comes from the leg service. Source: calls-and-media.md, Legs; running.md,
+ * Stopping.
  */
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -31,9 +31,9 @@ export interface MediaLegsSettings {
   readonly tls: TlsFiles | null;
 }
 
-/** A leg is asked at one beat, and has to have answered at the next. */
+/** A leg is pinged at one heartbeat, and must have answered by the next. */
 const heartbeatMs = legSilenceMsMax / 2;
-/** What the log is told of again and again, it is told no oftener. */
+/** The shortest time between two log lines of the same kind. */
 const reportMsMin = 1000;
 
 export interface MediaListenerDeps {
@@ -51,13 +51,13 @@ export class MediaListener {
   readonly #deps: MediaListenerDeps;
   readonly #server: MediaServer;
   readonly #context: MediaListenerContext;
-  /** Descriptors that legs, those who want to be ones, and the other listeners may hold together. */
+  /** Descriptors that legs, pending connections and the other listeners may hold together. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #connections = new Set<Socket>();
   #port = 0;
   #isOpen = true;
   #drained: () => void = () => undefined;
-  #stopBeating: Cancel = () => undefined;
+  #stopHeartbeats: Cancel = () => undefined;
   #isHeartbeatDue = false;
   readonly #reportedMs = { silence: -Infinity, declined: -Infinity, flood: -Infinity };
 
@@ -84,7 +84,7 @@ export class MediaListener {
       clock: deps.clock,
       handshakesPerAddressMax: settings.handshakesPerAddressMax,
       connected: (socket) => this.#connected(socket),
-      visited: (request) => upgradeHandler.handle(request),
+      requested: (request) => upgradeHandler.handle(request),
     });
   }
 
@@ -94,7 +94,7 @@ export class MediaListener {
     this.#port = await listenOn(this.#server, host, port, handshakesMax);
     const { clock, log } = this.#deps;
     this.#server.on('error', (error) => log.error({ error: error.message }, 'the media listener failed'));
-    this.#stopBeating = clock.every(heartbeatMs, () => this.#heartbeat());
+    this.#stopHeartbeats = clock.every(heartbeatMs, () => this.#heartbeat());
   }
 
   /** The real one, also when port 0 was asked for; 0 while it does not listen. */
@@ -107,7 +107,7 @@ export class MediaListener {
     return this.#context.legs.size;
   }
 
-  /** Descriptors held, those of peers included that have not asked for anything yet or were told to go. */
+  /** Descriptors held, including those of peers that have not sent a request yet or are leaving. */
   get socketCount(): number {
     return this.#connections.size;
   }
@@ -118,21 +118,21 @@ export class MediaListener {
     if (certificate !== null) (this.#server as TlsServer).setSecureContext(certificate);
   }
 
-  /** Takes no more connections, and lets nobody in who has one; the desk closes the legs. Resolves when they are gone. */
+  /** Takes no more connections and opens no more legs; the leg service closes the legs. Resolves when they are gone. */
   drain(): Promise<void> {
     this.#isOpen = false;
     this.#port = 0;
     this.#server.close();
     return new Promise((resolve) => {
       this.#drained = resolve;
-      this.#lookForLegs();
+      this.#checkDrained();
     });
   }
 
-  /** Closes every socket that is left, telling nobody, and frees the port. */
+  /** Closes every socket that is left without notifying anyone, and frees the port. */
   close(): void {
     void this.drain();
-    this.#stopBeating();
+    this.#stopHeartbeats();
     for (const leg of this.#context.legs) leg.drop();
     for (const socket of this.#connections) socket.destroy();
   }
@@ -141,13 +141,13 @@ export class MediaListener {
     this.#connections.add(socket);
     socket.once('close', () => {
       this.#connections.delete(socket);
-      this.#lookForLegs();
+      this.#checkDrained();
     });
     if (!this.#mayStay()) socket.destroy();
   }
 
-  /** Behind the sockets' turn: a leg hears of its end after the listener. */
-  #lookForLegs(): void {
+  /** Behind the sockets' turn: a leg learns of its end after the listener. */
+  #checkDrained(): void {
     if (this.#isOpen) return;
     setImmediate(() => {
       const { legs, leaving } = this.#context;
@@ -158,8 +158,8 @@ export class MediaListener {
   /** False: a connection that just came is one too many. */
   #mayStay(): boolean {
     const { legs, leaving } = this.#context;
-    const arrivals = this.socketCount - legs.size - leaving.size;
-    return arrivals <= this.#settings.handshakesMax && !this.#isCrowded(handshakeSocketsReserved);
+    const pending = this.socketCount - legs.size - leaving.size;
+    return pending <= this.#settings.handshakesMax && !this.#isCrowded(handshakeSocketsReserved);
   }
 
   #hasRoom(): boolean {
@@ -171,7 +171,7 @@ export class MediaListener {
     return this.socketCount + this.#deps.otherSockets() > this.#socketsMax + spare;
   }
 
-  /** Behind the sockets' turn: what came while the process stood still is read before anybody is taken for dead. */
+  /** Behind the sockets' turn: bytes that came while the process stood still are read before any leg is taken for dead. */
   #heartbeat(): void {
     if (this.#isHeartbeatDue) return;
     this.#isHeartbeatDue = true;

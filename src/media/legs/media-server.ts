@@ -1,7 +1,6 @@
 /**
- * Node's HTTP server with our limits: every request becomes a visit, one a connection; what is no request is answered
- * as far as it can be, and every connection is closed behind its answer. What has no business with calls ends here.
- * Node's own deadlines go by the system's clock.
+ * Node's HTTP server with our limits: one request a connection; bytes that are no request are answered as far as possible,
+ * and every connection is closed behind its answer. Node's own deadlines go by the system's clock.
  */
 import { once } from 'node:events';
 import { createServer, STATUS_CODES } from 'node:http';
@@ -23,11 +22,11 @@ const checkMs = 1000;
 
 const limits: ServerOptions = {
   maxHeaderSize: legRequestBytesMax,
-  // Of bodies, which nobody reads; up to the end of the head a connection has a deadline of ours.
+  // For bodies, which nobody reads; up to the end of the head a connection has a deadline of ours.
   headersTimeout: legRequestMsMax,
   requestTimeout: legRequestMsMax,
   connectionsCheckingInterval: checkMs,
-  // Who takes a stream is asked for nothing but by TCP: a dead one is noticed.
+  // The receiver of a stream sends nothing: TCP keep-alive notices a dead one.
   keepAlive: true,
   keepAliveInitialDelay: legSilenceMsMax,
 };
@@ -38,7 +37,7 @@ export interface MediaServerDeps {
   readonly handshakesPerAddressMax: number;
   /** A connection is there, and may be destroyed at once. */
   connected(socket: Socket): void;
-  visited(request: UpgradeRequest): void;
+  requested(request: UpgradeRequest): void;
 }
 
 /** `certificate`: null for plain connections. */
@@ -47,12 +46,12 @@ export function createMediaServer(certificate: Certificate | null, deps: MediaSe
     certificate === null ? createServer(limits) : createTlsServer({ ...limits, ...certificate });
   const { clock, handshakesPerAddressMax: perAddressMax } = deps;
   const pending = new PendingConnections(clock, { waitMs: legRequestMsMax, perAddressMax });
-  const visitors = new WeakSet<Duplex>();
+  const served = new WeakSet<Duplex>();
   const receive = (socket: Socket, request: () => UpgradeRequest): void => {
     pending.met(socket);
-    if (visitors.has(socket)) socket.destroy();
-    else deps.visited(request());
-    visitors.add(socket);
+    if (served.has(socket)) socket.destroy();
+    else deps.requested(request());
+    served.add(socket);
   };
   const receivePlain = (request: IncomingMessage, response: ServerResponse): void =>
     receive(request.socket, () => UpgradeRequest.plain(request, response));
@@ -70,7 +69,7 @@ export function createMediaServer(certificate: Certificate | null, deps: MediaSe
       receive(request.socket, () => UpgradeRequest.upgrading(request, head)),
     )
     .on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      const refusal = visitors.has(socket) ? null : refusalOfBroken(error.code);
+      const refusal = served.has(socket) ? null : refusalOfBroken(error.code);
       if (refusal === null || !socket.writable) socket.destroy();
       else answerBare(socket, refusal);
     });
@@ -93,17 +92,17 @@ export async function listenOn(
   return (server.address() as AddressInfo).port;
 }
 
-/** Every socket tells of its end by closing, too. */
+/** The close event, which every socket has, is enough. */
 function ignore(): void {}
 
-/** Null: nobody is there who would read it. */
+/** Null: nobody is left to read an answer. */
 function refusalOfBroken(code = ''): HttpRefusal | null {
   if (code === 'HPE_HEADER_OVERFLOW') return requestTooLarge;
   if (code === 'HPE_INVALID_METHOD') return methodNotAllowed;
   return code.startsWith('HPE_') ? noRequest : null;
 }
 
-/** To somebody whose request could not be read. */
+/** Answers a request that could not be read. */
 function answerBare(socket: Duplex, refusal: HttpRefusal): void {
   const { headers, body } = answerOf(refusal);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

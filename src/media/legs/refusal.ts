@@ -1,4 +1,4 @@
-/** What somebody who is not let in is answered: a status, and a sentence of what to do. Source: calls-and-media.md, Legs. */
+/** The refusals of requests at the listener: a status, and a sentence of what to do. Source: calls-and-media.md, Legs. */
 import type { LegRefusal } from '../../model/call.ts';
 import { legRequestBytesMax } from '../../model/limits.ts';
 
@@ -53,7 +53,7 @@ export function answerOf({ sentence, headers }: HttpRefusal): RefusalAnswer {
   };
 }
 
-/** Of somebody whose connection may be tried again in a moment. */
+/** For a peer that may try again in a moment. */
 const retryAfterS = 2;
 
 export function refusalOf(reason: LegRefusal): HttpRefusal {

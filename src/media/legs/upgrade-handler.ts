@@ -1,6 +1,6 @@
 /**
- * Who is let in: what a request asks for is put to the desk, which takes its time, then whether it can be carried to the
- * relay; the answer becomes a leg or a refusal. Every refusal closes its connection. Source: calls-and-media.md, Legs.
+ * Lets requests in: the leg service is asked about each, which takes its time, then the relay whether it can carry the
+ * leg; the answer becomes a leg or a refusal. Every refusal closes its connection. Source: calls-and-media.md, Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
@@ -27,11 +27,11 @@ export interface UpgradeHandlerDeps {
   readonly service: LegService;
   readonly telemetry: MediaTelemetry;
   readonly context: MediaListenerContext;
-  /** Requests that the desk may be asked about at once. */
+  /** Requests that the leg service may be asked about at once. */
   readonly checksMax: number;
   /** Room for one more leg. */
   hasRoom(): boolean;
-  /** The desk did not answer in time. */
+  /** The leg service did not answer in time. */
   reportSilence(): void;
 }
 
@@ -45,8 +45,8 @@ export class UpgradeHandler {
 
   handle(request: UpgradeRequest): void {
     const asked = readLegRequest(request.request, request.asksForUpgrade);
-    if (!asked.ok) this.#turnAway(request, asked.error);
-    else if (this.#checks >= this.#deps.checksMax || !this.#deps.hasRoom()) this.#turnAway(request, 'busy');
+    if (!asked.ok) this.#refuse(request, asked.error);
+    else if (this.#checks >= this.#deps.checksMax || !this.#deps.hasRoom()) this.#refuse(request, 'busy');
     else void this.#receive(request, asked.value);
   }
 
@@ -55,34 +55,34 @@ export class UpgradeHandler {
     switch (asked.kind) {
       case 'device':
         return this.#admit(request, service.admitDevice(asked.token), (admission) =>
-          this.#letDeviceIn(request, admission),
+          this.#openDevice(request, admission),
         );
       case 'bridge':
         return this.#admit(request, service.admitBridge(asked.bridgeKey, asked.sessionId), (admission) =>
-          this.#letBridgeIn(request, admission),
+          this.#openBridge(request, admission),
         );
       case 'downlink':
         return this.#admit(request, service.admitDevice(asked.token), (admission) =>
-          this.#letDownlinkIn(request, admission),
+          this.#openDownlink(request, admission),
         );
       case 'viewer':
         return this.#admit(request, service.admitViewer(asked.ticket), (admission) =>
-          this.#letViewerIn(request, admission, asked.picture),
+          this.#openViewer(request, admission, asked.picture),
         );
     }
   }
 
-  /** A visitor who hangs up meanwhile is neither let in nor counted. */
+  /** A peer that hangs up meanwhile is neither let in nor counted. */
   async #admit<Admission>(
     request: UpgradeRequest,
     asking: Promise<Result<Admission, LegRefusal>>,
-    letIn: (admission: Admission) => void,
+    open: (admission: Admission) => void,
   ): Promise<void> {
     const outcome = await this.#wait(asking);
     if (!request.isAsking) return;
-    if (!outcome.ok) this.#turnAway(request, outcome.error);
-    else if (!this.#deps.hasRoom()) this.#turnAway(request, 'busy');
-    else letIn(outcome.value);
+    if (!outcome.ok) this.#refuse(request, outcome.error);
+    else if (!this.#deps.hasRoom()) this.#refuse(request, 'busy');
+    else open(outcome.value);
   }
 
   async #wait<Admission>(
@@ -96,7 +96,7 @@ export class UpgradeHandler {
     return fail('unavailable');
   }
 
-  #letDeviceIn(request: UpgradeRequest, admission: DeviceAdmission): void {
+  #openDevice(request: UpgradeRequest, admission: DeviceAdmission): void {
     const { service, context } = this.#deps;
     const { sessionId, media } = admission;
     if (!this.#canCarry(request, admission, 'frames')) return;
@@ -108,18 +108,18 @@ export class UpgradeHandler {
     });
   }
 
-  /** Before the leg that is there is replaced. False: it is turned away. */
+  /** Asked before the present leg is replaced. False: the request is refused. */
   #canCarry(
     request: UpgradeRequest,
     { sessionId, media }: DeviceAdmission,
     takes: DeviceOutput['takes'],
   ): boolean {
     const refusal = this.#deps.context.relay.refusalOf(sessionId, media, takes);
-    if (refusal !== null) this.#turnAway(request, refusal);
+    if (refusal !== null) this.#refuse(request, refusal);
     return refusal === null;
   }
 
-  #letBridgeIn(request: UpgradeRequest, admission: BridgeAdmission): void {
+  #openBridge(request: UpgradeRequest, admission: BridgeAdmission): void {
     const { service } = this.#deps;
     this.#upgrade(request, (leg) => {
       const opened = service.openBridgeLeg(admission, leg);
@@ -127,7 +127,7 @@ export class UpgradeHandler {
     });
   }
 
-  #letDownlinkIn(request: UpgradeRequest, admission: DeviceAdmission): void {
+  #openDownlink(request: UpgradeRequest, admission: DeviceAdmission): void {
     const { service, context } = this.#deps;
     const { sessionId, media } = admission;
     if (!this.#canCarry(request, admission, 'pictures')) return;
@@ -137,7 +137,7 @@ export class UpgradeHandler {
     });
   }
 
-  #letViewerIn(request: UpgradeRequest, admission: ViewerAdmission, picture: WatchedPicture): void {
+  #openViewer(request: UpgradeRequest, admission: ViewerAdmission, picture: WatchedPicture): void {
     const { service, context } = this.#deps;
     this.#stream(request, 'viewers', {
       open: (leg) => service.openViewer(admission, leg),
@@ -147,7 +147,7 @@ export class UpgradeHandler {
 
   #upgrade(request: UpgradeRequest, open: (leg: SocketLeg) => LegSide | null): void {
     const { context, telemetry } = this.#deps;
-    this.#holdUntilHeard(request);
+    this.#holdUntilKnown(request);
     request.upgrade((socket) => {
       const leg = new SocketLeg(socket, context);
       telemetry.mediaLogin(leg.enter(open) ?? 'accepted');
@@ -155,22 +155,22 @@ export class UpgradeHandler {
     });
   }
 
-  /** Who is told that the leg is open finds the call so, whomever it asks. Of what is opened in this turn. */
-  #holdUntilHeard(request: UpgradeRequest): void {
+  /** A peer that learns that its leg is open finds its call so, whichever member it asks. For legs opened in this turn. */
+  #holdUntilKnown(request: UpgradeRequest): void {
     const release = request.hold();
     queueMicrotask(() => void this.#deps.service.heard().then(release));
   }
 
-  /** `otherwise`: what it means when the house will not have the leg any more. */
-  #stream(request: UpgradeRequest, otherwise: LegRefusal, doors: DownlinkDeps): void {
-    this.#holdUntilHeard(request);
-    const refusal = new DownlinkLeg(request, this.#deps.context).enter(doors);
+  /** `late`: the refusal if the leg service no longer takes the leg. */
+  #stream(request: UpgradeRequest, late: LegRefusal, deps: DownlinkDeps): void {
+    this.#holdUntilKnown(request);
+    const refusal = new DownlinkLeg(request, this.#deps.context).enter(deps);
     if (refusal === null) this.#deps.telemetry.mediaLogin('accepted');
-    else this.#turnAway(request, refusal === 'late' ? otherwise : refusal);
+    else this.#refuse(request, refusal === 'late' ? late : refusal);
   }
 
-  /** A request that asks for nothing of ours is no login, and is not counted. */
-  #turnAway(request: UpgradeRequest, refusal: HttpRefusal | LegRefusal): void {
+  /** A request for nothing of ours is no login, and is not counted. */
+  #refuse(request: UpgradeRequest, refusal: HttpRefusal | LegRefusal): void {
     if (typeof refusal === 'string') this.#deps.telemetry.mediaLogin(refusal);
     request.refuse(typeof refusal === 'string' ? refusalOf(refusal) : refusal);
   }

@@ -1,6 +1,6 @@
 /**
- * A request from its coming until it is refused, is a WebSocket, or has the whole of an answer that has no length. Only
- * here is its connection written to before it is a WebSocket.
+ * A request from its arrival until it is refused, becomes a WebSocket, or has the whole of an answer without a length.
+ * Only here is its connection written to before it is a WebSocket.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -28,8 +28,7 @@ export class UpgradeRequest {
   }
 
   /**
-   * Of somebody who asks for no upgrade. A body is thrown away, so that the end behind it is heard, and cut before it is
-   * a flood.
+   * A request for no upgrade. A body is discarded, so that the end behind it is read, and cut before it is a flood.
    */
   static plain(request: IncomingMessage, response: ServerResponse): UpgradeRequest {
     let bodyBytes = 0;
@@ -41,8 +40,8 @@ export class UpgradeRequest {
   }
 
   /**
-   * Of somebody who asks for an upgrade, whose connection Node leaves to us: it needs an answer on it, and somebody who
-   * reads. Who hangs up, or goes on talking before the answer, is cut.
+   * A request for an upgrade, whose connection Node leaves to us: it needs an answer and a reader. A peer that hangs up, or
+   * sends more before the answer, is cut.
    */
   static upgrading(request: IncomingMessage, head: Buffer): UpgradeRequest {
     const { socket } = request;
@@ -57,12 +56,12 @@ export class UpgradeRequest {
     return this.#head !== null;
   }
 
-  /** The visitor still waits for an answer. */
+  /** The peer still waits for an answer. */
   get isAsking(): boolean {
     return this.#stage === 'asking';
   }
 
-  /** Answers and closes the connection; does nothing when the visitor has gone. */
+  /** Answers and closes the connection; does nothing when the peer has gone. */
   refuse(refusal: HttpRefusal): void {
     if (this.#stage !== 'asking') return;
     this.#stage = 'over';
@@ -70,14 +69,14 @@ export class UpgradeRequest {
     this.#response.writeHead(refusal.status, headers).end(body);
   }
 
-  /** What is written from now on waits for the call of what this returns, or for the end of the answer. */
+  /** Holds back what is written from now on, until the returned function is called or the answer ends. */
   hold(): () => void {
     const { socket } = this.request;
     socket.cork();
     return () => socket.uncork();
   }
 
-  /** Of a visitor who asked for it. Calls `own` before it returns, or never: the visitor has gone. */
+  /** For a request that asked for it. Calls `own` before it returns, or never: the peer has gone. */
   upgrade(own: (socket: FrameSocket) => SocketOwner): void {
     assert(this.#head !== null, 'nobody is upgraded who did not ask for it');
     if (this.#stage !== 'asking') return;

@@ -1,7 +1,6 @@
 /**
- * WebSockets by the library, made of connections that asked for an upgrade and whose request is judged already. It
- * picks no subprotocol and no extension, answers pings, bounds what it keeps of a message, and closes for what is no
- * WebSocket's: 1002, 1007, 1008, and 1009 for what is too large.
+ * WebSockets by the library, made of connections whose upgrade is granted. No subprotocol and no extension is picked; pings
+ * are answered, a message is bounded, and what breaks the protocol closes with 1002, 1007, 1008, and 1009 for too large.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,7 +13,7 @@ import {
 } from '../../model/limits.ts';
 import { faultCloses } from '../../protocol/media/close-code.ts';
 
-/** It is never called before a call of its own to the socket returns. */
+/** The receiver of a socket's events; never called within a call of its own to the socket. */
 export interface SocketOwner {
   /** `bytes` are the owner's to keep. */
   received(bytes: Buffer, isBinary: boolean): void;
@@ -28,7 +27,7 @@ export interface SocketOwner {
   gone(): void;
 }
 
-/** Once it is closed its calls do nothing. */
+/** A WebSocket of a leg. Once it is closed its calls do nothing. */
 export interface FrameSocket {
   /** Bytes that wait to be sent. */
   readonly bufferedAmount: number;

@@ -1,14 +1,14 @@
 /**
- * From the bridge to the device, and to those who watch: each is passed the frames that it takes as they are, and is
- * shown the pictures that the pipeline makes of the others. Every frame is counted once, as what became of it for the
- * device; while there is none, for those who watch, as soon as their picture is made. Source: calls-and-media.md, Legs
+ * From the bridge to the device, and to viewers: each is passed the frames that it takes as they are, and is shown the
+ * pictures that the pipeline makes of the others. Every frame is counted once, by what became of it for the device; while
+ * there is none, for the viewers, as soon as their picture is made. Source: calls-and-media.md, Legs
  * and Resolution.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { FrameDrop, FrameResult, Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { FrameTally } from './frame-tally.ts';
-import type { KeyFrameRequest } from './key-frame-request.ts';
+import { type KeyFrameRequest, SourceReader, type SourceVideo } from './source-video.ts';
 import type {
   PictureAudience,
   PicturePipeline,
@@ -16,7 +16,6 @@ import type {
   UnpicturedReason,
 } from './picture-pipeline.ts';
 import type { Receiver } from './receiver.ts';
-import { SourceReader, type SourceVideo } from './source-video.ts';
 import { StreamMeter } from './stream-meter.ts';
 
 export class Downlink implements PictureAudience {

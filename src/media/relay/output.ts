@@ -1,4 +1,4 @@
-/** How the relay speaks to the legs and viewers of a session, and they to it. They are the media legs' own. */
+/** The interface between the relay and the legs and viewers of a session, which implement the outputs. */
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 
 /**

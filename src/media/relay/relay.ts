@@ -1,6 +1,6 @@
 /**
- * Who carries the frames of calls between their legs: a room for each session, there while a leg or a viewer is in it.
- * Whether somebody may come in is settled before. Source: calls-and-media.md, Legs and Resolution.
+ * Carries the frames of calls between their legs: a room for each session, kept while a leg or a viewer is in it. Who may
+ * come in is settled before. Source: calls-and-media.md, Legs and Resolution.
  */
 import type { Result } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
@@ -19,7 +19,7 @@ export class Relay {
     this.#deps = deps;
   }
 
-  /** Those that somebody is in. */
+  /** Sessions with a leg or a viewer. */
   get sessionCount(): number {
     return this.#rooms.size;
   }

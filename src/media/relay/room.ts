@@ -1,5 +1,5 @@
 /**
- * A session in the relay: its device, its bridge, and who watches, as they come and go. A second device or bridge takes
+ * A session in the relay: its device, its bridge and its viewers, as they come and go. A second device or bridge takes
  * the place of the first. What they send is the downlink's and the uplink's. Source: calls-and-media.md, Legs.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -12,7 +12,7 @@ import type { Transcoders } from '../../core/ports/transcoders.ts';
 import { TranscoderReservation, isPictureCall } from './picture-pipeline.ts';
 import { Downlink } from './downlink.ts';
 import { FrameTally } from './frame-tally.ts';
-import { KeyFrameRequest } from './key-frame-request.ts';
+import { KeyFrameRequest } from './source-video.ts';
 import { sendQueueOf, type OutgoingMessage } from './send-queue.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from './output.ts';
 import { Receiver, nothingTaken, takingsOf } from './receiver.ts';
@@ -44,11 +44,11 @@ export class Room {
   #media: CallMedia | null = null;
   #takings = nothingTaken;
   #device: Device | null = null;
-  /** By which the bridge is asked; null: it is not there. */
+  /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
   readonly #viewers = new Set<Receiver>();
 
-  /** `emptied`: the last who was there has left, or the first was not let in. */
+  /** `emptied`: the last leg or viewer has left, or the first was refused. */
   constructor({ clock, telemetry, transcoders, maxFps }: RelayDeps, emptied: () => void) {
     this.#clock = clock;
     this.#emptied = emptied;

@@ -1,11 +1,15 @@
-/** A frame of video as it came from a leg, with what the relay has to know of it. */
+/**
+ * The video of a leg as it comes in: each frame with what the relay has to know of it, and the request for a key frame.
+ * Source: calls-and-media.md, Legs and Resolution.
+ */
 import type { Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
 import type { FrameDescription } from '../../model/picture.ts';
 import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 import { describeFrame } from '../geometry/source-frame.ts';
 import type { OutgoingVideo } from './send-queue.ts';
-import type { WaitingVideo } from './media-queues.ts';
+import { type WaitingVideo, standsAlone } from './media-queues.ts';
+import { keyFrameAskMsMin } from '../../model/limits.ts';
 
 export interface SourceVideo extends WaitingVideo {
   readonly header: VideoFrameHeader;
@@ -13,7 +17,7 @@ export interface SourceVideo extends WaitingVideo {
   readonly payload: Uint8Array<ArrayBuffer>;
   /** By the payload alone. */
   readonly description: FrameDescription;
-  /** Null: as of the frames before it, as far as can be told. */
+  /** Null: as of the frames before it, as far as is known. */
   readonly size: Size | null;
   /** Among the frames of its direction, ascending. */
   readonly place: number;
@@ -60,4 +64,42 @@ export function passedOn(source: SourceVideo, isCounted: boolean): OutgoingVideo
     done: 'passed',
     isCounted,
   };
+}
+
+/**
+ * Asks a leg for a key frame: not too often, and again while none comes, since the request may be lost. The pace is chosen
+ * here.
+ */
+export class KeyFrameRequest {
+  readonly #clock: Clock;
+  readonly #ask: () => void;
+  #isWanted = false;
+  /** Of frames that stand alone, and before the first one, there is nothing to ask for. */
+  #isCoded = false;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock, ask: () => void) {
+    this.#clock = clock;
+    this.#ask = ask;
+  }
+
+  want(): void {
+    this.#isWanted = true;
+    this.#askWhenDue();
+  }
+
+  /** Each frame that the leg sends, before anything is made of it. */
+  cameBy(video: Pick<WaitingVideo, 'format' | 'isKey'>): void {
+    this.#isCoded = !standsAlone(video.format);
+    if (video.isKey) this.#isWanted = false;
+    else this.#askWhenDue();
+  }
+
+  #askWhenDue(): void {
+    if (!this.#isWanted || !this.#isCoded) return;
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#askedAtMs < keyFrameAskMsMin) return;
+    this.#askedAtMs = nowMs;
+    this.#ask();
+  }
 }

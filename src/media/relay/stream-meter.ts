@@ -1,11 +1,11 @@
-/** How much a stream of video carries: frames and bytes a second, over the last seconds. */
+/** Measures a stream of video: frames and bytes a second, over the last seconds. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
 import type { StreamView, VideoFrameFormat } from '../../model/picture.ts';
 
 const slotMs = 500;
 const slots = 8;
-/** Of a stream that has just begun no rate is told from less. */
+/** The shortest time that a rate is computed from. */
 const spanMsMin = 1000;
 
 export class StreamMeter {

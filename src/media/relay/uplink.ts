@@ -2,9 +2,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { FrameTally } from './frame-tally.ts';
-import type { KeyFrameRequest } from './key-frame-request.ts';
+import { type KeyFrameRequest, passedOn, SourceReader, type SourceVideo } from './source-video.ts';
 import type { SendQueue } from './send-queue.ts';
-import { passedOn, SourceReader, type SourceVideo } from './source-video.ts';
 
 export class Uplink {
   /** The bridge's; null: it is not there. */

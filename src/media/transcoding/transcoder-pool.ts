@@ -6,12 +6,18 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
+import type {
+  ReservationRefusal,
+  FrameDescription,
+  FrameResult,
+  PictureShape,
+  SourceFrame,
+} from '../../model/picture.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Transcoder, Transcoders, TranscodingNeed } from '../../core/ports/transcoders.ts';
 import { FrameCost, SessionLoad } from './transcoder-load.ts';
-import { TranscoderSession } from './transcoder-session.ts';
 import { threadLookMs, TranscoderThread } from './transcoder-thread.ts';
+import { assert } from '../../lib/assert.ts';
 
 export interface TranscoderPoolOptions extends TranscoderSettings {
   readonly threads: number;
@@ -128,5 +134,48 @@ export class TranscoderPool implements Transcoders {
     this.#options.onWedged(
       `${gone.length} of ${this.#threads.length} transcoding threads hang or cannot be replaced`,
     );
+  }
+}
+
+/** A session on its thread: its frames go there one at a time, and their cost is counted. */
+class TranscoderSession implements Transcoder {
+  readonly #number: number;
+  readonly #thread: TranscoderThread;
+  readonly #load: SessionLoad;
+  readonly #cost: FrameCost;
+  #state: 'idle' | 'working' | 'closed' = 'idle';
+
+  /** `number`: one that no other session has had. It is counted on the thread from now on, with `load`. */
+  constructor(number: number, thread: TranscoderThread, load: SessionLoad, cost: FrameCost) {
+    this.#number = number;
+    this.#thread = thread;
+    this.#load = load;
+    this.#cost = cost;
+    thread.addSession(load);
+  }
+
+  async take(
+    frame: SourceFrame,
+    shapes: readonly PictureShape[],
+    description: FrameDescription,
+  ): Promise<FrameResult> {
+    assert(this.#state === 'idle', 'a session has one frame under way, and none after its end');
+    this.#state = 'working';
+    const result = await this.#thread.take({ session: this.#number, frame, shapes, description });
+    this.#count(result);
+    return result;
+  }
+
+  close(): void {
+    assert(this.#state !== 'closed', 'a session is closed once');
+    this.#state = 'closed';
+    void this.#thread.closeSession(this.#number, this.#load);
+  }
+
+  #count({ source, pictures, workMs }: FrameResult): void {
+    if (this.#state === 'working') this.#state = 'idle';
+    this.#load.add(workMs);
+    if (source !== null && pictures.some((picture) => typeof picture !== 'string'))
+      this.#cost.add(source, workMs);
   }
 }

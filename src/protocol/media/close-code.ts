@@ -6,7 +6,7 @@ export interface LegClose {
   readonly reason: string;
 }
 
-/** Those that the house asks for. */
+/** Those that the leg service asks for. */
 export const legCloses: Readonly<Record<LegCloseReason, LegClose>> = {
   ended: { code: 1000, reason: 'ended' },
   revoked: { code: 4401, reason: 'revoked' },
@@ -14,12 +14,12 @@ export const legCloses: Readonly<Record<LegCloseReason, LegClose>> = {
   drain: { code: 4503, reason: 'draining' },
 };
 
-/** Those that the peer brought upon itself. */
+/** Those that the peer caused. */
 export const faultCloses = {
   tooLarge: { code: 1009, reason: 'too_large' },
   malformed: { code: 4400, reason: 'malformed' },
   tooMuch: { code: 4429, reason: 'too_much' },
 } as const satisfies Record<string, LegClose>;
 
-/** That of the legs themselves: nobody is there who could carry the frames. */
+/** That of the legs themselves: nobody can carry the frames. */
 export const fullClose: LegClose = { code: 4503, reason: 'media_full' };

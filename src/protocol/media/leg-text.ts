@@ -1,4 +1,4 @@
-/** What the server says to a leg: text of JSON, its fields in the order of the page. Source: calls-and-media.md, Legs. */
+/** The text messages of the server to a leg: JSON, its fields in the documented order. Source: calls-and-media.md, Legs. */
 import type { CallMedia, CallRoom, LegMessage, VideoRequest } from '../../model/call.ts';
 
 export function encodeLegMessage(message: LegMessage): string {
@@ -22,7 +22,7 @@ export function encodeLegError(message: string): string {
   return JSON.stringify({ type: 'error', message });
 }
 
-/** To who sends video: what it sent cannot be gone on from. */
+/** To the sender of video: what it sent cannot be continued. */
 export function encodeKeyFrameWanted(): string {
   return '{"type":"key_frame_wanted"}';
 }

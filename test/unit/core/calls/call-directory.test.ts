@@ -116,7 +116,7 @@ test('a fifth session is refused when nobody of the four is only issued, and not
   assert.equal(scene.records.writes.length, writes);
 });
 
-test('a full house begins no session, renews those it has, and lets a device change its fifth for another', () => {
+test('a full server begins no session, renews those it has, and lets a device change its fifth for another', () => {
   const scene = new CallScene(5);
   for (const room of ['1', '2', '3', '4']) scene.issue(orderForRoom(room));
   scene.issue(callOrder({ deviceId: otherDevice }));
@@ -345,7 +345,7 @@ test('a late report of a session that has ended, of another session or of anothe
   assert.equal(scene.state(sessionId), 'establishing');
 });
 
-test('a session that the house ends is over for both legs, which are told why', () => {
+test('a session that the server ends is over for both legs, which are told why', () => {
   const scene = new CallScene();
   const follower = scene.follow();
   const sessionId = scene.issue();

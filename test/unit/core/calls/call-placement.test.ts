@@ -103,14 +103,14 @@ function twoMembers(): { cluster: Cluster; a: Member; b: Member } {
   return { cluster, a: cluster.join('a'), b: cluster.join('b') };
 }
 
-test('the first session of a device makes its member the keeper, and others are sent there', async () => {
+test('the first session of a device makes its member the coordinator, and others are sent there', async () => {
   const { a, b } = twoMembers();
   await a.issue();
   assert.equal(await b.placement.coordinatorOf(testDevice), a.id);
   assert.equal(a.placement.coordinatorOf(testDevice), 'here');
 });
 
-test('of two members that issue at once one is the keeper', async () => {
+test('of two members that issue at once one is the coordinator', async () => {
   const { cluster, a, b } = twoMembers();
   const kept = { coordinator: b.id, sessions: [], isIssuing: true, revision: 7 };
   cluster.placements.meanwhile = () => cluster.placements.rows.set(testDevice, kept);
@@ -176,7 +176,7 @@ test('when its calls are over anybody may keep the next ones', async () => {
   assert.equal(await b.placement.coordinatorOf(testDevice), 'here');
 });
 
-test('a call of a keeper that is gone goes on at the member that is asked next', async () => {
+test('a call of a coordinator that is gone goes on at the member that is asked next', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
   a.die();
@@ -207,7 +207,7 @@ test('a device that comes elsewhere takes all its calls along, while nobody is c
   assert.equal(await a.placement.coordinatorOf(testDevice), b.id);
 });
 
-test('what the old keeper still had to write does not take the calls back', async () => {
+test('what the old coordinator still had to write does not take the calls back', async () => {
   const { cluster, a, b } = twoMembers();
   const sessionId = await a.issue();
   await b.placement.fetch(sessionId, testDevice);
@@ -250,7 +250,7 @@ test('while what is shared is away, the calls that are here have their home, and
   await assert.rejects(a.placement.sessionsOf('TESTDEVICE02' as DeviceId), SharedStateUnavailable);
 });
 
-test('the sessions of another keeper are told, and its own are not told twice', async () => {
+test('the sessions of another coordinator are told, and its own are not told twice', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
   assert.deepEqual(

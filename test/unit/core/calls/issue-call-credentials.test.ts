@@ -409,7 +409,7 @@ test('nothing secret is in a peer id, a token, a message or the log', async () =
 
 const coordinator = 'node-b/0@1' as MemberId;
 
-/** The calls of every device are kept elsewhere; `answer` is what the keeper says. */
+/** The calls of every device are kept elsewhere; `answer` is what the coordinator says. */
 function keptElsewhere(
   scene: Scene,
   answer: Awaited<ReturnType<IssuingPlacement['issueAt']>>,
@@ -437,7 +437,7 @@ test('a call that another member keeps is issued there', async () => {
   assert.equal(scene.directory.size, 0);
 });
 
-test('what the keeper refuses is refused in its words', async () => {
+test('what the coordinator refuses is refused in its words', async () => {
   const scene = new Scene();
   const refused = fail(refusal(40903));
   keptElsewhere(scene, succeed(refused));
@@ -445,14 +445,14 @@ test('what the keeper refuses is refused in its words', async () => {
 });
 
 for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
-  test(`a keeper that does not answer (${failure}) is 50301`, async () => {
+  test(`a coordinator that does not answer (${failure}) is 50301`, async () => {
     const scene = new Scene();
     keptElsewhere(scene, fail(failure));
     const answer = await scene.ask();
     assert.equal(answer.ok ? 0 : answer.error.code, 50301);
   });
 
-test('a keeper that cannot be told is 50301, and nothing is issued', async () => {
+test('a coordinator that cannot be told is 50301, and nothing is issued', async () => {
   const scene = new Scene();
   const placement: IssuingPlacement = {
     coordinatorOf: () => 'unavailable',

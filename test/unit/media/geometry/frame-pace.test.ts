@@ -86,6 +86,6 @@ test('timestamps that go back step by step do not stop the picture', () => {
   assert.ok(pacedAt(15, backwards).replaceAll('.', '').length > 10);
 });
 
-test('a rate of 0 is a mistake of the house', () => {
+test('a rate of 0 is a mistake of the caller', () => {
   assert.throws(() => new FramePace(0), /above 0/);
 });

@@ -26,7 +26,7 @@ for (const [source, mode, screen, expected] of plans)
     assert.equal(said, expected);
   });
 
-test('a scaled picture without a screen is a mistake of the house', () => {
+test('a scaled picture without a screen is a mistake of the caller', () => {
   for (const mode of ['fit_screen', 'fill_screen'] as const)
     assert.throws(() => planPicture({ width: 240, height: 320 }, { mode, screen: null }), /has a screen/);
 });

@@ -17,18 +17,18 @@ const state: LegMessage = { kind: 'state', sessionId, state: 'ringing', reason: 
 let socket: FakeFrameSocket;
 let context: FakeMediaListenerContext;
 let leg: SocketLeg;
-let deps: FakeOpenLeg;
+let opened: FakeOpenLeg;
 beforeEach(() => {
   socket = new FakeFrameSocket();
   context = new FakeMediaListenerContext();
   leg = new SocketLeg(socket, context);
-  deps = new FakeOpenLeg('bridge', leg, () => undefined);
+  opened = new FakeOpenLeg('bridge', leg, () => undefined);
 });
 
 function enter(telling: readonly LegMessage[] = []): unknown {
   return leg.enter(() => {
     for (const message of telling) leg.notify(message);
-    return { kind: 'bridge', leg: deps };
+    return { kind: 'bridge', leg: opened };
   });
 }
 
@@ -36,23 +36,23 @@ test('a call that can be carried is offered to the bridge, whose answer is its o
   enter();
   leg.notify(assign);
   await Promise.resolve();
-  assert.deepEqual([socket.said, deps.answers, context.declined], [[encodeLegMessage(assign)], [], []]);
+  assert.deepEqual([socket.said, opened.answers, context.declined], [[encodeLegMessage(assign)], [], []]);
 });
 
-test("a call that cannot be carried is refused in the bridge's place, behind the house's question", async () => {
+test("a call that cannot be carried is refused in the bridge's place, behind the server's question", async () => {
   enter();
   context.relay.refusal = 'load';
   leg.notify(assign);
-  assert.deepEqual(deps.answers, []);
+  assert.deepEqual(opened.answers, []);
   await Promise.resolve();
-  assert.deepEqual([socket.said, deps.answers, context.declined], [[], [false], ['load']]);
+  assert.deepEqual([socket.said, opened.answers, context.declined], [[], [false], ['load']]);
 });
 
 test('a bridge that is asked while it comes in has its answer when it is in', async () => {
   context.relay.refusal = 'engine';
   enter([assign]);
   await Promise.resolve();
-  assert.deepEqual([socket.said, deps.answers, context.declined], [[], [false], ['engine']]);
+  assert.deepEqual([socket.said, opened.answers, context.declined], [[], [false], ['engine']]);
 });
 
 test('for a bridge that has gone nothing is refused', async () => {
@@ -61,7 +61,7 @@ test('for a bridge that has gone nothing is refused', async () => {
   leg.notify(assign);
   leg.close('drain');
   await Promise.resolve();
-  assert.deepEqual([socket.said, deps.answers], [['4503 draining'], []]);
+  assert.deepEqual([socket.said, opened.answers], [['4503 draining'], []]);
 });
 
 test('the start of a call comes before anything that the relay has for its bridge', () => {
@@ -92,7 +92,7 @@ for (const when of ['open', 'coming in'])
       enter();
       leg.notify(start);
     } else assert.equal(enter([start]), 'load');
-    assert.deepEqual([socket.said.length, socket.said.at(-1), deps.goneTimes], [2, '4503 media_full', 1]);
+    assert.deepEqual([socket.said.length, socket.said.at(-1), opened.goneTimes], [2, '4503 media_full', 1]);
     assert.match(socket.said[0] ?? '', /^{"type":"error","message":"no worker/);
     assert.deepEqual([context.relay.joined, context.legs.size, context.leaving.size], [[], 0, 1]);
   });
@@ -102,5 +102,5 @@ test('a bridge is not charged for what is refused in its place', async () => {
   context.relay.refusal = 'load';
   for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.notify(assign);
   await Promise.resolve();
-  assert.deepEqual([deps.answers.length, socket.said], [2 * legTextsBurstMax, []]);
+  assert.deepEqual([opened.answers.length, socket.said], [2 * legTextsBurstMax, []]);
 });

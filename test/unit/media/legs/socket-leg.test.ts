@@ -25,17 +25,17 @@ let context: FakeMediaListenerContext;
 let legs: Set<LegConnection>;
 let leaving: Set<LegConnection>;
 let leg: SocketLeg;
-let deps: FakeOpenLeg;
+let opened: FakeOpenLeg;
 beforeEach(() => {
   socket = new FakeFrameSocket();
   context = new FakeMediaListenerContext();
   ({ legs, leaving } = context);
   leg = new SocketLeg(socket, context);
-  deps = new FakeOpenLeg('bridge', leg, () => undefined);
+  opened = new FakeOpenLeg('bridge', leg, () => undefined);
 });
 
 function enter(): LegRefusal | null {
-  return leg.enter(() => ({ kind: 'bridge', leg: deps }));
+  return leg.enter(() => ({ kind: 'bridge', leg: opened }));
 }
 
 function join(out: LegOutput): Result<JoinedLeg, ReservationRefusal> {
@@ -49,7 +49,7 @@ function carried(): FakeJoinedLeg {
   return joined;
 }
 
-/** Everything that can come of a peer and of the house, after which nothing may have changed. */
+/** Everything that can come of a peer and of the server, after which nothing may have changed. */
 function goOn(): void {
   leg.received(accept, false);
   leg.received(frame, true);
@@ -70,13 +70,13 @@ const closes: readonly (readonly [LegCloseReason, string])[] = [
   ['drain', '4503 draining'],
 ];
 for (const [reason, close] of closes)
-  test(`a leg that the house closes as ${reason} is told ${close}, and says nothing of it`, () => {
+  test(`a leg that the server closes as ${reason} is told ${close}, and says nothing of it`, () => {
     enter();
     leg.close(reason);
     assert.deepEqual([legs.size, leaving.size], [0, 1]);
     goOn();
     assert.deepEqual(socket.said, [close]);
-    assert.deepEqual([deps.goneTimes, deps.signs, deps.reports, deps.answers], [0, [], [], []]);
+    assert.deepEqual([opened.goneTimes, opened.signs, opened.reports, opened.answers], [0, [], [], []]);
     assert.deepEqual([legs.size, leaving.size], [0, 0]);
   });
 
@@ -85,35 +85,35 @@ test('a leg whose peer is gone says so once, whatever comes after it', () => {
   assert.equal(legs.size, 1);
   leg.gone();
   goOn();
-  assert.deepEqual([deps.goneTimes, deps.signs, socket.said], [1, [], []]);
+  assert.deepEqual([opened.goneTimes, opened.signs, socket.said], [1, [], []]);
   assert.deepEqual([legs.size, leaving.size], [0, 0]);
 });
 
 test('a leg whose socket closes itself for what came is gone at once, and leaves when it is closed', () => {
   enter();
   leg.failed();
-  assert.deepEqual([deps.goneTimes, legs.size, leaving.size], [1, 0, 1]);
+  assert.deepEqual([opened.goneTimes, legs.size, leaving.size], [1, 0, 1]);
   goOn();
-  assert.deepEqual([deps.goneTimes, deps.signs, socket.said, leaving.size], [1, [], [], 0]);
+  assert.deepEqual([opened.goneTimes, opened.signs, socket.said, leaving.size], [1, [], [], 0]);
 });
 
-test('a leg is asked at every beat, and is cut when nothing has come since the last', () => {
+test('a leg is asked at every heartbeat, and is cut when nothing has come since the last', () => {
   enter();
   leg.heartbeat();
   socket.bytesRead = 6;
   leg.heartbeat();
   assert.deepEqual([socket.said, socket.isCut], [['ping', 'ping'], false]);
   leg.heartbeat();
-  assert.deepEqual([socket.said.length, socket.isCut, deps.goneTimes], [2, true, 0]);
+  assert.deepEqual([socket.said.length, socket.isCut, opened.goneTimes], [2, true, 0]);
   leg.gone();
-  assert.deepEqual([deps.goneTimes, deps.signs], [1, []]);
+  assert.deepEqual([opened.goneTimes, opened.signs], [1, []]);
 });
 
 test('a leg that is dropped is cut, and tells nobody', () => {
   enter();
   leg.drop();
   goOn();
-  assert.deepEqual([deps.goneTimes, socket.said, socket.isCut, legs.size], [0, [], true, 0]);
+  assert.deepEqual([opened.goneTimes, socket.said, socket.isCut, legs.size], [0, [], true, 0]);
 });
 
 test('a leg that comes too late is closed as ended', () => {
@@ -125,21 +125,21 @@ test('a leg that comes too late is closed as ended', () => {
   assert.deepEqual([socket.said, legs.size], [['1000 ended'], 0]);
 });
 
-test('what the house says while it lets a leg in is said', () => {
+test('what the server says while it lets a leg in is said', () => {
   leg.enter((opening) => {
     opening.notify(assign);
-    return { kind: 'bridge', leg: deps };
+    return { kind: 'bridge', leg: opened };
   });
   assert.deepEqual(socket.said, [assignText]);
 });
 
-test('a leg that the house closes while it lets it in is closed, and says nothing', () => {
+test('a leg that the server closes while it lets it in is closed, and says nothing', () => {
   leg.enter((opening) => {
     opening.close('replaced');
-    return { kind: 'bridge', leg: deps };
+    return { kind: 'bridge', leg: opened };
   });
   goOn();
-  assert.deepEqual([socket.said, deps.goneTimes, legs.size], [['4409 replaced'], 0, 0]);
+  assert.deepEqual([socket.said, opened.goneTimes, legs.size], [['4409 replaced'], 0, 0]);
 });
 
 test('a leg that is told something behind 256 KiB it has not read is cut and gone', () => {
@@ -151,18 +151,18 @@ test('a leg that is told something behind 256 KiB it has not read is cut and gon
   assert.deepEqual([socket.said, socket.isCut], [[assignText], true]);
   leg.gone();
   goOn();
-  assert.equal(deps.goneTimes, 1);
+  assert.equal(opened.goneTimes, 1);
 });
 
 test('a leg that pings and does not read is cut and gone', () => {
   enter();
   socket.bufferedAmount = 256 * 1024;
   leg.pinged();
-  assert.deepEqual([deps.signs, socket.isCut], [['ping'], false]);
+  assert.deepEqual([opened.signs, socket.isCut], [['ping'], false]);
   socket.bufferedAmount += 1;
   leg.pinged();
   leg.gone();
-  assert.deepEqual([deps.signs, socket.isCut, deps.goneTimes], [['ping'], true, 1]);
+  assert.deepEqual([opened.signs, socket.isCut, opened.goneTimes], [['ping'], true, 1]);
 });
 
 test('frames and pings are signs of life, and what is not understood is none', () => {
@@ -171,7 +171,7 @@ test('frames and pings are signs of life, and what is not understood is none', (
   leg.pinged();
   leg.received(accept, true);
   leg.received(nonsense, false);
-  assert.deepEqual(deps.signs, ['media', 'ping']);
+  assert.deepEqual(opened.signs, ['media', 'ping']);
   assert.equal(socket.said.length, 2);
 });
 
@@ -179,13 +179,13 @@ test('the hundredth message that is not understood is answered, and is the last'
   enter();
   for (let i = 1; i < legFaultsMax; i++) leg.received(nonsense, i % 2 === 0);
   leg.received(accept, false);
-  assert.deepEqual([deps.answers, deps.goneTimes], [[true], 0]);
+  assert.deepEqual([opened.answers, opened.goneTimes], [[true], 0]);
   leg.received(nonsense, true);
-  assert.deepEqual([deps.goneTimes, legs.size, leaving.size], [1, 0, 1]);
+  assert.deepEqual([opened.goneTimes, legs.size, leaving.size], [1, 0, 1]);
   goOn();
   assert.equal(socket.said.length, legFaultsMax + 1);
   assert.equal(socket.said.at(-1), '4400 malformed');
-  assert.deepEqual([deps.goneTimes, leaving.size], [1, 0]);
+  assert.deepEqual([opened.goneTimes, leaving.size], [1, 0]);
 });
 
 test('a leg that cannot be told what is wrong is cut, be it the hundredth time', () => {
@@ -194,7 +194,7 @@ test('a leg that cannot be told what is wrong is cut, be it the hundredth time',
   socket.bufferedAmount = 256 * 1024 + 1;
   leg.received(nonsense, false);
   goOn();
-  assert.deepEqual([deps.goneTimes, socket.isCut, socket.said.length], [1, true, legFaultsMax - 1]);
+  assert.deepEqual([opened.goneTimes, socket.isCut, socket.said.length], [1, true, legFaultsMax - 1]);
 });
 
 test('a text of 16 KiB is read, and one more byte is 1009', () => {
@@ -202,11 +202,11 @@ test('a text of 16 KiB is read, and one more byte is 1009', () => {
   const text = Buffer.alloc(16 * 1024 + 1, ' ');
   accept.copy(text);
   leg.received(text.subarray(0, 16 * 1024), false);
-  assert.deepEqual(deps.answers, [true]);
+  assert.deepEqual(opened.answers, [true]);
   leg.received(text, false);
-  assert.equal(deps.goneTimes, 1);
+  assert.equal(opened.goneTimes, 1);
   goOn();
-  assert.deepEqual([socket.said, deps.goneTimes], [['1009 too_large'], 1]);
+  assert.deepEqual([socket.said, opened.goneTimes], [['1009 too_large'], 1]);
 });
 
 test("a frame is the relay's from the time when the leg is carried, and goes nowhere before", () => {
@@ -214,7 +214,7 @@ test("a frame is the relay's from the time when the leg is carried, and goes now
   leg.received(frame, true);
   const joined = carried();
   leg.received(frame, true);
-  assert.deepEqual(deps.signs, ['media', 'media']);
+  assert.deepEqual(opened.signs, ['media', 'media']);
   assert.deepEqual(joined.frames, [
     {
       header: {
@@ -294,7 +294,7 @@ test('a reader whose pong is late is not cut while frames go out to it, and is w
 });
 
 const leavings: readonly (readonly [string, () => void])[] = [
-  ['the house closes', () => leg.close('ended')],
+  ['the server closes', () => leg.close('ended')],
   ['breaks a rule', () => leg.received(Buffer.alloc(16 * 1024 + 1, ' '), false)],
   ['fails', () => leg.failed()],
   ['goes', () => leg.gone()],
@@ -337,17 +337,17 @@ for (const [refusal, sentence] of noRoom)
     goOn();
     const [text = '', close] = socket.said;
     assert.match((JSON.parse(text) as { readonly message: string }).message, sentence);
-    assert.deepEqual([close, socket.said.length, deps.goneTimes], ['4503 media_full', 2, 1]);
+    assert.deepEqual([close, socket.said.length, opened.goneTimes], ['4503 media_full', 2, 1]);
   });
 
-test('a leg that cannot be carried while it opens is no login, and the house knows it as gone', () => {
+test('a leg that cannot be carried while it opens is no login, and the server knows it as gone', () => {
   context.relay.joinRefusal = 'load';
   const refusal = leg.enter((opening) => {
     opening.carry(join);
-    return { kind: 'bridge', leg: deps };
+    return { kind: 'bridge', leg: opened };
   });
   goOn();
-  assert.deepEqual([refusal, deps.goneTimes, legs.size, leaving.size], ['load', 1, 0, 0]);
+  assert.deepEqual([refusal, opened.goneTimes, legs.size, leaving.size], ['load', 1, 0, 0]);
   assert.equal(socket.said.at(-1), '4503 media_full');
 });
 
@@ -359,11 +359,11 @@ test('a leg that says more than it may is told so and closed, and none of the re
   enter();
   for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.received(accept, false);
   assert.deepEqual(socket.said, [tooManyTexts, '4429 too_much, unread']);
-  assert.deepEqual([deps.answers.length, deps.goneTimes], [legTextsBurstMax, 1]);
+  assert.deepEqual([opened.answers.length, opened.goneTimes], [legTextsBurstMax, 1]);
   assert.deepEqual([legs.size, leaving.size, socket.isCut], [0, 1, false]);
   assert.deepEqual(context.floods, ['a leg sends 5 texts a second at most, and 150 at once']);
   goOn();
-  assert.deepEqual([deps.goneTimes, leaving.size], [1, 0]);
+  assert.deepEqual([opened.goneTimes, leaving.size], [1, 0]);
 });
 
 const small: readonly (readonly [string, () => void])[] = [
@@ -376,7 +376,7 @@ for (const [what, send] of small)
     enter();
     for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) send();
     assert.deepEqual(socket.said, [tooManyMessages, '4429 too_much, unread']);
-    assert.ok(deps.signs.length <= legMessagesBurstMax);
+    assert.ok(opened.signs.length <= legMessagesBurstMax);
   });
 
 test('empty messages count: each is malformed, and the hundredth closes', () => {
@@ -392,5 +392,5 @@ test('a leg that was told to go and floods is not read any more', () => {
   leg.close('ended');
   for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.pinged();
   assert.deepEqual(socket.said, ['1000 ended', '4429 too_much, unread']);
-  assert.deepEqual([deps.goneTimes, context.floods], [0, []]);
+  assert.deepEqual([opened.goneTimes, context.floods], [0, []]);
 });

@@ -27,13 +27,13 @@ afterEach(async () => {
 });
 
 function refusal(need = tenth): string | null {
-  const opened = scene.lanes.open(need);
+  const opened = scene.pool.open(need);
   if (opened.ok) opened.value.close();
   return opened.ok ? null : opened.error;
 }
 
 async function sessionsByThread(): Promise<(number | undefined)[]> {
-  return (await scene.lanes.countNatives()).map((natives) => natives?.packets);
+  return (await scene.pool.countNatives()).map((natives) => natives?.packets);
 }
 
 test('a frame is moved to its worker and its pictures come back', async () => {
@@ -43,7 +43,7 @@ test('a frame is moved to its worker and its pictures come back', async () => {
 
   const result = await session.take(frame, [{ mode: 'auto', screen: null }], describeFrame(frame));
 
-  assert.equal(scene.lanes.engine, 'scripted');
+  assert.equal(scene.pool.engine, 'scripted');
   assert.equal(told(result), '1.1');
   assert.equal(result.workMs, 3);
   assert.deepEqual(result.source, { width: 640, height: 480 });
@@ -104,17 +104,17 @@ test('sessions that have sent nothing hold what was reserved for them: the one b
   const [first = assert.fail()] = scene.sessions(8);
   scene.clock.advance(60_000);
 
-  assert.equal(scene.lanes.refusalOf(tenth), 'load');
+  assert.equal(scene.pool.refusalOf(tenth), 'load');
   assert.equal(refusal(), 'load');
   first.close();
-  assert.equal(scene.lanes.refusalOf(tenth), null);
-  assert.equal(scene.lanes.refusalOf(tenth), null);
+  assert.equal(scene.pool.refusalOf(tenth), null);
+  assert.equal(scene.pool.refusalOf(tenth), null);
   assert.equal(refusal(), null);
 });
 
 test('whether a session would be taken is told without taking it', async () => {
   await scene.open();
-  for (let asked = 0; asked < 20; asked++) assert.equal(scene.lanes.refusalOf(tenth), null);
+  for (let asked = 0; asked < 20; asked++) assert.equal(scene.pool.refusalOf(tenth), null);
 
   scene.sessions(8);
 });
@@ -123,7 +123,7 @@ test('sessions that were measured to take less than reserved make room, and thos
   await scene.open();
   const sessions = scene.sessions(8);
   await scene.send(sessions, 3, 25);
-  assert.equal(scene.lanes.refusalOf(tiny), null);
+  assert.equal(scene.pool.refusalOf(tiny), null);
   assert.equal(refusal(), 'load');
 
   await scene.send(sessions, 4, 25);
@@ -137,17 +137,17 @@ test('a session is judged by what frames have cost lately', async () => {
   await scene.open();
   const session = scene.session();
   const half = { request: tenth.request, maxFps: tenth.maxFps * 5 };
-  assert.equal(scene.lanes.refusalOf(half), null);
+  assert.equal(scene.pool.refusalOf(half), null);
   for (let frame = 0; frame < 2000; frame++) await take(session, { workMs: 4 });
   session.close();
 
-  assert.equal(scene.lanes.refusalOf(half), 'load');
+  assert.equal(scene.pool.refusalOf(half), 'load');
 });
 
 test('a worker without sessions takes one that it can do alone, though above the load, and none that it cannot', async () => {
   await scene.open({ loadMax: 0.05 });
 
-  assert.equal(scene.lanes.refusalOf({ request: tenth.request, maxFps: tenth.maxFps * 11 }), 'load');
+  assert.equal(scene.pool.refusalOf({ request: tenth.request, maxFps: tenth.maxFps * 11 }), 'load');
   scene.session();
   assert.equal(refusal(), 'load');
 });
@@ -155,13 +155,13 @@ test('a worker without sessions takes one that it can do alone, though above the
 test('a worker has no more sessions than the limit, and one that ends makes room when its worker has freed it', async () => {
   await scene.open();
   const [first = assert.fail()] = Array.from({ length: transcodersPerWorkerMax }, () => scene.session(tiny));
-  assert.equal(scene.lanes.refusalOf(tiny), 'load');
+  assert.equal(scene.pool.refusalOf(tiny), 'load');
 
   first.close();
-  assert.equal(scene.lanes.refusalOf(tiny), 'load');
-  await scene.lanes.countNatives();
+  assert.equal(scene.pool.refusalOf(tiny), 'load');
+  await scene.pool.countNatives();
 
-  assert.equal(scene.lanes.refusalOf(tiny), null);
+  assert.equal(scene.pool.refusalOf(tiny), null);
 });
 
 test('the load of each worker is what it measured over the last seconds', async () => {
@@ -169,11 +169,11 @@ test('the load of each worker is what it measured over the last seconds', async 
   const [first = assert.fail()] = scene.sessions(2);
   await scene.send([first], 10, 125);
 
-  const [one = assert.fail(), two] = scene.lanes.loads();
+  const [one = assert.fail(), two] = scene.pool.loads();
   assert.ok(Math.abs(one - 0.25) < 0.01, `${one}`);
   assert.equal(two, 0);
   scene.clock.advance(6000);
-  assert.deepEqual(scene.lanes.loads(), [0, 0]);
+  assert.deepEqual(scene.pool.loads(), [0, 0]);
 });
 
 for (const order of ['die', 'throw'] as const) {
@@ -238,7 +238,7 @@ test('a worker that hangs takes nobody any more, and the owner is told once; its
 
   assert.deepEqual(scene.wedged, ['1 of 2 transcoding threads hang or cannot be replaced']);
   assert.equal(refusal(), null);
-  await scene.lanes.close();
+  await scene.pool.close();
   assert.deepEqual(scene.errors(), ['a transcoding thread does not end; it goes with its process']);
   scene.gate.order('go');
   assert.equal(told(await held), '1.1');
@@ -275,7 +275,7 @@ test('closing waits for what the workers still do, and takes nothing more', asyn
   const [one = assert.fail(), two = assert.fail()] = scene.sessions(2);
   const held = hold(one);
   await scene.gate.untilHeld(1);
-  const closed = scene.lanes.close();
+  const closed = scene.pool.close();
 
   assert.equal(refusal(), 'engine');
   assert.deepEqual(await take(two), lostFrame);
@@ -291,7 +291,7 @@ test('closing waits no longer than the limit for a worker that does not come to 
   await scene.open();
   const held = hold(scene.session());
   await scene.gate.untilHeld(1);
-  const closed = scene.lanes.close();
+  const closed = scene.pool.close();
   scene.clock.advance(workersStopMsMax);
 
   await closed;
@@ -306,9 +306,9 @@ test('without an engine everybody is refused for it, and the log says once why',
   await scene.open({ threads: 2 });
 
   assert.equal(refusal(), 'engine');
-  assert.equal(scene.lanes.refusalOf(tenth), 'engine');
-  assert.equal(scene.lanes.engine, null);
-  assert.deepEqual(scene.lanes.loads(), []);
+  assert.equal(scene.pool.refusalOf(tenth), 'engine');
+  assert.equal(scene.pool.engine, null);
+  assert.deepEqual(scene.pool.loads(), []);
   assert.deepEqual(
     scene.log.lines.map(({ message }) => message),
     ['there is no engine here'],

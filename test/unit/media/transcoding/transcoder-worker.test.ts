@@ -16,7 +16,7 @@ const shapes: readonly PictureShape[] = [
 /** A real thread with the real engine; the test is skipped where there is none. */
 async function open(context: TestContext): Promise<TranscoderPool | null> {
   const log = new FakeLog();
-  const lanes = await TranscoderPool.open({
+  const pool = await TranscoderPool.open({
     threads: 1,
     loadMax: 0.85,
     quality: 80,
@@ -25,8 +25,8 @@ async function open(context: TestContext): Promise<TranscoderPool | null> {
     log,
     onWedged: assert.fail,
   });
-  context.after(() => lanes.close());
-  if (lanes.refusalOf(need) !== 'engine') return lanes;
+  context.after(() => pool.close());
+  if (pool.refusalOf(need) !== 'engine') return pool;
   context.skip(log.lines.at(-1)?.message);
   return null;
 }
@@ -36,8 +36,8 @@ function frameOf(width: number, height: number): SourceFrame {
   return { format: 'i420', isKeyFrame: true, width, height, payload };
 }
 
-function take(lanes: TranscoderPool, frames: readonly SourceFrame[]): Promise<FrameResult[]> {
-  const opened = lanes.open(need);
+function take(pool: TranscoderPool, frames: readonly SourceFrame[]): Promise<FrameResult[]> {
+  const opened = pool.open(need);
   const transcoder = opened.ok ? opened.value : assert.fail(opened.error);
   return inTurn(frames, (frame) => transcoder.take(frame, shapes, describeFrame(frame))).finally(() =>
     transcoder.close(),
@@ -55,12 +55,12 @@ function sizes({ pictures }: FrameResult): unknown[] {
 }
 
 test('a worker makes the pictures of a frame, also after its size changed, and of two sessions at once', async (context) => {
-  const lanes = await open(context);
-  if (lanes === null) return;
+  const pool = await open(context);
+  if (pool === null) return;
 
   const [upright, both] = await Promise.all([
-    take(lanes, [frameOf(240, 320)]),
-    take(lanes, [frameOf(640, 480), frameOf(240, 320)]),
+    take(pool, [frameOf(240, 320)]),
+    take(pool, [frameOf(640, 480), frameOf(240, 320)]),
   ]);
 
   assert.deepEqual([...upright, ...both].map(sizes), [
@@ -80,17 +80,17 @@ test('a worker makes the pictures of a frame, also after its size changed, and o
 });
 
 test('a session that ends leaves nothing native behind', async (context) => {
-  const lanes = await open(context);
-  if (lanes === null) return;
-  const opened = lanes.open(need);
+  const pool = await open(context);
+  if (pool === null) return;
+  const opened = pool.open(need);
   const transcoder = opened.ok ? opened.value : assert.fail(opened.error);
   const frame = frameOf(640, 480);
   await transcoder.take(frame, shapes, describeFrame(frame));
-  const [busy] = await lanes.countNatives();
+  const [busy] = await pool.countNatives();
   assert.ok((busy?.codecContexts ?? 0) > 0);
 
   transcoder.close();
 
-  const [idle] = await lanes.countNatives();
+  const [idle] = await pool.countNatives();
   assert.deepEqual(idle, { packets: 0, frames: 0, codecContexts: 0, graphs: 0, inputs: 0 });
 });

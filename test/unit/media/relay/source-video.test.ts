@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyFrameRequest } from '../../../../src/media/relay/key-frame-request.ts';
+import { KeyFrameRequest } from '../../../../src/media/relay/source-video.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
 const payload = new Uint8Array(4);
