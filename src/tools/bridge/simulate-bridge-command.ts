@@ -12,7 +12,7 @@ import { openEngine, type Engine } from '../../media/codec/engine.ts';
 import { VideoFile } from '../../media/codec/video-file.ts';
 import type { Size } from '../../model/call.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
-import { i420Bytes } from '../../media/geometry/i420.ts';
+import { i420Bytes } from '../../media/geometry/source-frame.ts';
 import { findBridgeKey } from './bridge-key.ts';
 import { BridgeLeg, noLegCounts } from '../simulator/media-leg.ts';
 import { noPlaybackTally } from './bridge-playback.ts';
