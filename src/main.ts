@@ -11,7 +11,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await buildProgram().parseAsync(process.argv);
+  const program = await buildProgram(process.argv.slice(2));
+  await program.parseAsync(process.argv);
 } catch (error) {
   const { exitCode, lines } = describeFailure(error, process.argv.includes('--json'));
   for (const line of lines) console.error(showableLines(line));

@@ -1,30 +1,45 @@
 /** The program: all commands, and the options that every one of them takes. */
 import { Command } from 'commander';
-import { addAuditCommand } from './cli/admin/audit-command.ts';
-import { addBridgeCommand } from './cli/admin/bridge-command.ts';
-import { addCallCommand } from './cli/api/call-command.ts';
-import { addCallsCommand } from './cli/admin/calls-command.ts';
-import { addClusterCommand } from './cli/admin/cluster-command.ts';
-import { addConfigCommand } from './cli/admin/config-command.ts';
-import { addCredentialCommand } from './cli/admin/credential-command.ts';
-import { addDemoCommand } from './tools/demo/demo-command.ts';
-import { addDeviceCommand } from './cli/admin/device-command.ts';
-import { addDoctorCommand } from './cli/doctor/doctor-command.ts';
-import { addEventsCommand } from './cli/api/events-command.ts';
-import { addOpsTokenCommand } from './cli/admin/ops-token-command.ts';
-import { addRegistryCommand } from './cli/admin/registry-command.ts';
-import { addServeCommand } from './cli/serve/serve-command.ts';
-import { addSignCommand } from './cli/api/sign-command.ts';
-import { addSimulateBridgeCommand } from './tools/bridge/simulate-bridge-command.ts';
-import { addSimulateCommand } from './tools/simulator/simulate-command.ts';
-import { addStatusCommand } from './cli/api/status-command.ts';
-import { addTokenKeyCommand } from './cli/admin/token-key-command.ts';
 import { readVersion } from './lib/package-version.ts';
 import { addExamples, contextOf } from './cli/shell/command-context.ts';
-import { addWakeCommand } from './cli/api/wake-command.ts';
-import { addWebhookCommand } from './cli/admin/webhook-command.ts';
 
-export function buildProgram(): Command {
+type AddCommand = (program: Command) => void;
+
+/**
+ * Each command's module is read when it is asked for: all of them together take longer to read than most commands to run.
+ * In the order of the help.
+ */
+const commands: Readonly<Record<string, () => AddCommand | Promise<AddCommand>>> = {
+  serve: async () => (await import('./cli/serve/serve-command.ts')).addServeCommand,
+  doctor: async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
+  config: async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
+  cluster: async () => (await import('./cli/admin/cluster-command.ts')).addClusterCommand,
+  registry: async () => (await import('./cli/admin/registry-command.ts')).addRegistryCommand,
+  device: async () => (await import('./cli/admin/device-command.ts')).addDeviceCommand,
+  credential: async () => (await import('./cli/admin/credential-command.ts')).addCredentialCommand,
+  bridge: async () => (await import('./cli/admin/bridge-command.ts')).addBridgeCommand,
+  'token-key': async () => (await import('./cli/admin/token-key-command.ts')).addTokenKeyCommand,
+  'ops-token': async () => (await import('./cli/admin/ops-token-command.ts')).addOpsTokenCommand,
+  audit: async () => (await import('./cli/admin/audit-command.ts')).addAuditCommand,
+  sign: async () => (await import('./cli/api/sign-command.ts')).addSignCommand,
+  call: async () => (await import('./cli/api/call-command.ts')).addCallCommand,
+  wake: async () => (await import('./cli/api/wake-command.ts')).addWakeCommand,
+  status: async () => (await import('./cli/api/status-command.ts')).addStatusCommand,
+  events: async () => (await import('./cli/api/events-command.ts')).addEventsCommand,
+  calls: async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand,
+  webhook: async () => (await import('./cli/admin/webhook-command.ts')).addWebhookCommand,
+  simulate: async () => (await import('./tools/simulator/simulate-command.ts')).addSimulateCommand,
+  'simulate-bridge': async () =>
+    (await import('./tools/bridge/simulate-bridge-command.ts')).addSimulateBridgeCommand,
+  demo: async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
+  version: () => addVersionCommand,
+};
+
+/** Options before the command that take a value. */
+const valued = new Set(['--config', '--data-dir', '--set']);
+
+/** `args`: as they are typed, behind the program's name; with the command that they name, or with all. */
+export async function buildProgram(args: readonly string[] = []): Promise<Command> {
   const program = new Command('reveille')
     .description(
       'A connection server that keeps sleeping devices reachable, and a signed REST API to wake them.',
@@ -38,34 +53,16 @@ export function buildProgram(): Command {
     .showSuggestionAfterError()
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', overview);
-  for (const addCommand of commands) addCommand(program);
+  const named = commands[commandName(args) ?? ''];
+  const asked = named === undefined ? Object.values(commands) : [named];
+  for (const addCommand of await Promise.all(asked.map((find) => find()))) addCommand(program);
   return program;
 }
 
-const commands = [
-  addServeCommand,
-  addDoctorCommand,
-  addConfigCommand,
-  addClusterCommand,
-  addRegistryCommand,
-  addDeviceCommand,
-  addCredentialCommand,
-  addBridgeCommand,
-  addTokenKeyCommand,
-  addOpsTokenCommand,
-  addAuditCommand,
-  addSignCommand,
-  addCallCommand,
-  addWakeCommand,
-  addStatusCommand,
-  addEventsCommand,
-  addCallsCommand,
-  addWebhookCommand,
-  addSimulateCommand,
-  addSimulateBridgeCommand,
-  addDemoCommand,
-  addVersionCommand,
-] as const;
+function commandName(args: readonly string[]): string | undefined {
+  const name = args.findIndex((arg, i) => !arg.startsWith('-') && !valued.has(args[i - 1] ?? ''));
+  return args[name];
+}
 
 const overview = `
 Examples:

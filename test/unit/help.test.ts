@@ -14,7 +14,7 @@ function* walk(
 }
 
 function helpOf(words: readonly string[]): { readonly text: string; readonly exitCode: number } {
-  const program = buildProgram();
+  const program = await buildProgram();
   let text = '';
   for (const { command } of walk(program, []))
     command.configureOutput({ writeOut: (piece) => (text += piece) });
@@ -27,7 +27,7 @@ function helpOf(words: readonly string[]): { readonly text: string; readonly exi
   return assert.fail('help ends the program');
 }
 
-const commands = [...walk(buildProgram(), [])]
+const commands = [...walk(await buildProgram(), [])]
   .map(({ words }) => words)
   .filter((words) => words[0] !== 'help');
 
@@ -51,7 +51,7 @@ for (const words of commands)
   });
 
 test('every option and argument is described', () => {
-  for (const { command, words } of walk(buildProgram(), [])) {
+  for (const { command, words } of walk(await buildProgram(), [])) {
     for (const option of command.options) assert.ok(option.description, `${words.join(' ')} ${option.flags}`);
     for (const argument of command.registeredArguments) assert.ok(argument.description, words.join(' '));
   }
