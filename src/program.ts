@@ -9,7 +9,7 @@ type AddCommand = (program: Command) => void;
  * Each command's module is read when it is asked for: all of them together take longer to read than most commands to run.
  * In the order of the help.
  */
-const commands: Readonly<Record<string, () => AddCommand | Promise<AddCommand>>> = {
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   serve: async () => (await import('./cli/serve/serve-command.ts')).addServeCommand,
   doctor: async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
   config: async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
@@ -32,7 +32,7 @@ const commands: Readonly<Record<string, () => AddCommand | Promise<AddCommand>>>
   'simulate-bridge': async () =>
     (await import('./tools/bridge/simulate-bridge-command.ts')).addSimulateBridgeCommand,
   demo: async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
-  version: () => addVersionCommand,
+  version: () => Promise.resolve(addVersionCommand),
 };
 
 /** Options before the command that take a value. */

@@ -13,8 +13,10 @@ function* walk(
   for (const child of command.commands) yield* walk(child, [...words, child.name()]);
 }
 
-function helpOf(words: readonly string[]): { readonly text: string; readonly exitCode: number } {
-  const program = await buildProgram();
+async function helpOf(
+  words: readonly string[],
+): Promise<{ readonly text: string; readonly exitCode: number }> {
+  const program = await buildProgram(words);
   let text = '';
   for (const { command } of walk(program, []))
     command.configureOutput({ writeOut: (piece) => (text += piece) });
@@ -41,8 +43,8 @@ test('every command of running.md is there', () => {
 });
 
 for (const words of commands)
-  test(`the help of "reveille ${words.join(' ')}" says what it does and has examples`, () => {
-    const { text, exitCode } = helpOf(words);
+  test(`the help of "reveille ${words.join(' ')}" says what it does and has examples`, async () => {
+    const { text, exitCode } = await helpOf(words);
     assert.equal(exitCode, 0);
     assert.match(text, /^Usage: reveille/);
     assert.match(text, /\nExamples:\n {2}#/);
@@ -50,7 +52,7 @@ for (const words of commands)
     assert.match(text, /--data-dir/, 'the options of all commands are shown');
   });
 
-test('every option and argument is described', () => {
+test('every option and argument is described', async () => {
   for (const { command, words } of walk(await buildProgram(), [])) {
     for (const option of command.options) assert.ok(option.description, `${words.join(' ')} ${option.flags}`);
     for (const argument of command.registeredArguments) assert.ok(argument.description, words.join(' '));
