@@ -21,3 +21,25 @@ export interface Clock {
 export function wallSeconds(clock: Clock): number {
   return Math.floor(clock.wallMs() / 1000);
 }
+
+/** Resolves after `ms` of monotonic time. */
+export function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(ms, resolve);
+  });
+}
+
+/** True as soon as `work` is done; false when it is not within `ms` of monotonic time, or has failed. Never rejects. */
+export function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const giveUp = clock.after(ms, () => resolve(false));
+    const settle = (isDone: boolean): void => {
+      giveUp();
+      resolve(isDone);
+    };
+    work.then(
+      () => settle(true),
+      () => settle(false),
+    );
+  });
+}

@@ -3,7 +3,7 @@
  * certificate there has been. An app cannot change its certificate: a reload makes another on the same port, and the
  * connections of the one before live on in it.
  */
-import { findFreePort } from './free-port.ts';
+import { createServer } from 'node:net';
 import { readCertificate, type Certificate, type TlsFiles } from './tls-files.ts';
 import { closeListenSocket, createApp, listenAtOnce, type ListenSocket, type TemplatedApp } from './uws.ts';
 
@@ -94,4 +94,17 @@ export class ListeningApps {
       throw error;
     }
   }
+}
+
+/** Somebody else may take it before it is used. Rejects when `host` is not an address of this machine. */
+export function findFreePort(host: string): Promise<number> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port: 0, exclusive: true }, () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
 }

@@ -1,4 +1,5 @@
-/** A result that is a value: what a caller must look at before it can go on. */
+/** The result of a function that may fail in a way its caller looks at; and the text of anything thrown. */
+
 export type Result<Value, Failure> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly error: Failure };
 
@@ -8,4 +9,8 @@ export function succeed<Value>(value: Value): { readonly ok: true; readonly valu
 
 export function fail<Failure>(error: Failure): { readonly ok: false; readonly error: Failure } {
   return { ok: false, error };
+}
+
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

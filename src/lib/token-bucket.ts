@@ -1,4 +1,8 @@
-/** A rate with a burst. Asking and taking are apart, so that several limits can be asked before any is used up. */
+/**
+ * Two limits of rate: tokens that refill over time, and a budget for one turn of the event loop, since the front end hands
+ * over all that one socket has sent without returning to the loop.
+ */
+
 export interface TokenBucket {
   tokens: number;
   /** Monotonic milliseconds of the last refill. */
@@ -25,4 +29,23 @@ export function waitForToken(bucket: TokenBucket, rate: Rate, nowMs: number): nu
 /** Only after `waitForToken` said 0 in the same turn. Of more than there are, the rest is owed. */
 export function takeToken(bucket: TokenBucket, tokens = 1): void {
   bucket.tokens -= tokens;
+}
+
+export class TurnBudget {
+  readonly #max: number;
+  #spent = 0;
+  readonly #renew = (): void => {
+    this.#spent = 0;
+  };
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** False: this turn has done enough. */
+  take(): boolean {
+    if (this.#spent === 0) setImmediate(this.#renew);
+    this.#spent += 1;
+    return this.#spent <= this.#max;
+  }
 }

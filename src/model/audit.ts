@@ -2,7 +2,6 @@
  * One change by an operator, as a line of the audit log tells it. The ids a line can have are listed here, so that no
  * secret can be recorded by mistake: a field that is not in the list does not compile.
  */
-import type { OpsRole } from './operator.ts';
 
 export type AuditAction =
   | 'bridge.add'
@@ -95,4 +94,27 @@ export interface AuditLine extends AuditOrigin {
   readonly ids: AuditIds;
   readonly result: AuditResult;
   readonly reason?: string;
+}
+
+export const opsRoles = ['viewer', 'operator'] as const;
+/** A viewer reads lists, states and events, and changes nothing. */
+export type OpsRole = (typeof opsRoles)[number];
+
+export interface Operator {
+  readonly name: string;
+  readonly role: OpsRole;
+}
+
+/** The holder of `ops.token`, which the first start makes for the command line of this machine. */
+export const localOperator: Operator = { name: 'local', role: 'operator' };
+
+/** Names that lines of the audit log have for those who show no token. */
+const reservedNames: ReadonlySet<string> = new Set([localOperator.name, 'cli', 'signal', 'start']);
+const nameForm = /^[A-Za-z0-9][\w.@-]{0,63}$/;
+
+export const operatorNameForm = '1-64 characters of A-Z a-z 0-9 _ . @ -, beginning with a letter or digit';
+
+/** Whether a token may be given this name. */
+export function isOperatorName(text: string): boolean {
+  return nameForm.test(text) && !reservedNames.has(text);
 }

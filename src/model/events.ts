@@ -93,3 +93,15 @@ export type LoggedEvent = EventDraft & {
   /** The device's product when it happened, which says whose event it is; null: it had none. */
   readonly productId: ProductId | null;
 };
+
+/** Behind this sequence, at the oldest event that is kept, or behind the newest. */
+export type EventsStart = number | 'oldest' | 'latest';
+
+export interface EventPage {
+  /** In the order of the log. */
+  readonly events: readonly LoggedEvent[];
+  /** The sequence of the last event that was looked at, whosever it was. */
+  readonly next: number;
+  /** True: events behind the cursor are no longer kept, or the log does not reach to it. */
+  readonly truncated: boolean;
+}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test, type TestContext } from 'node:test';
 import { ReveilleClient, type ReveilleClientOptions } from 'reveille/client';
 import type { Cancel } from '../../src/lib/clock.ts';
-import { findFreePort } from '../../src/lib/free-port.ts';
+import { findFreePort } from '../../src/lib/listening-apps.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { clearDevices, startDrivenServer } from '../support/driven-server.ts';

@@ -6,10 +6,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { callEvent } from '../../src/model/state/call-event.ts';
+import { callEvent, reduceCall, type CallInput, type CallStep } from '../../src/model/state/call-session.ts';
 import { issueSession, reissueSession, type Reissue } from '../../src/model/state/call-issuance.ts';
 import { leftLeaseMs, renewedLeaseMs, wholeLeaseMs } from '../../src/model/state/call-lease.ts';
-import { reduceCall, type CallInput, type CallStep } from '../../src/model/state/call-session.ts';
 import {
   callStates,
   isInCall,

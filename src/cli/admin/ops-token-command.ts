@@ -1,7 +1,7 @@
 /** `reveille ops-token …`: the tokens by which operators are known to the ops listener. */
 import { Option, type Command } from 'commander';
 import type { FreshOpsTokenJson, OpsTokenListing } from '../../gateways/admin/ops-token-routes.ts';
-import { operatorNameForm, opsRoles, type OpsRole } from '../../model/operator.ts';
+import { operatorNameForm, opsRoles, type OpsRole } from '../../model/audit.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';

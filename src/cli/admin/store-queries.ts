@@ -28,7 +28,7 @@ import { findConnectionRecord, type ConnectionTables } from '../../storage/recor
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { LmdbDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { hasWebhookTables, WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
-import { describeParked, describeWebhook } from '../../webhooks/delivery/webhook-status.ts';
+import { describeParked, describeWebhook } from '../../webhooks/delivery/webhook-admin.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
 

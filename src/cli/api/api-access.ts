@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import { InvalidArgumentError } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 import type { FailureCode } from '../../model/codes.ts';
 import { parseOrigin } from '../../client/http-transport.ts';
 import { ReveilleClient, type ApiResult } from '../../client/reveille-client.ts';

@@ -3,7 +3,7 @@
  * it cannot start to the supervisor, which logs that. When the supervisor is gone it ends its sessions and stops at once. Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-channel.ts';

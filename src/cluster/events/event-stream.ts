@@ -4,8 +4,7 @@
  * that was lost, is in the log once. Source: cluster.md, Events.
  */
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../lib/clock.ts';
-import { pause } from '../../lib/pause.ts';
+import { type Clock, pause } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';

@@ -3,7 +3,7 @@
  * renews it, and where it is not renewed the next survivor takes it. Source: cluster.md, Node loss.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 import { encodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';

@@ -4,9 +4,8 @@
  * sessions, renews the key meanwhile, and then removes it. If it stops halfway, the next one takes over. A member that
  * does not see its own renewals does not see others' either, and calls nobody lost. Source: cluster.md, Node loss.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/result.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';

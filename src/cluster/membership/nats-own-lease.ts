@@ -3,7 +3,7 @@
  * while its failover lasts, then claims its sessions again and comes back under the same id. Source: cluster.md, Node loss.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 import { decodeMemberStatus, encodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId, MemberState, MemberStatus } from '../../model/cluster.ts';
 import { leaseLostMs, leaseRenewMs } from '../../model/limits.ts';

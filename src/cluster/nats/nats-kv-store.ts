@@ -6,9 +6,8 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import { Kvm, type KV, type KvWatchEntry } from '@nats-io/kv';
 import type { QueuedIterator } from '@nats-io/nats-core';
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/result.ts';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import { JetStreamSource } from '../events/jetstream-source.ts';
 import { bucketAnswerMsMax } from '../events/log-limits.ts';

@@ -6,9 +6,8 @@
 import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
 import { errors, type ConnectionOptions, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/result.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { NatsNames } from './nats-names.ts';
 import { connectionOptions, shownServers, type NatsOptions } from './nats-options.ts';

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { credsAuthenticator, type Authenticator, type ConnectionOptions } from '@nats-io/nats-core';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 
 export interface NatsOptions {
   /** One URL or several, comma separated: `nats://` or `tls://`, with user and password or without. */

@@ -2,8 +2,7 @@
  * Which member has which device, among nodes that share NATS: the parts of it put together, and told when NATS goes and
  * comes back. Source: cluster.md, Ownership, Without NATS and Node loss.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';

@@ -2,8 +2,7 @@
  * The shared rows of devices: read, and changed by compare-and-set until a change holds. Which change it is its caller
  * says, as a function of the row as it is found. Source: cluster.md, Ownership.
  */
-import type { Clock } from '../../lib/clock.ts';
-import { pause } from '../../lib/pause.ts';
+import { type Clock, pause } from '../../lib/clock.ts';
 import { decodeDeviceRow, encodeDeviceRow } from '../../protocol/cluster/stored-values.ts';
 import { neverShared, type SharedOutcome, type SharedStep } from '../../model/state/shared-connection.ts';
 import type { ConnectionKind, DeviceRow, SharedConnection } from '../../model/cluster.ts';

@@ -1,6 +1,6 @@
 /** Where devices are, as the rows in NATS say. Source: cluster.md, Ownership and Record. */
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 import type { DeviceRow, SharedConnection } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { SharedStateUnavailable, type SessionLocator } from '../../core/ports/session-locator.ts';

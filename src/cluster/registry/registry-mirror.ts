@@ -2,8 +2,7 @@
  * Mirrors the bucket of the registry into this node's own tables, from which it reads, also while NATS is unavailable: each
  * entry as it was last written. Source: cluster.md, Registry.
  */
-import type { Clock } from '../../lib/clock.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored.ts';
 import { registryPerCommitMax } from '../events/log-limits.ts';

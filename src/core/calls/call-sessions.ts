@@ -16,10 +16,9 @@ import type {
   LiveCallState,
 } from '../../model/call.ts';
 import { generateSessionId, type DeviceId, type SessionId } from '../../model/ids.ts';
-import { callEvent } from '../../model/state/call-event.ts';
+import { callEvent, reduceCall, type CallInput } from '../../model/state/call-session.ts';
 import { issueSession, reissueSession, type Reissue } from '../../model/state/call-issuance.ts';
 import { leftLeaseMs, renewedLeaseMs } from '../../model/state/call-lease.ts';
-import { reduceCall, type CallInput } from '../../model/state/call-session.ts';
 import type { CallLeg } from '../ports/call-leg.ts';
 import type { CallRecords } from '../ports/call-records.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';

@@ -7,9 +7,8 @@
  * opens another. In a cluster the member that keeps the device's calls does it, and others ask it to.
  * Source: calls-and-media.md, Credential issuance; cluster.md, Media.
  */
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { wallSeconds, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
 import type { CallDirectory } from './call-directory.ts';
 import { hasTokenRoom, signCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';

@@ -3,9 +3,8 @@
  * what it says is on its way to the store, because what was answered must survive a crash. An observation, no
  * reservation. Source: API doc, Endpoint 3; calls-and-media.md, Call sessions and call status.
  */
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { wallSeconds, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
 import { isInCall, type CallSession } from '../../model/call.ts';
 import { refusal, type CallStatusCode, type Refusal } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';

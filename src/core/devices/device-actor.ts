@@ -8,7 +8,7 @@
  * another is being handled waits in the mailbox; the mailbox is made when first needed and bounded.
  */
 import { assert } from '../../lib/assert.ts';
-import { BoundedQueue } from '../../lib/bounded-queue.ts';
+import { BoundedQueue } from '../../lib/queues.ts';
 import { fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord, ConnectionTimes } from '../../model/connectivity.ts';

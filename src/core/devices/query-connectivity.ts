@@ -3,9 +3,8 @@
  * the device's record is on its way to the store, because what was answered must survive a crash, and for what other
  * members have observed. Source: API doc, Endpoint 1; decisions.md, Connectivity.
  */
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { wallSeconds, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
 import { refusal, type ConnectivityCode, type Refusal } from '../../model/codes.ts';
 import { neverConnected, type ConnectionTimes, type ConnectivityRecord } from '../../model/connectivity.ts';
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';

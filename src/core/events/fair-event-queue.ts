@@ -4,7 +4,7 @@
  * to its end: half a page in memory for each application, not for each reader.
  */
 import { assert } from '../../lib/assert.ts';
-import { BoundedQueue } from '../../lib/bounded-queue.ts';
+import { BoundedQueue } from '../../lib/queues.ts';
 import type { ApplicationId } from '../../model/ids.ts';
 import { readersPerApplicationMax } from '../../model/limits.ts';
 

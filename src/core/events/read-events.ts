@@ -5,13 +5,12 @@
 import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { refusal, type EventsCode, type Refusal } from '../../model/codes.ts';
-import type { EventPage, EventsStart } from '../../model/event-page.ts';
+import type { EventPage, EventsStart, LoggedEvent } from '../../model/events.ts';
 import type { Log } from '../ports/log.ts';
 import type { EventWaiters } from './event-waiters.ts';
 import type { FairEventQueue } from './fair-event-queue.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
 import type { ReaderSlot, WaitingReaders } from './waiting-readers.ts';
-import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId, ProductId } from '../../model/ids.ts';
 import { eventsScannedMax } from '../../model/limits.ts';
 import type { EventLog } from '../ports/event-log.ts';

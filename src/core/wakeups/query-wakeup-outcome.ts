@@ -3,10 +3,8 @@
  * is answered is committed first. One that another member has done is read from what all share.
  * Source: events.md, Reading; cluster.md.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import { type Cancel, type Clock, pause, settlesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { pause } from '../../lib/pause.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
 import { refusal, type Refusal, type WakeupOutcomeCode } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';

@@ -4,8 +4,7 @@
  * is in do-wakeup.ts. Deadlines nest: what is left after the owner's own is for finding it.
  * Source: API doc, Endpoint 2; decisions.md, Wakeup; cluster.md, the failure table.
  */
-import { wallSeconds } from '../../lib/clock.ts';
-import { pause } from '../../lib/pause.ts';
+import { wallSeconds, pause } from '../../lib/clock.ts';
 import { fail, succeed } from '../../lib/result.ts';
 import type { DeviceSlots } from '../../model/cluster.ts';
 import { refusal } from '../../model/codes.ts';

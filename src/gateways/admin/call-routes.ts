@@ -7,8 +7,7 @@ import { type CallMedia, type CallSession, callEndReasons, type CallEndReason } 
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import { z } from 'zod';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
 import type { ViewerTickets } from '../../core/calls/viewer-keys.ts';

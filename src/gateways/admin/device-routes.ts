@@ -2,7 +2,7 @@
  * A device of the running server: `GET /v1/device/status?device_id=…` describes it, `POST /v1/device/kick` ends its sessions.
  * Where several members are one server, its connections are described by their newest session.
  */
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { settlesWithin } from '../../lib/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ConnectionKind, SharedConnection } from '../../model/cluster.ts';
 import { parseDeviceId, type DeviceId } from '../../model/ids.ts';

@@ -1,11 +1,10 @@
 /** The named tokens of operators on the ops listener. A token is in one answer only: that of its creation. */
 import { z } from 'zod';
 import { opsTokensMax } from '../../model/limits.ts';
-import { operatorNameForm, opsRoles, type Operator } from '../../model/operator.ts';
+import { operatorNameForm, opsRoles, type Operator } from '../../model/audit.ts';
 import { type AdminReply, type AdminRoute, changeRoute, orFileError, readRoute } from '../ops/admin-route.ts';
 import type { Operators } from '../ops/operators.ts';
-import type { OpsTokenRefusal } from '../../storage/keys/ops-token-file.ts';
-import type { StoredOpsToken } from '../../storage/keys/ops-token-json.ts';
+import type { OpsTokenRefusal, StoredOpsToken } from '../../storage/keys/ops-token-file.ts';
 
 export interface OpsTokenJson extends Operator {
   /** Unix seconds; null: not recorded when it was made. */

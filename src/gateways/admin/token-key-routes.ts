@@ -1,8 +1,7 @@
 /** The keys that sign the tokens of calls, on the ops listener. No answer has a secret: nobody needs to see one. */
 import { z } from 'zod';
 import { type AdminReply, type AdminRoute, changeRoute, orFileError, readRoute } from '../ops/admin-route.ts';
-import type { TokenKeyRotation } from '../../storage/keys/token-key-file.ts';
-import type { StoredTokenKey } from '../../storage/keys/token-key-json.ts';
+import type { TokenKeyRotation, StoredTokenKey } from '../../storage/keys/token-key-file.ts';
 import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
 
 export interface TokenKeyJson {

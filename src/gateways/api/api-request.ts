@@ -7,7 +7,7 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { remoteAddress } from '../../lib/http-connections.ts';
-import type { TurnBudget } from '../../lib/turn-budget.ts';
+import type { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { generateRequestId, parseRequestId } from '../../model/ids.ts';
 import { bodyBytesMax, bodyReadMsMax } from '../../model/limits.ts';

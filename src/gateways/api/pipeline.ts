@@ -6,7 +6,7 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { HttpConnections } from '../../lib/http-connections.ts';
-import { TurnBudget } from '../../lib/turn-budget.ts';
+import { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { overload, refusal, type Code, type TransportCode } from '../../model/codes.ts';
 import { answersPerTurnMax, bodyBytesMax } from '../../model/limits.ts';

@@ -2,11 +2,17 @@
  * An administrative route: what it declares of itself, how its query or body is checked, and what the audit log has of a
  * change. The listener does the rest.
  */
-import type { AuditAction, AuditId, AuditIds, AuditIntent, AuditOutcome } from '../../model/audit.ts';
+import type {
+  AuditAction,
+  AuditId,
+  AuditIds,
+  AuditIntent,
+  AuditOutcome,
+  Operator,
+} from '../../model/audit.ts';
 import type { z } from 'zod';
 import { StoreOpenError } from '../../storage/lmdb/store-open-error.ts';
 import type { MissingEntry } from '../../storage/registry/registry-write.ts';
-import type { Operator } from '../../model/operator.ts';
 
 export interface AdminRequest {
   readonly query: URLSearchParams;

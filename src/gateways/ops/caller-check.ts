@@ -4,7 +4,7 @@
  * Source: running.md, Processes and listeners.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import type { Operator } from '../../model/operator.ts';
+import type { Operator } from '../../model/audit.ts';
 import type { Operators } from './operators.ts';
 
 export interface Caller {

@@ -5,17 +5,17 @@
 import { timingSafeEqual } from 'node:crypto';
 import { wallSeconds, type Cancel, type Clock } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
-import { SerialQueue } from '../../lib/serial-queue.ts';
+import { SerialQueue } from '../../lib/queues.ts';
 import { opsTokenUseWriteMs } from '../../model/limits.ts';
-import { localOperator, type Operator } from '../../model/operator.ts';
+import { localOperator, type Operator } from '../../model/audit.ts';
 import type { Log } from '../../core/ports/log.ts';
 import {
   hashOpsToken,
   type FreshOpsToken,
   type OpsTokenFile,
   type OpsTokenRefusal,
+  type StoredOpsToken,
 } from '../../storage/keys/ops-token-file.ts';
-import type { StoredOpsToken } from '../../storage/keys/ops-token-json.ts';
 
 export interface OperatorsDeps {
   readonly file: OpsTokenFile;

@@ -3,7 +3,7 @@
  * answered once; this is the only place that touches it.
  */
 import { STATUS_CODES } from 'node:http';
-import type { TurnBudget } from '../../lib/turn-budget.ts';
+import type { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpResponse } from '../../lib/uws.ts';
 
 export interface OpsAnswer {

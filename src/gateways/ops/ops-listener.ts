@@ -4,7 +4,7 @@
  * Source: running.md, Processes and listeners, Probes.
  */
 import { remoteAddress, type HttpConnections } from '../../lib/http-connections.ts';
-import { TurnBudget } from '../../lib/turn-budget.ts';
+import { TurnBudget } from '../../lib/token-bucket.ts';
 import {
   closeListenSocket,
   createApp,

@@ -2,9 +2,8 @@
  * Lets requests in: the leg service is asked about each, which takes its time, then the relay whether it can carry the
  * leg; the answer becomes a leg or a refusal. Every refusal closes its connection. Source: calls-and-media.md, Legs.
  */
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { legAdmissionMsMax } from '../../model/limits.ts';
 import type {

@@ -4,7 +4,7 @@
  * a handle is inherited by name only. Source: docs/media.md, What the media process holds.
  */
 import { closeSync, constants, fstatSync, readdirSync, readFileSync } from 'node:fs';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 
 /** Standard input and outputs, and the link. */
 const givenDescriptors = 4;

@@ -4,7 +4,7 @@
  * Source: running.md, Stopping.
  */
 import { Socket } from 'node:net';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { MediaEnd } from '../link/media-end.ts';
 import { TranscoderPool } from '../transcoding/transcoder-pool.ts';

@@ -3,8 +3,7 @@
  * that the link brings. It lives as long as its link. Source: calls-and-media.md, The media process.
  */
 import { availableParallelism } from 'node:os';
-import type { Clock } from '../../lib/clock.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import { mediaDrainMsMax } from '../../model/limits.ts';
 import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaListener } from '../legs/listener.ts';

@@ -4,7 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import { mediaRestartMsMax, mediaRestartMsMin } from '../../model/limits.ts';
 import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';

@@ -5,9 +5,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
 import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../model/limits.ts';

@@ -21,6 +21,7 @@ import {
 import type { TokenId } from '../ids.ts';
 import { connectedTokensMax } from '../limits.ts';
 import { leaseEndReason, renewedLeaseMs, wholeLeaseMs } from './call-lease.ts';
+import type { EventDraft } from '../events.ts';
 
 export type CallInput =
   /** A leg is there, for the first time or again. */
@@ -103,4 +104,14 @@ function changeOf(
   atMs: number,
 ): CallChange {
   return { sessionId, deviceId, from, state, reason, atMs };
+}
+
+export function callEvent(change: CallChange): EventDraft {
+  const { sessionId: session, deviceId, state, reason, atMs } = change;
+  return { type: eventTypeOf(change), data: { session, state, reason }, deviceId, atMs, epoch: null };
+}
+
+function eventTypeOf({ from, state }: CallChange): 'call.started' | 'call.state' | 'call.ended' {
+  if (state === 'ended') return 'call.ended';
+  return from === 'issued' ? 'call.started' : 'call.state';
 }

@@ -3,10 +3,9 @@
  * read or pushed. Source: events.md, The log and Reading.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import type { EventPage, EventsStart } from '../../model/event-page.ts';
+import type { EventPage, EventsStart, LoggedEvent } from '../../model/events.ts';
 import { eventsPageCharactersMax, eventsPageDefault, eventsPageMax } from '../../model/limits.ts';
 import { parseQuery, decodeWait, formatTimestamp } from './shared-fields.ts';
-import type { LoggedEvent } from '../../model/events.ts';
 
 export interface EventsQuery {
   readonly start: EventsStart;

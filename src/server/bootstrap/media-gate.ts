@@ -4,8 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
-import { settlesWithin } from '../../lib/settles-within.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import { mediaStopMsMax } from '../../model/limits.ts';
 import { declineLink } from '../../media/link/link.ts';
 import { linkKeyBytesMin, listenPsk, type PskListener } from '../../media/link/psk-transport.ts';

@@ -1,6 +1,5 @@
 /** What the server observes and must not forget, and readiness that follows the store's health. */
-import type { Clock } from '../../lib/clock.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';

@@ -1,5 +1,5 @@
 /** The changes that no token stands behind, as the audit log tells them: the start of the server, and signals to it. */
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../../model/audit.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import type { ImportResult } from '../../storage/registry/registry-import-messages.ts';

@@ -3,9 +3,8 @@
  * book that the last one kept is taken over before anything is sent; when it ends, sending ends at once. The other nodes
  * tell operators where to ask. Source: events.md, Webhooks; cluster.md, Events.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';

@@ -1,5 +1,5 @@
 /** What another node has changed of the registry comes into force here: nothing is kept of what was, nobody stays who may not. */
-import type { AppliedChanges } from '../../storage/registry/mirrored-applied.ts';
+import type { AppliedChanges } from '../../storage/registry/mirrored-rows.ts';
 import type { ControlPlane } from '../bootstrap/control-plane.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
 

@@ -6,7 +6,7 @@ import { RegistryMirror } from '../../cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../cluster/registry/registry-publisher.ts';
 import { NatsKvStore } from '../../cluster/nats/nats-kv-store.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { AppliedChanges } from '../../storage/registry/mirrored-applied.ts';
+import type { AppliedChanges } from '../../storage/registry/mirrored-rows.ts';
 import { MirroredRegistryStore } from '../../storage/registry/mirrored-registry.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 

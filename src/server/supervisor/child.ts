@@ -3,8 +3,7 @@
  * is most of a start, and it is nobody yet. Source: cluster.md, Several processes on one machine; calls-and-media.md,
  * The media process.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import { settlesWithin } from '../../lib/settles-within.ts';
+import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 
 export interface Child {

@@ -5,7 +5,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
+import { messageOf } from '../../lib/result.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import {
   mediaRestartMsMax,

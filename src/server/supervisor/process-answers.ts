@@ -4,7 +4,7 @@
  * question for such a call. Source: cluster.md, Several processes on one machine.
  */
 import { assert } from '../../lib/assert.ts';
-import { pause } from '../../lib/pause.ts';
+import { pause } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import type { SignedCallOrder } from '../../model/call.ts';
 import type { MemberStatus } from '../../model/cluster.ts';

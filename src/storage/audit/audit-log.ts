@@ -4,8 +4,8 @@
  */
 import { open, rename, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/error-message.ts';
-import { SerialQueue } from '../../lib/serial-queue.ts';
+import { messageOf } from '../../lib/result.ts';
+import { SerialQueue } from '../../lib/queues.ts';
 import { auditedAtOnceMax, auditFileBytesMax, auditOldFilesMax } from '../../model/limits.ts';
 import type { AuditIntent, AuditLine, AuditOutcome } from '../../model/audit.ts';
 import { auditPath } from './audit-files.ts';

@@ -11,7 +11,7 @@
  * Past `backlogMax` it is overloaded: entries are still taken, because what they say has happened, and their owners
  * stop letting in what causes them. Source: decisions.md, Durable.
  */
-import { BoundedQueue } from '../../lib/bounded-queue.ts';
+import { BoundedQueue } from '../../lib/queues.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { EventDraft, LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';

@@ -5,12 +5,16 @@
 import { join } from 'node:path';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
-import { SerialQueue } from '../../lib/serial-queue.ts';
+import { SerialQueue } from '../../lib/queues.ts';
 import { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { StoreOpenError } from '../lmdb/store-open-error.ts';
-import { TokenKeyFile, type StoredTokenKeys, type TokenKeyRotation } from './token-key-file.ts';
-import type { StoredTokenKey } from './token-key-json.ts';
+import {
+  TokenKeyFile,
+  type StoredTokenKeys,
+  type TokenKeyRotation,
+  type StoredTokenKey,
+} from './token-key-file.ts';
 
 export interface LiveTokenKeysDeps {
   readonly file: TokenKeyFile;

@@ -1,6 +1,6 @@
 /**
- * Rows of the registry as they cross between nodes: the stored bytes of a table. What comes from another node is
- * checked like an entry of an import, and put as this node itself would write it. Source: cluster.md, Registry.
+ * The tables and rows by which a node shares its registry with others, and what one commit of their changes did here, for
+ * those who cache something of it. Source: cluster.md, Registry.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
@@ -9,6 +9,9 @@ import { parseEntry, writeEntry } from './registry-entry.ts';
 import { isKindName, type EntryOf, type KindName } from './registry-kinds.ts';
 import { rowCodecs, type RowOf } from './registry-rows.ts';
 import { registryEntryBytesMax } from '../lmdb/store-limits.ts';
+import type { Environment, Table } from '../lmdb/environment.ts';
+import { eventKey as placeKey, sequenceOf as placeOf } from '../events/event-rows.ts';
+import type { AccessKeyId } from '../../model/ids.ts';
 
 /** A change whose row, if it has one, can be put as it is. */
 export interface CheckedChange {
@@ -66,4 +69,53 @@ const rowLengths: Readonly<Record<KindName, number>> = {
 
 function isRow<Kind extends KindName>(kind: Kind, row: unknown): row is RowOf[Kind] {
   return Array.isArray(row) && row.length === rowLengths[kind];
+}
+
+/** `held`: what all nodes have of the entry, in a list of one; null: nothing came yet. Add at the end only. */
+export type UnsharedRow = readonly [
+  place: number,
+  isAdopted: boolean,
+  held: readonly [Uint8Array | null] | null,
+];
+
+export interface UnsharedTables {
+  /** By place: eight bytes, most significant first. */
+  readonly places: Table<readonly [kind: KindName, id: string]>;
+  readonly entries: Table<UnsharedRow>;
+  /** One row. */
+  readonly state: Table<SharedStateRow>;
+  /** What an import has put, by the keys of `entries`, while it is under way. */
+  readonly seen: Table<true>;
+}
+
+/** `lastPlace`: the newest that was ever given. Add at the end only. */
+export type SharedStateRow = readonly [position: number, lastPlace: number, isOn: boolean];
+
+/** Null: the store is looked on and was last written by a release that had no nodes. */
+export function findUnsharedTables(environment: Environment): UnsharedTables | null {
+  const state = environment.findTable<SharedStateRow>('registry-shared');
+  const places = environment.findTable<readonly [KindName, string]>('registry-unshared');
+  const entries = environment.findTable<UnsharedRow>('registry-unshared-entries');
+  const seen = environment.findTable<true>('registry-import-seen');
+  if (state === null || places === null || entries === null || seen === null) return null;
+  return { state, places, entries, seen };
+}
+
+/** No kind has a line feed in its name. */
+export function entryKey(kind: KindName, id: string): Buffer {
+  return Buffer.from(`${kind}\n${id}`);
+}
+
+export { placeKey, placeOf };
+
+export class AppliedChanges {
+  /** Entries that are other than before, or gone. */
+  count = 0;
+  /** Credentials that are other than before, or gone: keys derived from them are to be dropped. */
+  readonly credentials: AccessKeyId[] = [];
+
+  note(kind: KindName, id: string): void {
+    this.count += 1;
+    if (kind === 'credential') this.credentials.push(id as AccessKeyId);
+  }
 }

@@ -12,7 +12,7 @@ import {
   type SharedStateRow,
   type UnsharedRow,
   type UnsharedTables,
-} from './mirrored-tables.ts';
+} from './mirrored-rows.ts';
 import type { Table } from '../lmdb/environment.ts';
 import type { KindName } from './registry-kinds.ts';
 

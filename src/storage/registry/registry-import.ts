@@ -9,15 +9,15 @@ import { fail, succeed } from '../../lib/result.ts';
 import { ByteWindow, fileSha256 } from '../events/byte-window.ts';
 import type { EntryRules, JsonObject } from './entry-reader.ts';
 import { ImportReferences } from './import-references.ts';
-import { readDocument } from './registry-document.ts';
+import { readDocument, readLines } from './registry-document.ts';
 import { parseEntry } from './registry-entry.ts';
 import type { ImportFailure, ImportReport, ImportRequest, ImportResult } from './registry-import-messages.ts';
-import { SeenEntries } from './registry-import-seen.ts';
-import { idKeys, type KindName } from './registry-kinds.ts';
-import { readLines } from './registry-lines.ts';
+import { idKeys, type KindName, kindNames } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
 import { describePlace, detectForm, type RegistryItem } from './registry-text.ts';
-import { importedFilesMax, importProgressEntries } from '../lmdb/store-limits.ts';
+import { importedFilesMax, importProgressEntries, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
+import { entryKey } from './mirrored-rows.ts';
+import type { UnsharedEntries } from './mirrored-unshared.ts';
 
 type Item = Extract<RegistryItem, { ok: true }>;
 type Counts = Record<KindName, number>;
@@ -159,4 +159,39 @@ function rememberFile(tables: RegistryTables, file: string, sha256: string): voi
 
 function noCounts(): Counts {
   return { application: 0, product: 0, credential: 0, device: 0, webhook: 0, bridge: 0 };
+}
+
+class SeenEntries {
+  readonly #tables: RegistryTables;
+  readonly #unshared: UnsharedEntries;
+
+  constructor(tables: RegistryTables, unshared: UnsharedEntries) {
+    this.#tables = tables;
+    this.#unshared = unshared;
+  }
+
+  add(kind: KindName, id: string): void {
+    void this.#unshared.seen.put(entryKey(kind, id), true);
+  }
+
+  has(kind: KindName, id: string): boolean {
+    return this.#unshared.seen.getBinaryFast(entryKey(kind, id)) !== undefined;
+  }
+
+  /** At the end of the import. */
+  removeOthers(): void {
+    for (const kind of kindNames) for (const id of this.#others(kind)) this.#remove(kind, id);
+    this.#unshared.seen.clearSync();
+  }
+
+  *#others(kind: KindName): Generator<string, void, undefined> {
+    for (let ids = this.#tables.ids(kind, mirrorEntriesSlice); ids.length > 0;) {
+      for (const id of ids) if (!this.has(kind, id)) yield id;
+      ids = this.#tables.ids(kind, mirrorEntriesSlice, ids.at(-1));
+    }
+  }
+
+  #remove(kind: KindName, id: string): void {
+    if (this.#tables.putRow(kind, id, null)) this.#unshared.note(kind, id);
+  }
 }

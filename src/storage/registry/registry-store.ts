@@ -8,11 +8,15 @@ import { LRUCache } from 'lru-cache';
 import type { AccessKeyId, DeviceId, ProductId } from '../../model/ids.ts';
 import type { Bridge, Credential, Device, Product } from '../../model/registry.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
-import { gatherBridges, type BridgesByKey } from './bridges-by-key.ts';
 import { countEntries } from '../lmdb/environment.ts';
 import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
-import { credentialsCachedMax, devicesCachedMax, productsCachedMax } from '../lmdb/store-limits.ts';
+import {
+  credentialsCachedMax,
+  devicesCachedMax,
+  productsCachedMax,
+  bridgesKnownMax,
+} from '../lmdb/store-limits.ts';
 
 export class RegistryStore implements RegistryReader {
   readonly #tables: RegistryTables;
@@ -86,4 +90,20 @@ export class RegistryStore implements RegistryReader {
     this.#bridges = null;
     this.#tables.environment.refresh();
   }
+}
+
+export type BridgesByKey = ReadonlyMap<string, readonly Bridge[]>;
+
+/** One walk through the table. Throws when the store cannot be read, or holds more bridges than `bridgesMax`. */
+export function gatherBridges(tables: RegistryTables, bridgesMax = bridgesKnownMax): BridgesByKey {
+  const byKey = new Map<string, Bridge[]>();
+  let count = 0;
+  for (const bridge of tables.entries('bridge')) {
+    count += 1;
+    if (count > bridgesMax) throw new Error(`the registry has more than ${bridgesMax} bridges`);
+    const same = byKey.get(bridge.keySha256);
+    if (same === undefined) byKey.set(bridge.keySha256, [bridge]);
+    else same.push(bridge);
+  }
+  return byKey;
 }

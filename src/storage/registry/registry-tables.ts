@@ -5,8 +5,7 @@
 import { join } from 'node:path';
 import { asBinary } from 'lmdb';
 import { Environment, type EnvironmentMode, type SnapshotOptions, type Table } from '../lmdb/environment.ts';
-import { packEntry } from './mirrored-rows.ts';
-import { findUnsharedTables } from './mirrored-tables.ts';
+import { packEntry, findUnsharedTables } from './mirrored-rows.ts';
 import { UnsharedEntries } from './mirrored-unshared.ts';
 import { listNames, type EntryOf, type KindName } from './registry-kinds.ts';
 import { rowCodecs, type RowOf } from './registry-rows.ts';

@@ -18,8 +18,8 @@ import {
   keptKey,
   keptSequence,
   numberOf,
-} from './webhook-rows.ts';
-import type { WebhookTables } from './webhook-tables.ts';
+  type WebhookTables,
+} from './webhook-tables.ts';
 
 /** Rows read or removed between two turns of the loop. */
 const rowsSlice = 500;

@@ -3,7 +3,7 @@
  * send a heartbeat, so that a fleet of thousands costs one timer; sign-ins begin at a bounded rate, and no more are
  * under way than begin in a second, whatever made them due.
  */
-import { BoundedQueue } from '../../lib/bounded-queue.ts';
+import { BoundedQueue } from '../../lib/queues.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';

@@ -2,7 +2,7 @@
  * Many sleeping modules in one process. Each is on one wheel with its next heartbeat or its next attempt to log
  * in, so that a fleet of thousands costs one timer; logins go out at a bounded rate, whatever made them due.
  */
-import { BoundedQueue } from '../../lib/bounded-queue.ts';
+import { BoundedQueue } from '../../lib/queues.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
 import { fullBucket, takeToken, waitForToken, type TokenBucket } from '../../lib/token-bucket.ts';

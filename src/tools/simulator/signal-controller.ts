@@ -4,7 +4,7 @@
  * Source: signal-wire.md.
  */
 import { WebSocket, type ClientOptions } from 'ws';
-import { BoundedQueue } from '../../lib/bounded-queue.ts';
+import { BoundedQueue } from '../../lib/queues.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import type { JsonObject } from '../../model/json.ts';

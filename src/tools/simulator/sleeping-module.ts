@@ -4,7 +4,7 @@
  * Source: sleep-wire.md, Exchange.
  */
 import { connect as connectTcp, type Socket } from 'node:net';
-import { BoundedQueue } from '../../lib/bounded-queue.ts';
+import { BoundedQueue } from '../../lib/queues.ts';
 import type { WakeMode } from '../../model/sleep.ts';
 import { adoptSocket, startReading, type SocketOwner } from '../../gateways/sleep/sleeping-connection.ts';
 import { encodeLoginLine } from '../../protocol/sleep/login-line.ts';

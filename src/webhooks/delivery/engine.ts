@@ -10,15 +10,14 @@ import type { DeliveryStore } from '../../core/ports/delivery-store.ts';
 import type { WebhookAnswer, WebhookSender } from '../../core/ports/webhook-sender.ts';
 import type { LogPages, WebhookRegistry } from '../../core/ports/webhook-sources.ts';
 import { encodeEvent } from '../../protocol/rest/events.ts';
-import { findConcerned } from './concerned-applications.ts';
+import { findConcerned } from './audience.ts';
 import type { Hook } from './hook.ts';
 import type { HookDeps } from './hook-deps.ts';
 import { HookRoster } from './hook-roster.ts';
 import { WriteBuffer } from './write-buffer.ts';
-import { webhookLimits, type WebhookLimits } from './limits.ts';
+import { webhookLimits, type WebhookLimits, RetrySchedule } from './limits.ts';
 import { LogTail } from './log-tail.ts';
-import { RetrySchedule } from './retry-schedule.ts';
-import type { Ticket } from './ticket.ts';
+import type { Ticket } from './first-attempts.ts';
 import { WakeTimers } from './wake-timers.ts';
 
 export interface WebhookEngineDeps {

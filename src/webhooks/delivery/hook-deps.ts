@@ -4,9 +4,8 @@ import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { WebhookRegistry } from '../../core/ports/webhook-sources.ts';
 import type { WriteBuffer } from './write-buffer.ts';
-import type { WebhookLimits } from './limits.ts';
+import type { WebhookLimits, RetrySchedule } from './limits.ts';
 import type { LogTail } from './log-tail.ts';
-import type { RetrySchedule } from './retry-schedule.ts';
 
 export interface HookDeps {
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import type { Webhook } from '../../model/registry.ts';
 import type { HookRecord, DeliveryStore } from '../../core/ports/delivery-store.ts';
 import { Hook } from './hook.ts';
 import type { HookDeps } from './hook-deps.ts';
-import { nothingKept, type KeptBefore } from './restore-failed.ts';
+import { nothingKept, type KeptBefore } from './kept-events.ts';
 
 export class HookRoster {
   readonly #deliveries: DeliveryStore;

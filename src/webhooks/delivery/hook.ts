@@ -9,14 +9,12 @@ import type { DeliveryFailure, HookRecord, ParkedEvent } from '../../core/ports/
 import type { WebhookAnswer } from '../../core/ports/webhook-sender.ts';
 import { Audience } from './audience.ts';
 import { Circuit } from './circuit.ts';
-import { FirstAttempts } from './first-attempts.ts';
+import { FirstAttempts, ticketOf, type Ticket } from './first-attempts.ts';
 import type { HookDeps } from './hook-deps.ts';
 import { HookStanding } from './hook-standing.ts';
 import { HookLogger } from './hook-logger.ts';
-import { KeptEvents } from './kept-events.ts';
+import { KeptEvents, restoreFailed, type KeptBefore } from './kept-events.ts';
 import { ReadAhead, type LogReader } from './read-ahead.ts';
-import { restoreFailed, type KeptBefore } from './restore-failed.ts';
-import { ticketOf, type Ticket } from './ticket.ts';
 
 export class Hook {
   readonly id: string;

@@ -1,9 +1,12 @@
-/** The events of one hook that are in the book: the failed, until they are delivered or parked, and the parked. */
+/**
+ * Events of one hook that failed: by the time of their next attempt, then by their position in the log, and put back from
+ * the delivery store when a process begins. Source: events.md, Webhooks.
+ */
 import type { LoggedEvent } from '../../model/events.ts';
-import type { DeliveryFailure } from '../../core/ports/delivery-store.ts';
-import { DueQueue } from './due-queue.ts';
+import type { DeliveryFailure, FailedEvent } from '../../core/ports/delivery-store.ts';
 import type { BufferedHook, WriteBuffer } from './write-buffer.ts';
-import type { Ticket } from './ticket.ts';
+import { type Ticket, type FirstAttempts, ticketOf } from './first-attempts.ts';
+import type { HookDeps } from './hook-deps.ts';
 
 export class KeptEvents {
   /** Those that have failed and wait for their time. */
@@ -66,5 +69,88 @@ export class KeptEvents {
   unpark(event: LoggedEvent): void {
     this.#parked -= 1;
     this.#writeBuffer.setParked(this.#hook, event.sequence, null);
+  }
+}
+
+export class DueQueue {
+  readonly #heap: Ticket[] = [];
+
+  /** Of the earliest; null when there is none. */
+  get nextDueMs(): number | null {
+    return this.#heap[0]?.dueMs ?? null;
+  }
+
+  push(ticket: Ticket): void {
+    const heap = this.#heap;
+    let at = heap.push(ticket) - 1;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      const parent = heap[above];
+      if (parent === undefined || !isBefore(ticket, parent)) break;
+      heap[at] = parent;
+      at = above;
+    }
+    heap[at] = ticket;
+  }
+
+  /** The earliest, when it is due. */
+  take(nowMs: number): Ticket | null {
+    const first = this.#heap[0];
+    if (first === undefined || first.dueMs > nowMs) return null;
+    const last = this.#heap.pop();
+    if (last !== undefined && last !== first) this.#sink(last);
+    return first;
+  }
+
+  /** Puts `ticket` where the first was. */
+  #sink(ticket: Ticket): void {
+    const heap = this.#heap;
+    let at = 0;
+    for (;;) {
+      const below = this.#earlierBelow(at);
+      const child = heap[below];
+      if (child === undefined || !isBefore(child, ticket)) break;
+      heap[at] = child;
+      at = below;
+    }
+    heap[at] = ticket;
+  }
+
+  #earlierBelow(at: number): number {
+    const left = this.#heap[2 * at + 1];
+    const right = this.#heap[2 * at + 2];
+    return left !== undefined && right !== undefined && isBefore(right, left) ? 2 * at + 2 : 2 * at + 1;
+  }
+}
+
+function isBefore(one: Ticket, other: Ticket): boolean {
+  return one.dueMs === other.dueMs ? one.sequence < other.sequence : one.dueMs < other.dueMs;
+}
+
+/** What the book has of a hook beside its record. */
+export interface KeptBefore {
+  readonly failed: readonly FailedEvent[];
+  /** Sequences of the parked events behind its cursor. */
+  readonly parkedAhead: readonly number[];
+}
+
+export const nothingKept: KeptBefore = { failed: [], parkedAhead: [] };
+
+/** Those that failed once come before those that were never tried: they hold up the later ones of their device. */
+export function restoreFailed(
+  failed: readonly FailedEvent[],
+  kept: KeptEvents,
+  first: FirstAttempts,
+  { clock, schedule }: Pick<HookDeps, 'clock' | 'schedule'>,
+): void {
+  const byAttempts = failed.toSorted((one, other) => other.attempts - one.attempts);
+  for (const { event, attempts, dueAtMs } of byAttempts) {
+    const ticket = ticketOf(event, attempts, true);
+    // The wall clock may have stepped meanwhile.
+    const leftMs = Math.min(Math.max(0, dueAtMs - clock.wallMs()), schedule.delayMsMax(attempts));
+    ticket.dueMs = clock.monotonicMs() + leftMs;
+    kept.restore(ticket);
+    if (attempts === 1) first.addFailedOnce(ticket);
+    if (attempts === 0) first.add(ticket);
   }
 }

@@ -6,7 +6,7 @@ import type { LoggedEvent } from '../../model/events.ts';
 import type { Audience } from './audience.ts';
 import type { WebhookLimits } from './limits.ts';
 import type { LogTail } from './log-tail.ts';
-import { ticketOf, type Ticket } from './ticket.ts';
+import { ticketOf, type Ticket } from './first-attempts.ts';
 
 export interface LogReader {
   /** An event that is wanted. */

@@ -2,7 +2,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { generateMessageId, type EventId } from '../../model/ids.ts';
-import type { DeliveryStore } from '../../core/ports/delivery-store.ts';
+import type { DeliveryStore, HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
 import type {
   WebhookAdminRefusal,
   ReplayResult,
@@ -10,13 +10,14 @@ import type {
   WebhookDetails,
   WebhookName,
   WebhookStatus,
+  ParkedStatus,
 } from '../../core/ports/webhook-admin.ts';
 import type { WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import type { WebhookEngine } from './engine.ts';
 import type { Hook } from './hook.ts';
 import { parkedShownMax, replayEventsMax, testsMax } from './limits.ts';
-import { describeParked, describeWebhook } from './webhook-status.ts';
+import type { Webhook } from '../../model/registry.ts';
 
 export interface WebhookAdminDeps {
   readonly clock: Clock;
@@ -123,4 +124,38 @@ function testMessage(clock: Clock): WebhookMessage {
   const at = formatTimestamp(clock.wallMs());
   const nothing = { device_id: null, seq: null, epoch: null, data: {} };
   return { id, body: JSON.stringify({ id, type: 'webhook.test', at, ...nothing }) };
+}
+
+export interface WebhookCircumstances {
+  /** The sequence of the newest event. */
+  readonly head: number;
+  readonly failed: number;
+  readonly isCircuitOpen: boolean;
+}
+
+/** `record` null: no server has seen it yet. */
+export function describeWebhook(
+  { appId, url, types }: Webhook,
+  record: HookRecord | null,
+  { head, failed, isCircuitOpen }: WebhookCircumstances,
+): WebhookStatus {
+  const switchedOffAtMs = record?.switchedOff?.atMs ?? null;
+  const onState = isCircuitOpen ? 'open-circuit' : 'on';
+  return {
+    appId,
+    url,
+    types,
+    state: switchedOffAtMs === null ? onState : 'off',
+    behind: record === null ? 0 : Math.max(0, head - record.cursor),
+    failed,
+    parked: record?.parked ?? 0,
+    lastSuccessAtMs: record?.lastSuccessAtMs ?? null,
+    lastFailure: record?.lastFailure ?? null,
+    switchedOffAtMs,
+  };
+}
+
+export function describeParked({ event, failure }: ParkedEvent): ParkedStatus {
+  const { id, sequence, type, deviceId, atMs } = event;
+  return { eventId: id, sequence, type, deviceId, atMs, failure };
 }

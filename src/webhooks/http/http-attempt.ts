@@ -1,7 +1,6 @@
 /** One request on the wire, and how it ended. The whole answer is waited for, or as much of it as is read. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { answerBytesMax } from '../delivery/limits.ts';
-import { describeTransportError } from './transport-error.ts';
 
 export type AttemptEnd =
   | { readonly kind: 'answered'; readonly status: number }
@@ -58,4 +57,21 @@ export class HttpAttempt {
 
 function isReset({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+const untrusted: ReadonlySet<unknown> = new Set([
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+export function describeTransportError(error: NodeJS.ErrnoException): string {
+  if (untrusted.has(error.code))
+    return `the receiver's certificate is not trusted (${error.code}); name its authority's file in NODE_EXTRA_CA_CERTS`;
+  // One for each address that was tried.
+  const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error];
+  return causes.map(({ message }) => message).join('; ') || (error.code ?? 'the connection failed');
 }

@@ -6,17 +6,15 @@ import { request as requestHttp, type RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { Clock } from '../../lib/clock.ts';
 import type { Webhook } from '../../model/registry.ts';
 import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
-import { checkedLookup } from './host-lookup.ts';
-import { HttpAttempt, type AttemptEnd } from './http-attempt.ts';
+import { checkedLookup, type NameResolver } from './name-resolver.ts';
+import { HttpAttempt, type AttemptEnd, describeTransportError } from './http-attempt.ts';
 import { KeptHttpConnections, KeptHttpsConnections } from './kept-connections.ts';
 import { reasonCharactersMax } from '../delivery/limits.ts';
-import { MessageSigner } from './message-signer.ts';
-import type { NameResolver } from './name-resolver.ts';
 import { refuseAddress } from './special-address.ts';
-import { describeTransportError } from './transport-error.ts';
 
 export interface HttpSenderDeps {
   readonly clock: Clock;
@@ -141,4 +139,23 @@ function answerOf(end: AttemptEnd): WebhookAnswer {
 
 function failed(reason: string): WebhookAnswer {
   return { kind: 'failed', status: null, reason: reason.slice(0, reasonCharactersMax) };
+}
+
+class MessageSigner {
+  readonly #signer: StandardWebhook;
+
+  /** Throws when the secret is not Base64, with `whsec_` before it or not: nothing can be signed with it then. */
+  constructor(secret: string) {
+    this.#signer = new StandardWebhook(secret);
+  }
+
+  /** `wallMs`: of this attempt, which receivers hold against their own clocks. */
+  sign({ id, body }: WebhookMessage, wallMs: number): Record<string, string> {
+    const at = new Date(wallMs);
+    return {
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(wallMs / 1000)),
+      'webhook-signature': this.#signer.sign(id, at, body),
+    };
+  }
 }

@@ -1,10 +1,14 @@
 /**
- * Host names to addresses. The name servers are asked by our own sockets: the system's resolver would hold one of the
- * few threads that store and files need too, for as long as a dead name server lets it. It is asked only for names that
- * the name servers say they do not have (the hosts file, search domains), and for one at a time.
+ * A receiver’s host name becomes the address to connect to: every address of the name is checked first, and the connection
+ * goes to one of those that were checked, so that a name cannot change in between.
  */
 import { lookup, Resolver } from 'node:dns/promises';
+import type { LookupOptions } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 import { nameServerMs, nameServerTries, systemNamesWaitingMax } from '../delivery/limits.ts';
+import { assert } from '../../lib/assert.ts';
+import { refuseAddress } from './special-address.ts';
 
 export interface HostAddress {
   readonly address: string;
@@ -59,4 +63,43 @@ function addressesOf(answer: PromiseSettledResult<string[]>, family: 4 | 6): Hos
 
 function codeOf(answer: PromiseSettledResult<string[]>): string {
   return answer.status === 'rejected' ? String((answer.reason as NodeJS.ErrnoException).code) : 'ENODATA';
+}
+
+/** For node:net, which must ask for all addresses (`autoSelectFamily`). */
+export function checkedLookup(resolver: NameResolver, allowLocal: boolean): LookupFunction {
+  const names = new CheckedNames(resolver, allowLocal);
+  return callbackify(async (host: string, options: LookupOptions) => {
+    assert(options.all === true, 'all addresses are asked for');
+    return Array.from(await names.find(host));
+  });
+}
+
+class CheckedNames {
+  readonly #resolver: NameResolver;
+  readonly #allowLocal: boolean;
+  /** Lookups of one name that overlap are one. */
+  readonly #underWay = new Map<string, Promise<readonly HostAddress[]>>();
+
+  constructor(resolver: NameResolver, allowLocal: boolean) {
+    this.#resolver = resolver;
+    this.#allowLocal = allowLocal;
+  }
+
+  async find(host: string): Promise<readonly HostAddress[]> {
+    const addresses = await this.#resolve(host);
+    for (const { address } of addresses) {
+      const refusal = refuseAddress(address, this.#allowLocal);
+      if (refusal !== null) throw new Error(`${host}: ${refusal}`);
+    }
+    if (addresses.length === 0) throw new Error(`${host} has no address`);
+    return addresses;
+  }
+
+  #resolve(host: string): Promise<readonly HostAddress[]> {
+    const known = this.#underWay.get(host);
+    if (known !== undefined) return known;
+    const resolving = this.#resolver.resolve(host).finally(() => this.#underWay.delete(host));
+    this.#underWay.set(host, resolving);
+    return resolving;
+  }
 }

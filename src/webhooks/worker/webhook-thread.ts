@@ -3,8 +3,7 @@
  * and asks it. A thread that died has lost nothing: what it had under way stands in its store, or comes again.
  */
 import type { Worker } from 'node:worker_threads';
-import { messageOf } from '../../lib/error-message.ts';
-import { fail } from '../../lib/result.ts';
+import { messageOf, fail } from '../../lib/result.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { startModuleWorker } from '../../lib/module-worker.ts';
 import { Restarts } from '../../lib/restarts.ts';

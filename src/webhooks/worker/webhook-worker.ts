@@ -26,7 +26,9 @@ import type {
   WebhookReply,
   WebhookTask,
 } from './webhook-messages.ts';
-import { deliveryStoreOverPort, countsOverPort, logOverPort } from './worker-logger.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Telemetry, WebhookResultLabel } from '../../telemetry/telemetry.ts';
+import type { HookChanges } from '../../core/ports/delivery-store.ts';
 
 /** Counts cross so often. */
 const countsMs = 1000;
@@ -119,4 +121,54 @@ async function stop(): Promise<void> {
     registryTables.environment.close(),
   ]);
   port?.close();
+}
+
+type Send = (message: FromWebhooks) => void;
+
+interface Counts extends Pick<Telemetry, 'webhookDelivery'> {
+  /** Sends what was counted since the last time. */
+  flush(): void;
+}
+
+function countsOverPort(send: Send): Counts {
+  let counts = new Map<WebhookResultLabel, number>();
+  return {
+    webhookDelivery: (result, count) => void counts.set(result, (counts.get(result) ?? 0) + count),
+    flush() {
+      if (counts.size > 0) send({ kind: 'counts', counts });
+      counts = new Map();
+    },
+  };
+}
+
+function logOverPort(send: Send): Log {
+  const at =
+    (level: keyof Log): Log[keyof Log] =>
+    (fields, message) =>
+      send({ kind: 'log', level, fields, message });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+interface Keeping {
+  /** Resolves when the main thread has kept it. */
+  keep(changes: readonly HookChanges[]): Promise<void>;
+  /** The main thread's answer; `fault` null: it is kept. */
+  kept(id: number, fault: string | null): void;
+}
+
+function deliveryStoreOverPort(send: Send): Keeping {
+  const asked = new Map<number, (fault: string | null) => void>();
+  let made = 0;
+  return {
+    keep: (changes) =>
+      new Promise((resolve, reject) => {
+        const id = (made += 1);
+        asked.set(id, (fault) => (fault === null ? resolve() : reject(new Error(fault))));
+        send({ kind: 'book', id, changes });
+      }),
+    kept(id, fault) {
+      asked.get(id)?.(fault);
+      asked.delete(id);
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeadlineWheel, type WheelEntry } from '../../../src/lib/deadline-wheel.ts';
-import { drain } from '../../../src/lib/drain.ts';
+import { drain } from '../../../src/gateways/devices/device-connections.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 interface Drained {

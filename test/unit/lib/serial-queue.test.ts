@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SerialQueue } from '../../../src/lib/serial-queue.ts';
+import { SerialQueue } from '../../../src/lib/queues.ts';
 
 test('a task begins when the one before it has ended', async () => {
   const queue = new SerialQueue();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventPage, EventsStart } from '../../../../src/model/event-page.ts';
+import type { EventPage, EventsStart } from '../../../../src/model/events.ts';
 import type { ApplicationId, ProductId } from '../../../../src/model/ids.ts';
 import { eventsScannedMax } from '../../../../src/model/limits.ts';
 import { EventWaiters } from '../../../../src/core/events/event-waiters.ts';

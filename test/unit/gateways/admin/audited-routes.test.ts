@@ -9,7 +9,7 @@ import {
   type AuditTerms,
   type UploadRoute,
 } from '../../../../src/gateways/ops/admin-route.ts';
-import { localOperator } from '../../../../src/model/operator.ts';
+import { localOperator } from '../../../../src/model/audit.ts';
 import { bridgeRoutes } from '../../../../src/gateways/admin/bridge-routes.ts';
 import { deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
 import { registryRoutes } from '../../../../src/gateways/admin/registry-routes.ts';

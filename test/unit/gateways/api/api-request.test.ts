@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TurnBudget } from '../../../../src/lib/turn-budget.ts';
+import { TurnBudget } from '../../../../src/lib/token-bucket.ts';
 import { ApiRequest, type Answer } from '../../../../src/gateways/api/api-request.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeResponse, fakeRequest } from '../../../support/fake-http.ts';

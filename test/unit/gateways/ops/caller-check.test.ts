@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { localOperator } from '../../../../src/model/operator.ts';
+import { localOperator } from '../../../../src/model/audit.ts';
 import { CallerCheck, type Caller } from '../../../../src/gateways/ops/caller-check.ts';
 
 const operators = { identify: (token: string) => (token === 'the-token' ? localOperator : null) };

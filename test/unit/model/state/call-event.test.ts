@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callEvent } from '../../../../src/model/state/call-event.ts';
+import { callEvent } from '../../../../src/model/state/call-session.ts';
 import { liveCallStates, type CallChange } from '../../../../src/model/call.ts';
 import type { EventDraft } from '../../../../src/model/events.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';

@@ -4,9 +4,8 @@ import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../../.
 import type { Device } from '../../../../src/model/registry.ts';
 import type { RegistryChange } from '../../../../src/core/ports/mirrored.ts';
 import { importInWorker } from '../../../../src/storage/registry/import-in-worker.ts';
-import type { AppliedChanges } from '../../../../src/storage/registry/mirrored-applied.ts';
+import { type AppliedChanges, packEntry } from '../../../../src/storage/registry/mirrored-rows.ts';
 import { MirroredRegistryStore } from '../../../../src/storage/registry/mirrored-registry.ts';
-import { packEntry } from '../../../../src/storage/registry/mirrored-rows.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { exportRegistry } from '../../../../src/storage/registry/registry-export.ts';
 import { importRegistry } from '../../../../src/storage/registry/registry-import.ts';

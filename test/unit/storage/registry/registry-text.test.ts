@@ -3,8 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { ByteWindow, fileSha256 } from '../../../../src/storage/events/byte-window.ts';
-import { readDocument } from '../../../../src/storage/registry/registry-document.ts';
-import { readLines } from '../../../../src/storage/registry/registry-lines.ts';
+import { readDocument, readLines } from '../../../../src/storage/registry/registry-document.ts';
 import {
   describePlace,
   detectForm,

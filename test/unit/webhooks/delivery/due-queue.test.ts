@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { DueQueue } from '../../../../src/webhooks/delivery/due-queue.ts';
-import { ticketOf, type Ticket } from '../../../../src/webhooks/delivery/ticket.ts';
+import { DueQueue } from '../../../../src/webhooks/delivery/kept-events.ts';
+import { ticketOf, type Ticket } from '../../../../src/webhooks/delivery/first-attempts.ts';
 import { loggedEvent } from '../../../support/webhook-scene.ts';
 
 function due(dueMs: number, sequence: number): Ticket {

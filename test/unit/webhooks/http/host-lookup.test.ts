@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { LookupAddress } from 'node:dns';
-import { checkedLookup } from '../../../../src/webhooks/http/host-lookup.ts';
 import {
+  checkedLookup,
   SystemNames,
   type HostAddress,
   type NameResolver,

@@ -1,4 +1,5 @@
-/** First in, first out, with a limit: full is said, never grown past. Memory follows the length both ways. */
+/** Two queues: a bounded ring of items, and tasks that must not overlap, each begun when the one before it has settled. */
+
 export class BoundedQueue<Item> {
   readonly #max: number;
   #items: (Item | undefined)[] = [];
@@ -34,5 +35,16 @@ export class BoundedQueue<Item> {
   clear(): void {
     this.#items = [];
     this.#head = 0;
+  }
+}
+
+export class SerialQueue {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Settles as `task` does. */
+  run<Result>(task: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(task);
+    this.#last = result.catch(() => undefined);
+    return result;
   }
 }
