@@ -16,7 +16,7 @@ import { ConnectionRecordStore } from '../../src/storage/records/connection-reco
 import type { Table } from '../../src/storage/lmdb/environment.ts';
 import { EventWriter } from '../../src/storage/events/event-writer.ts';
 import { Journal } from '../../src/storage/journal/journal.ts';
-import { LocalCommitter } from '../../src/storage/journal/local-committer.ts';
+import { LocalCommitter } from '../../src/storage/journal/committer.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import type { StateTables } from '../../src/storage/lmdb/state-tables.ts';
 import { commitWritesMax } from '../../src/storage/lmdb/store-limits.ts';

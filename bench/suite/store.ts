@@ -12,7 +12,7 @@ import type { ApplicationId, DeviceId, SessionId } from '../../src/model/ids.ts'
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import { EventWriter } from '../../src/storage/events/event-writer.ts';
 import { Journal } from '../../src/storage/journal/journal.ts';
-import { LocalCommitter } from '../../src/storage/journal/local-committer.ts';
+import { LocalCommitter } from '../../src/storage/journal/committer.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { importRegistry } from '../../src/storage/registry/registry-import.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';

@@ -4,8 +4,10 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
-import type { LiveSession, LiveSessions } from '../../src/cluster/ownership/live-sessions.ts';
+import type { LiveSession, LiveSessions } from '../../src/cluster/ownership/own-slots.ts';
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
+import { PendingClaims } from '../../src/cluster/ownership/pending-claims.ts';
+import { ClaimedRecords } from '../../src/cluster/records/claimed-records.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
 import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
@@ -176,6 +178,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
   readonly losses: SlotLost[] = [];
   readonly wakeups: OutboxItem[] = [];
   readonly #deps: NodeDeps;
+  readonly #claims: PendingClaims;
   readonly #live = new Map<string, Held>();
   isDead = false;
 
@@ -188,8 +191,10 @@ export class OwningNode implements LiveSessions, SlotFollower {
       this.wakeups.push(item);
       return Promise.resolve();
     };
+    this.#claims = new PendingClaims(deps.clock, () => deps.link.isUnavailable);
     this.ownership = new Ownership({
       ...deps,
+      claims: this.#claims,
       self: this.member,
       node: name,
       log: this.log,
@@ -269,7 +274,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
 
   #recordsOf(connection: ConnectionKind): ConnectionRecords {
     const records = new FakeRecords((deviceId, transition) => this.#commit(deviceId, transition));
-    return this.ownership.records(records, connection);
+    return new ClaimedRecords(records, connection, this.#claims);
   }
 
   #commit(deviceId: DeviceId, transition: SessionTransition): void {

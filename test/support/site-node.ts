@@ -8,6 +8,8 @@ import { EventMirror } from '../../src/cluster/events/event-mirror.ts';
 import { EventStream } from '../../src/cluster/events/event-stream.ts';
 import type { HeartbeatStore } from '../../src/cluster/ownership/heartbeat-reader.ts';
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
+import { PendingClaims } from '../../src/cluster/ownership/pending-claims.ts';
+import { ClaimedRecords } from '../../src/cluster/records/claimed-records.ts';
 import { WakeupRepository } from '../../src/cluster/records/wakeup-repository.ts';
 import type { CallsItem } from '../../src/cluster/events/outbox-changes.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
@@ -84,11 +86,12 @@ export class SiteNode {
       recentOf: (deviceId) => events.recentOf(deviceId),
     });
     this.#mirror = this.#mirrorOf(mirror);
-    this.#ownership = this.#ownershipOf(id, node);
+    const claims = new PendingClaims(this.#clock, () => ground.link.isUnavailable);
+    this.#ownership = this.#ownershipOf(id, node, claims);
     const { locator } = this.#ownership;
-    const sleep = this.#ownership.records(this.records.sleep, 'sleep');
+    const sleep = new ClaimedRecords(this.records.sleep, 'sleep', claims);
     this.claimed = sleep;
-    const signal = this.#ownership.records(this.records.signal, 'signal');
+    const signal = new ClaimedRecords(this.records.signal, 'signal', claims);
     this.member = new SiteMember({ id, node }, { sleep, signal, events, locator, displace });
   }
 
@@ -142,12 +145,13 @@ export class SiteNode {
     });
   }
 
-  #ownershipOf(id: MemberId, node: string): Ownership {
+  #ownershipOf(id: MemberId, node: string, claims: PendingClaims): Ownership {
     return new Ownership({
       ...this.#ground,
       heartbeats: this.#watchedHeartbeats(),
       self: id,
       node,
+      claims,
       clock: this.#clock,
       log: recordsDeps().log,
       random: () => 0.5,

@@ -3,7 +3,7 @@ import type { DeviceId, RequestId, ProductId } from '../../src/model/ids.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import { EventStore } from '../../src/storage/events/event-store.ts';
 import { EventWriter } from '../../src/storage/events/event-writer.ts';
-import { LocalCommitter, type Batch } from '../../src/storage/journal/local-committer.ts';
+import { LocalCommitter, type Batch } from '../../src/storage/journal/committer.ts';
 import { Journal, type JournalDeps } from '../../src/storage/journal/journal.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';

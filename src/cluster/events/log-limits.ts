@@ -32,7 +32,7 @@ export const registryPerCommitMax = 4000;
 /** Sharing that failed is tried again after this. */
 export const registryRetryMs = 1000;
 
-/** Values of the webhooks' book on their way. */
+/** Values of the webhooks' shared delivery store on their way. */
 export const deliveryPutsMax = 512;
 /** A holder that could not renew for so long stops: before others may call it gone. */
 export const webhookLeaseMs = 6000;

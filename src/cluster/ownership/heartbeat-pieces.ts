@@ -1,7 +1,7 @@
 /**
  * One part of a member's heartbeats, as the values that are kept of it: one, or several where it is large. Each says of
  * which position among the rows the part is, and how many pieces there are: 1 byte version, 6 position, 2 pieces, then
- * the beats. Source: cluster.md, Record.
+ * the heartbeats. Source: cluster.md, Record.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { heartbeatPieceBytesMax, heartbeatPiecesMax } from '../records/row-limits.ts';
 
 export interface HeartbeatPiece {
-  /** Seats taken in rows up to this revision are in the part, if they are not left again. */
+  /** Slots taken in rows up to this revision are in the part, if they are not left again. */
   readonly position: number;
   readonly pieces: number;
   readonly heartbeats: readonly DeviceHeartbeat[];
@@ -20,10 +20,10 @@ export interface HeartbeatPiece {
 
 const pieceVersion = 1;
 const headBytes = 9;
-/** What a beat takes beside its ids, at most. */
+/** What a heartbeat takes beside its ids, at most. */
 const heartbeatBytesMax = 64;
 
-/** At least one. Beats for which `beatPiecesMax` leave no room are left out: what is kept of them is older for it. */
+/** At least one. Heartbeats for which `heartbeatPiecesMax` leave no room are left out: what is kept of them is older for it. */
 export function encodePieces(position: number, heartbeats: readonly DeviceHeartbeat[]): Uint8Array[] {
   const lists = cut(heartbeats).slice(0, heartbeatPiecesMax);
   return lists.map((list) => {

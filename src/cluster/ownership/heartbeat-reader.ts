@@ -38,13 +38,13 @@ export class HeartbeatReader {
     this.#clock = clock;
   }
 
-  /** Unix seconds; 0: none is written down. Rejects while NATS is away. */
+  /** Unix seconds; 0: none is written down. Rejects while NATS is unavailable. */
   async heartbeatOf(member: MemberId, deviceId: DeviceId, session: SessionId): Promise<number> {
     const heartbeats = await this.#heartbeats(memberToken(member), heartbeatsPartOf(deviceId));
     return heartbeats.get(session) ?? 0;
   }
 
-  /** Those that are there and can be read. Rejects while NATS is away. */
+  /** Those that are there and can be read. Rejects while NATS is unavailable. */
   async *parts(member: MemberId): AsyncGenerator<HeartbeatPart, void, undefined> {
     const token = memberToken(member);
     for (let part = 0; part < heartbeatsParts; part++) {
@@ -53,7 +53,7 @@ export class HeartbeatReader {
     }
   }
 
-  /** After its member is buried. Rejects while NATS is away. */
+  /** After its member is failed over. Rejects while NATS is unavailable. */
   remove(member: MemberId): Promise<void> {
     return this.#kv.eraseAll(memberToken(member));
   }

@@ -1,6 +1,6 @@
 /**
  * Writes down where this member's sessions are and when they were last heard of, one part after the other, all of them
- * every `beatsWriteMs`: what others know when this one cannot be asked, and whom they bury when it is lost. A part says
+ * every `heartbeatsWriteMs`: what others know when this one cannot be asked, and what they fail over when it is lost. A part says
  * how far the rows were when it was made; before the first round is through, how far they were before anything was
  * claimed here. Source: cluster.md, Record and Node loss.
  */
@@ -10,10 +10,9 @@ import type { MemberId } from '../../model/cluster.ts';
 import { heartbeatsParts, heartbeatsWriteMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { encodePieces } from './heartbeat-pieces.ts';
-import type { LiveSessions } from './live-sessions.ts';
+import type { LiveSessions, OwnSlot, OwnSlots } from './own-slots.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 import { memberToken } from '../nats/nats-names.ts';
-import type { OwnSlot, OwnSlots } from './own-slots.ts';
 
 export interface HeartbeatWriterDeps {
   readonly self: MemberId;
@@ -24,7 +23,7 @@ export interface HeartbeatWriterDeps {
   readonly ownSlots: OwnSlots;
   readonly sessions: LiveSessions;
   readonly isUnavailable: () => boolean;
-  /** Seats of sessions that are not here any more. */
+  /** Slots of sessions that are not here any more. */
   readonly lookAfter: (slots: readonly OwnSlot[]) => void;
 }
 
@@ -44,7 +43,7 @@ export class HeartbeatWriter {
     this.#token = memberToken(deps.self);
   }
 
-  /** Before anything is claimed. Rejects while NATS is away, and may be called again. */
+  /** Before anything is claimed. Rejects while NATS is unavailable, and may be called again. */
   async begin(): Promise<void> {
     this.#firstPosition = await this.#deps.rows.position();
     await this.#writeNext();
@@ -58,7 +57,7 @@ export class HeartbeatWriter {
     return this.#writing;
   }
 
-  /** After the last session: there is nobody to bury. Rejects while NATS is away. */
+  /** After the last session: there is nothing to fail over. Rejects while NATS is unavailable. */
   async remove(): Promise<void> {
     await this.stop();
     await this.#deps.heartbeats.eraseAll(this.#token);

@@ -1,5 +1,5 @@
 /**
- * The seats that this member's sessions have in what all share, or may have: written down before a row is, and struck
+ * The slots that this member's sessions have in what all share, or may have: written down before a row is, and struck
  * off after it, so that what is not here certainly has none. As many as there are sessions here, which listeners bound.
  * In the parts in which heartbeats are written down.
  */
@@ -50,4 +50,15 @@ export class OwnSlots {
 export function heartbeatsPartOf(deviceId: DeviceId): number {
   const first = Buffer.from(deviceHash(deviceId), 'base64url')[0] ?? 0;
   return first % heartbeatsParts;
+}
+
+export interface LiveSession {
+  readonly session: SessionId;
+  /** Unix seconds of its latest heartbeat; 0: none yet. */
+  readonly heartbeatAt: number;
+}
+
+export interface LiveSessions {
+  /** Null: the device has none here. */
+  find(deviceId: DeviceId, connection: ConnectionKind): LiveSession | null;
 }

@@ -3,10 +3,9 @@
  * comes back. Source: cluster.md, Ownership, Without NATS and Node loss.
  */
 import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
-import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { MemberId } from '../../model/cluster.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
-import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
 import type { SlotFollower } from '../../core/ports/slot-follower.ts';
@@ -15,9 +14,8 @@ import { HeartbeatReader, type HeartbeatStore } from './heartbeat-reader.ts';
 import { HeartbeatWriter } from './heartbeat-writer.ts';
 import { Failover } from '../membership/failover.ts';
 import { KeyedQueue } from '../nats/keyed-queue.ts';
-import { ClaimedRecords } from '../records/claimed-records.ts';
 import { DeviceRows } from '../records/device-rows.ts';
-import type { LiveSessions } from './live-sessions.ts';
+import { type LiveSessions, OwnSlots } from './own-slots.ts';
 import { MadeEvents } from '../events/made-events.ts';
 import { NatsSessionLocator } from '../records/nats-session-locator.ts';
 import {
@@ -27,8 +25,7 @@ import {
   type WakeupItem,
 } from '../events/outbox-changes.ts';
 import { OutboxPump } from '../events/outbox-pump.ts';
-import { OwnSlots } from './own-slots.ts';
-import { PendingClaims } from './pending-claims.ts';
+import type { PendingClaims } from './pending-claims.ts';
 import { Reregistration } from './reregistration.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 import { changeRetryMsMin } from '../records/row-limits.ts';
@@ -53,10 +50,12 @@ export interface OwnershipDeps {
   readonly random: () => number;
   readonly outbox: Outbox;
   readonly sessions: LiveSessions;
+  /** What this member's records wait for before a login counts as committed. */
+  readonly claims: PendingClaims;
   readonly follower: SlotFollower;
   readonly sharedEpochOf: SharedEpochOf;
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
-  /** Resolves when it is in the log of all, once; rejects while NATS is away. */
+  /** Resolves when it is in the log of all, once; rejects while NATS is unavailable. */
   readonly publish: (event: OutboxEvent) => Promise<void>;
   readonly putWakeup: (item: WakeupItem) => Promise<void>;
   readonly putCalls: (item: CallsItem) => Promise<void>;
@@ -80,7 +79,6 @@ export class Ownership {
     const isUnavailable = (): boolean => link.isUnavailable;
     const rows = new DeviceRows(deps.rows, clock, deps.random);
     const queue = new KeyedQueue({ clock, log: deps.log, isUnavailable, waiting: () => outbox.length });
-    const claims = new PendingClaims(clock, isUnavailable);
     const events = new MadeEvents(clock, deps.productOf);
     const heartbeats = new HeartbeatReader(deps.heartbeats, clock);
     const returnedAtMs = (): number => this.#returnedAtMs;
@@ -88,14 +86,13 @@ export class Ownership {
       ...deps,
       rows,
       queue,
-      claims,
       events,
       isUnavailable,
       ownSlots: new OwnSlots(),
       returnedAtMs,
     };
     this.#deps = deps;
-    this.#claims = claims;
+    this.#claims = deps.claims;
     this.#queue = queue;
     this.#pump = new OutboxPump({ ...shared, changes: new OutboxChanges(shared) });
     this.#reregistration = new Reregistration(shared);
@@ -108,11 +105,6 @@ export class Ownership {
       lookAfter,
     });
     this.locator = new NatsSessionLocator(rows, heartbeats, clock, isUnavailable);
-  }
-
-  /** The store's records, for whoever waits for logins. */
-  records(records: ConnectionRecords, connection: ConnectionKind): ConnectionRecords {
-    return new ClaimedRecords(records, connection, this.#claims);
   }
 
   /** Returns at once: what is committed here is brought to NATS as soon as that is there. */
@@ -129,12 +121,12 @@ export class Ownership {
     this.#unfollow();
     this.#pump.stop();
     await this.#heartbeatWriter.stop();
-    // What waits still is ended by its burial, which begins with what is written down.
+    // What waits still is ended by the failover of this member, which begins with what is written down.
     if (!link.isUnavailable && outbox.length === 0)
       await settlesWithin(clock, waitMs, this.#heartbeatWriter.remove());
   }
 
-  /** All sessions of a lost member. Rejects while NATS is away; may be called again. */
+  /** All sessions of a lost member. Rejects while NATS is unavailable; may be called again. */
   failOver(member: MemberId): Promise<void> {
     return this.#failover.failOver(member);
   }

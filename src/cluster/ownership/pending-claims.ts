@@ -48,7 +48,7 @@ export class PendingClaims {
     if (claim?.session === session) claim.end();
   }
 
-  /** NATS is away. */
+  /** NATS is unavailable. */
   settleAll(): void {
     for (const claims of Object.values(this.#claims)) for (const claim of claims.values()) claim.end();
   }

@@ -1,6 +1,6 @@
 /**
  * This member's sessions against what all share: after an outage, when it learns that it was called lost, and when an
- * event of another member says something else of one of them. A session without its seat is claimed again, or closed
+ * event of another member says something else of one of them. A session without its slot is claimed again, or closed
  * where a later login has it. Source: cluster.md, Without NATS.
  */
 import type { Clock } from '../../lib/clock.ts';
@@ -33,7 +33,7 @@ export class Reregistration {
   readonly #deps: ReregistrationDeps;
   #running: Promise<void> | null = null;
   #isDueAgain = false;
-  /** Those that have a seat and were not here, at the look before. */
+  /** Those that have a slot and were not here, at the look before. */
   readonly #missed = new WeakSet<OwnSlot>();
 
   constructor(deps: ReregistrationDeps) {
@@ -41,7 +41,7 @@ export class Reregistration {
   }
 
   /**
-   * Looks at all that have a seat, or had one. Asked for while it runs, it runs once more. Resolves when it has run, and
+   * Looks at all that have a slot, or had one. Asked for while it runs, it runs once more. Resolves when it has run, and
    * never rejects: what could not be looked at is, by itself, later.
    */
   run(): Promise<void> {
@@ -132,7 +132,7 @@ export class Reregistration {
     const claim = new SlotClaim(this.#deps, { ...slot, member, node, recovered });
     let isBegun = false;
     return inTwo(async () => {
-      // What is begun may hold: its end, which is behind it in the lane, undoes it.
+      // What is begun may hold: its end, which is behind it in the queue, undoes it.
       if (!isBegun && !this.#isLive(slot)) return null;
       isBegun = true;
       const claimed = await claim.settle(true);

@@ -1,5 +1,5 @@
 /**
- * One login on its way to its seat in what all members share. A write whose answer was lost may hold, and a crash may
+ * One login on its way to its slot in what all members share. A write whose answer was lost may hold, and a crash may
  * come between a row and what follows it: a claim can be made again, and finds what it did. Source: cluster.md, Ownership.
  */
 import { reduceShared, type SharedEvent, type SharedStep } from '../../model/state/shared-connection.ts';
@@ -13,8 +13,7 @@ import type {
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { SlotFollower } from '../../core/ports/slot-follower.ts';
 import type { ChangedRow, DeviceRows } from '../records/device-rows.ts';
-import type { LiveSessions } from './live-sessions.ts';
-import type { OwnSlots } from './own-slots.ts';
+import type { LiveSessions, OwnSlots } from './own-slots.ts';
 import type { PendingClaims } from './pending-claims.ts';
 
 export interface ClaimDeps {
@@ -40,10 +39,10 @@ export interface ClaimedSession {
 
 export interface ClaimedSlot {
   readonly slot: SessionSlot;
-  /** It had the seat before this claim was first made: by an earlier life of this node, or of this claim. */
+  /** It had the slot before this claim was first made: by an earlier life of this node, or of this claim. */
   readonly isKnown: boolean;
   readonly superseded: readonly SessionSlot[];
-  /** It had a seat by this claim, which others have ended meanwhile. */
+  /** It had a slot by this claim, which others have ended meanwhile. */
   readonly isRecovered: boolean;
 }
 
@@ -61,7 +60,7 @@ export class SlotClaim {
     this.#claimed = claimed;
   }
 
-  /** Null: a later login has the seat. Rejects like a change of a row. May be called again, whatever came of it. */
+  /** Null: a later login has the slot. Rejects like a change of a row. May be called again, whatever came of it. */
   async settle(isLate: boolean): Promise<ClaimedSlot | null> {
     const { rows, ownSlots, self } = this.#deps;
     const { deviceId, connection, session, member, loginAtMs } = this.#claimed;
@@ -110,7 +109,7 @@ export class SlotClaim {
     return step;
   }
 
-  /** The seat says that it was claimed again: whoever ends it tells that first. */
+  /** The slot says that it was claimed again: the member that ends it publishes that first. */
   #marked(step: SharedStep): SharedStep {
     const { recovered } = this.#claimed;
     const { row, outcome } = step;

@@ -31,7 +31,7 @@ export class SlotEnd {
     this.#mayHold = ended.isRepeat;
   }
 
-  /** The seat it had, as far as it is known; null: it had none, and its end was told or is none. Rejects like a change of a row. */
+  /** The slot it had, as far as it is known; null: it had none, and its end was told or is none. Rejects like a change of a row. */
   async settle(): Promise<EndedSlot | null> {
     const { deviceId, connection, session, atMs, heartbeatAt } = this.#ended;
     const event: SharedEvent = { kind: 'ended', session, atMs, heartbeatAt };

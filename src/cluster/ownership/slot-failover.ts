@@ -1,6 +1,6 @@
 /**
- * The end of one seat of a lost member, in what all members share. The row keeps what is to be told of it: whoever comes
- * after a burier that died on the way tells the same, once. Source: cluster.md, Node loss.
+ * The end of one slot of a lost member, in what all members share. The row keeps the event of it: the next member that
+ * fails it over, where the first one died on the way, publishes the same event, once. Source: cluster.md, Node loss.
  */
 import { reduceShared, type SharedStep } from '../../model/state/shared-connection.ts';
 import type {
@@ -23,7 +23,7 @@ export interface LostSlot {
   readonly heartbeatAt: number;
 }
 
-/** Null: it was not buried, or longer ago than is kept. Rejects like a change of a row; may be called again. */
+/** Null: it was not failed over, or longer ago than is kept. Rejects like a change of a row; may be called again. */
 export async function failOverSlot(
   rows: DeviceRows,
   lost: LostSlot,

@@ -1,6 +1,6 @@
 /**
- * What becomes of this member's sessions by what all members share: they are known by the epoch that all know, whom they
- * have displaced is told, and one that has lost its seat is closed. Source: cluster.md, Ownership.
+ * Applies the shared rows to this member's sessions: they take the epoch that all members know, the members of the sessions
+ * that they superseded are notified, and one that has lost its slot is closed. Source: cluster.md, Ownership.
  */
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Peers } from '../../core/ports/peers.ts';

@@ -1,5 +1,5 @@
 /**
- * The webhooks' book as the nodes share it: what one value of its bucket holds. Entries of the book have numbered places,
+ * The webhooks' delivery store as the nodes share it: what one value of its bucket holds. Its entries have numbered places,
  * used again when they are free, so that the bucket never has more of them than there once were at a time.
  * Source: events.md, Webhooks; cluster.md, Events.
  */

@@ -1,11 +1,10 @@
 /**
- * The webhooks' book in the bucket that all nodes share: written by the node that delivers, with every change of its own
- * book and before it, and read by the one that takes over. The cursor there is never ahead of a failed event that it has
+ * The webhooks' delivery store in the bucket that all nodes share: written by the node that delivers, with every change of
+ * its own store and before it, and read by the one that takes over. The cursor there is never ahead of a failed event that it has
  * passed: what a crash leaves is at worst delivered twice. Source: events.md, Webhooks; cluster.md, Events.
  */
 import type { Log } from '../../core/ports/log.ts';
 import type { HookChanges, HookRecord } from '../../core/ports/delivery-store.ts';
-import { DeliveryRevisions, type DeliveryEntryName } from './delivery-revisions.ts';
 import { decodeHookEntry, encodeHookEntry, type HookEntry } from './hook-entry.ts';
 import { deliveryPutsMax } from '../events/log-limits.ts';
 import { hashedKey } from '../nats/nats-names.ts';
@@ -36,7 +35,7 @@ export class NatsDeliveryStore {
   }
 
   /**
-   * Hands over all that is there as changes of an empty book, a bounded number of entries at a time. Call it when this
+   * Hands over all that is there as changes of an empty store, a bounded number of entries at a time. Call it when this
    * node has become the one that delivers, before the first `keep`. Rejects with SharedStateAway.
    */
   async load(take: (changes: readonly HookChanges[]) => Promise<void>): Promise<void> {
@@ -98,7 +97,7 @@ export class NatsDeliveryStore {
   async #putAll(puts: readonly Put[]): Promise<void> {
     const { kv, mayWrite } = this.#deps;
     for (let at = 0; at < puts.length; at += deliveryPutsMax) {
-      if (!mayWrite()) throw new Error('another node may deliver the webhooks now: the book is its');
+      if (!mayWrite()) throw new Error('another node may deliver the webhooks now: the store is its');
       const some = puts.slice(at, at + deliveryPutsMax);
       await Promise.all(some.map(([key, entry]) => kv.put(key, encodeHookEntry(entry))));
     }
@@ -119,7 +118,7 @@ export class NatsDeliveryStore {
       else
         this.#deps.log.error(
           { key, fault: decoded.error },
-          'the shared book of the webhooks has something else',
+          'the shared delivery store of the webhooks has an entry that cannot be read',
         );
     }
   }
@@ -156,4 +155,70 @@ function changesOf(id: string, record: HookRecord, entries: readonly KeptEntry[]
     if (entry.kind === 'failed') failed.set(entry.kept.event.sequence, entry.kept);
     else parked.set(entry.kept.event.sequence, entry.kept);
   return { id, number: record.number, record, failed, parked, parkedTrimmed: 0 };
+}
+
+interface DeliveryEntryName {
+  readonly kind: 'failed' | 'parked';
+  readonly sequence: number;
+}
+
+/** Places of the store's entries in the bucket, the free ones used first. */
+class DeliveryRevisions {
+  /** By the hook's number, then by the entry's name. */
+  readonly #places = new Map<number, Map<string, number>>();
+  readonly #free: number[] = [];
+  #made = 0;
+
+  /** It was found there. */
+  add(number: number, name: DeliveryEntryName, place: number): void {
+    this.#made = Math.max(this.#made, place + 1);
+    this.#of(number).set(textOf(name), place);
+  }
+
+  /** It was found free, or is free now. */
+  addFree(place: number): void {
+    this.#made = Math.max(this.#made, place + 1);
+    this.#free.push(place);
+  }
+
+  /** Where it stands, or shall stand from now on. */
+  take(number: number, name: DeliveryEntryName): number {
+    const known = this.#of(number).get(textOf(name));
+    if (known !== undefined) return known;
+    const place = this.#free.pop() ?? this.#made++;
+    this.#of(number).set(textOf(name), place);
+    return place;
+  }
+
+  /** Null: it stands nowhere. */
+  find(number: number, name: DeliveryEntryName): number | null {
+    return this.#places.get(number)?.get(textOf(name)) ?? null;
+  }
+
+  all(number: number): number[] {
+    return Array.from(this.#places.get(number)?.values() ?? []);
+  }
+
+  leave(number: number, name: DeliveryEntryName): void {
+    const place = this.find(number, name);
+    this.#places.get(number)?.delete(textOf(name));
+    if (place !== null) this.#free.push(place);
+  }
+
+  leaveAll(number: number): void {
+    for (const place of this.all(number)) this.#free.push(place);
+    this.#places.delete(number);
+  }
+
+  #of(number: number): Map<string, number> {
+    const known = this.#places.get(number);
+    if (known !== undefined) return known;
+    const places = new Map<string, number>();
+    this.#places.set(number, places);
+    return places;
+  }
+}
+
+function textOf({ kind, sequence }: DeliveryEntryName): string {
+  return `${kind} ${sequence}`;
 }

@@ -1,4 +1,4 @@
-/** A leg of a call, or an idle bridge, as the house sees it. Made and owned by the media legs. */
+/** A leg of a call, or an idle bridge, as the calls see it. Made and owned by the media legs. */
 import type { LegCloseReason, LegMessage } from '../../model/call.ts';
 
 export interface CallLeg {

@@ -27,7 +27,7 @@ export interface ViewerAdmission {
   readonly sessionId: SessionId;
 }
 
-/** A leg that is open, as its socket speaks of it. After `gone`, or a close from the house, nothing is said any more. */
+/** A leg that is open, as its socket speaks of it. After `gone`, or a close from our side, nothing is said any more. */
 export interface OpenDeviceLeg {
   report(report: CallReport): void;
   /** A frame, or a ping, has come: it may renew the lease. Cheap; may be said of every frame. */

@@ -1,4 +1,4 @@
-/** Where the house writes what an operator reads. Never a secret, a token, a mac or a signature. */
+/** The log that an operator reads. Never a secret, a token, a mac or a signature. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

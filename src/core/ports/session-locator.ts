@@ -1,4 +1,4 @@
-/** Where devices are, over all members: the shared rows as they are committed. Source: cluster.md, Ownership and Record. */
+/** The members that have a device's sessions, over all members: the shared rows as they are committed. Source: cluster.md, Ownership and Record. */
 import type { DeviceRow } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 

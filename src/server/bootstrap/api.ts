@@ -1,4 +1,4 @@
-/** The REST door and what stands behind it: verification, endpoints, one pipeline. */
+/** The REST API composed: verification, endpoints, one pipeline. */
 import type { Rate } from '../../lib/token-bucket.ts';
 import { readersMax, readersPerApplicationMax } from '../../model/limits.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';

@@ -1,10 +1,10 @@
 /**
- * Calls as the server has them: the live sessions, the bridges that wait for them, the desk where legs ask, and the
+ * Calls as the server has them: the live sessions, the bridges that wait for them, the service that admits legs, and the
  * media process before it. Composed before anything listens; `resume` comes before the API is asked, `listen` after.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { BridgePool } from '../../core/calls/bridge-pool.ts';
-import { CallDirectory } from '../../core/calls/call-directory.ts';
+import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import { LocalLegService } from '../../core/calls/local-leg-service.ts';
 import { ViewerTickets, WatchKeys } from '../../core/calls/viewer-keys.ts';
@@ -35,8 +35,9 @@ export interface CallServiceDeps {
   readonly tokenKeys: LiveTokenKeys;
   /** Of a child; a test has one within its own process. */
   readonly startMedia: () => MediaCarrier;
-  /** Brings calls here that another member keeps; left out: there are none. */
-  readonly fetchCall?: FetchCall | undefined;
+  readonly callDirectory: CallDirectory;
+  /** Brings calls here that another member keeps. */
+  readonly fetchCall: FetchCall;
   /** Of the ops listener. */
   opsAddress(): ListenAddress;
 }
@@ -58,7 +59,7 @@ export class CallService {
     const { keys } = tokenKeys;
     this.#log = log;
     this.keys = keys;
-    this.directory = new CallDirectory(deps);
+    this.directory = deps.callDirectory;
     this.bridges = new BridgePool({ ...deps, directory: this.directory, assign: settings.calls.assign });
     this.directory.follow(this.bridges);
     const tickets = new ViewerTickets(clock);

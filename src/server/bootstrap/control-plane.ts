@@ -1,12 +1,8 @@
 /**
- * What there is one of on a machine: operators' door, webhooks, what changes the registry, calls and the media process.
+ * What there is one of on a machine: the ops listener, webhooks, what changes the registry, calls and the media process.
  * How it opens, drains and closes.
  */
 import { join } from 'node:path';
-import type { FetchCall } from '../../core/calls/leg-admission.ts';
-import type { ClusterDeps } from '../../core/devices/locate-device.ts';
-import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { Exposition } from '../../telemetry/metrics.ts';
 import { Operators } from '../../gateways/ops/operators.ts';
 import { OpsListener } from '../../gateways/ops/ops-listener.ts';
 import { ensureOpsToken } from '../../gateways/ops/ops-token.ts';
@@ -23,27 +19,19 @@ import { EventRoutes } from '../../gateways/admin/event-routes.ts';
 import type { ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import { opsTokenRoutes } from '../../gateways/admin/ops-token-routes.ts';
+import type { Member } from '../membership/membership.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { formatListenAddress } from '../config/settings-values.ts';
 import { tokenKeyRoutes } from '../../gateways/admin/token-key-routes.ts';
-import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-service.ts';
+import type { WebhookService } from './webhook-service.ts';
 
 export interface ControlPlaneDeps {
+  readonly member: Member;
   readonly dataDirectory: string;
   readonly tables: RegistryTables;
   readonly startMedia: CallServiceDeps['startMedia'];
-  /** Of all processes that this one speaks for; null: its own. */
-  readonly exposition: Exposition | null;
-  /** Left out: every call there is is here. */
-  readonly fetchCall?: FetchCall | undefined;
-  /** The registry was changed here, and others share no store with it. */
-  readonly registryWritten?: (() => void) | undefined;
-  /** Left out: this process delivers them. */
-  readonly webhooks?: ((deps: WebhooksDeps) => WebhookService) | undefined;
   /** Written to the log whatever its level. */
   readonly announce: Logging['announce'];
-  /** Of other parts of the house. */
-  readonly routes: readonly AdminRoute[];
 }
 
 export class ControlPlane {
@@ -62,10 +50,10 @@ export class ControlPlane {
 
   /** Makes the bearer token where there is none; throws when the data directory cannot be written. */
   constructor(context: ServerContext, deps: ControlPlaneDeps) {
-    const { settings, clock, log, registry, records, tokenKeys, telemetry, signingKeys } = context;
-    const { dataDirectory: directory, tables, startMedia, fetchCall } = deps;
+    const { settings, clock, log, registry, records, telemetry, signingKeys } = context;
+    const { dataDirectory: directory, tables, startMedia, member } = deps;
     this.#context = context;
-    this.#written = deps.registryWritten ?? (() => undefined);
+    this.#written = () => member.registryWritten();
     this.tables = tables;
     this.audit = new AuditLog({
       directory,
@@ -90,8 +78,7 @@ export class ControlPlane {
       log,
       changed: () => this.#imported(),
     });
-    const { webhooks = (own: WebhooksDeps) => new Webhooks(own) } = deps;
-    this.#webhooks = webhooks({
+    this.#webhooks = member.webhooks({
       clock,
       log,
       telemetry,
@@ -100,14 +87,9 @@ export class ControlPlane {
       allowLocal: settings.webhooks.allow_local,
     });
     this.calls = new CallService({
-      settings,
-      clock,
-      log,
-      telemetry,
-      registry,
-      tokenKeys,
+      ...context,
       startMedia,
-      fetchCall,
+      fetchCall: member.fetchCall,
       records: records.calls,
       opsAddress: () => this.#ops.address,
     });
@@ -167,8 +149,9 @@ export class ControlPlane {
     await this.operators.close();
   }
 
-  #composeOps({ dataDirectory, exposition, routes }: ControlPlaneDeps): OpsListener {
-    const { settings, metrics, readiness, log, records, signingKeys } = this.#context;
+  #composeOps({ dataDirectory, member }: ControlPlaneDeps): OpsListener {
+    const { settings, readiness, log, records, signingKeys } = this.#context;
+    const { exposition, routes } = member.view(this.#context);
     const context = {
       ...this.#context,
       writer: this.writer,
@@ -195,7 +178,7 @@ export class ControlPlane {
     const { listen, hosts } = settings.ops;
     return new OpsListener(
       {
-        metrics: exposition ?? metrics,
+        metrics: exposition,
         readiness,
         log,
         connections: this.#context.connections.ops,
@@ -236,7 +219,6 @@ export class ControlPlane {
   }
 
   #notifyOthers(): void {
-    const cluster: ClusterDeps | null = this.#context.cluster;
-    cluster?.peers.notify('everybody', { kind: 'registry-changed' });
+    this.#context.cluster?.peers.notify('everybody', { kind: 'registry-changed' });
   }
 }

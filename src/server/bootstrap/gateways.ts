@@ -7,15 +7,21 @@ import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
 import { ApiListener } from '../../gateways/api/listener.ts';
 import { disconnectEverybody } from '../../core/devices/disconnect-device.ts';
 import { composeApi, type Api, type ApiCalls } from './api.ts';
-import { composeDeviceListeners, type DeviceListeners } from './device-listeners.ts';
 import type { ServerContext } from './server-context.ts';
 import type { WorkerHandle } from '../supervisor/worker-set.ts';
-import { apiListenerSettings } from '../config/gateway-settings.ts';
+import {
+  apiListenerSettings,
+  signalGatewaySettings,
+  sleepGatewaySettings,
+} from '../config/gateway-settings.ts';
 import { formatListenAddress } from '../config/settings-values.ts';
+import { signalSessions, sleepSessions } from '../../core/devices/admit-session.ts';
+import { reportWake } from '../../core/wakeups/report-wake.ts';
+import { SignalListener } from '../../gateways/signal/listener.ts';
+import { SleepListener } from '../../gateways/sleep/listener.ts';
+import type { Settings } from '../config/settings-schema.ts';
 
 export interface GatewaysDeps {
-  /** Asked when it begins to listen. */
-  readonly calls: () => ApiCalls;
   /** Among other processes of this server, behind the same ports; null: nobody else has them. */
   readonly handle: WorkerHandle | null;
 }
@@ -38,10 +44,13 @@ export class Gateways {
   }
 
   /** Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. */
-  async listen(others: Promise<unknown>): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
+  async listen(
+    calls: ApiCalls,
+    others: Promise<unknown>,
+  ): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
     const { settings, clock } = this.#context;
-    const { calls, handle } = this.#deps;
-    this.#api = await composeApi(settings, { ...this.#context, calls: calls() });
+    const { handle } = this.#deps;
+    this.#api = await composeApi(settings, { ...this.#context, calls });
     const apiSettings = { ...apiListenerSettings(settings), sharesPort: handle !== null };
     this.#apiListener = new ApiListener(apiSettings, this.#api.pipeline, this.#context.connections.api);
     await this.deviceListeners.sleep.listen();
@@ -58,9 +67,9 @@ export class Gateways {
 
   /** Failures are logged and change nothing. */
   reloadTls(): void {
-    for (const [name, door] of Object.entries({ ...this.deviceListeners, api: this.#apiListener }))
+    for (const [name, listener] of Object.entries({ ...this.deviceListeners, api: this.#apiListener }))
       try {
-        door?.reloadTls();
+        listener?.reloadTls();
       } catch (error) {
         this.#context.log.error(
           { err: error, listener: name },
@@ -97,10 +106,55 @@ export class Gateways {
     await this.#api?.close();
   }
 
-  async #drain(door: keyof DeviceListeners): Promise<void> {
+  async #drain(name: keyof DeviceListeners): Promise<void> {
     const { settings, log } = this.#context;
-    const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings[door];
-    const left = await this.deviceListeners[door].drain(rate, deadlineMs);
-    if (left > 0) log.warn({ left, listener: door }, 'sessions left to the kernel');
+    const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings[name];
+    const left = await this.deviceListeners[name].drain(rate, deadlineMs);
+    if (left > 0) log.warn({ left, listener: name }, 'sessions left to the kernel');
   }
+}
+
+type Reported = Parameters<ServerContext['watch']['reported']>;
+
+export interface DeviceListeners {
+  readonly sleep: SleepListener;
+  readonly signal: SignalListener;
+}
+
+/** `place`: among other processes of this server; null: nobody else has these ports. Throws when TLS is asked for and its files are not in order. */
+export function composeDeviceListeners(context: ServerContext, handle: WorkerHandle | null): DeviceListeners {
+  const { settings, clock, log, telemetry, records, connections } = context;
+  const common = { clock, log, telemetry };
+  const admission = {
+    ...context,
+    wakeups: {
+      reported: (...[deviceId, sessionId, report]: Reported) =>
+        reportWake(context, deviceId, sessionId, report),
+    },
+    isOverloaded: () => records.isOverloaded(),
+  };
+  const sleep: SleepListener = new SleepListener(sleepGatewaySettings(settings), {
+    ...common,
+    sessions: sleepSessions(admission),
+    otherSockets: () => connections.othersOf('sleep'),
+    isHanded: handle !== null,
+  });
+  const signal: SignalListener = new SignalListener(
+    { ...signalGatewaySettings(settings), sharesPort: handle !== null },
+    {
+      ...common,
+      sessions: signalSessions(admission),
+      sleepServers: () => advertisedSleepServers(settings, sleep),
+      otherSockets: () => connections.othersOf('signal'),
+    },
+  );
+  connections.join('sleep', sleep);
+  connections.join('signal', signal);
+  handle?.sleepPort(sleep);
+  return { sleep, signal };
+}
+
+/** What controllers are told to have their modules log in to: what is set, or where the sleep port listens. */
+function advertisedSleepServers({ sleep }: Settings, listener: SleepListener): readonly string[] {
+  return sleep.advertise.length > 0 ? sleep.advertise : [formatListenAddress(listener.address)];
 }

@@ -85,7 +85,7 @@ export class MediaConnection {
     this.#end?.reloadTls();
   }
 
-  /** It takes no more connections, and ends behind the legs that the desk closes. Resolves when the link has ended. */
+  /** It takes no more connections, and ends behind the legs that the leg service closes. Resolves when the link has ended. */
   async drain(): Promise<void> {
     const end = this.#end;
     await end?.drain();

@@ -1,27 +1,35 @@
-/** What is counted at a scrape, of the parts that this process has; what it has not counts nothing. */
+/** What is counted at a scrape, of the parts that this process has by then; what it has not counts nothing. */
 import { liveCallStates } from '../../model/call.ts';
 import type { MetricSources } from '../../telemetry/metric-gauges.ts';
-import type { OwnServices } from '../membership/membership.ts';
+import type { ListenerConnections } from './listener-connections.ts';
+import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';
+import type { CallService } from './call-service.ts';
 
 const noCalls = Object.fromEntries(liveCallStates.map((state) => [state, 0])) as ReturnType<
   MetricSources['calls']
 >;
 const noLegs = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
 
-/** `parts` is asked at a scrape. */
-export function metricSources(
-  parts: () => OwnServices,
-  connections: MetricSources['connections'],
-  cluster: MetricSources['cluster'],
-): MetricSources {
+interface SessionCount {
+  readonly sessionCount: number;
+}
+
+/** The parts that come later in the order of a start; null: not yet, or another process has it. */
+export interface CountedParts {
+  deviceListeners: { readonly sleep: SessionCount; readonly signal: SessionCount } | null;
+  calls: CallService | null;
+  member: { figures(): ClusterFigures | null } | null;
+}
+
+export function metricSources(own: CountedParts, connections: ListenerConnections): MetricSources {
   return {
-    sleepSessions: () => parts().deviceListeners?.sleep.sessionCount ?? 0,
-    signalSessions: () => parts().deviceListeners?.signal.sessionCount ?? 0,
-    calls: () => parts().calls?.directory.countByState() ?? noCalls,
-    mediaLegs: () => parts().calls?.service.counts() ?? noLegs,
-    mediaLoads: () => parts().calls?.mediaConnection.counts()?.loads ?? [],
-    mediaIsUp: () => (parts().calls?.mediaConnection.address ?? null) !== null,
-    connections,
-    cluster,
+    sleepSessions: () => own.deviceListeners?.sleep.sessionCount ?? 0,
+    signalSessions: () => own.deviceListeners?.signal.sessionCount ?? 0,
+    calls: () => own.calls?.directory.countByState() ?? noCalls,
+    mediaLegs: () => own.calls?.service.counts() ?? noLegs,
+    mediaLoads: () => own.calls?.mediaConnection.counts()?.loads ?? [],
+    mediaIsUp: () => (own.calls?.mediaConnection.address ?? null) !== null,
+    connections: () => connections.counts(),
+    cluster: () => own.member?.figures() ?? null,
   };
 }

@@ -2,24 +2,21 @@
  * A whole server, or one process of several: its parts in the order they are put together, and how it stops. Nothing
  * listens for devices or callers until the store is open, the registry is in, and what a crash left open is closed.
  */
-import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import type { ImportResult } from '../../storage/registry/registry-import-messages.ts';
-import type { ApiCalls } from './api.ts';
 import { ControlPlane } from './control-plane.ts';
 import type { DemoRegistry } from '../config/demo-seed.ts';
 import { reportExposedFiles } from '../config/exposed-files.ts';
 import { recordReload, recordRestart } from './unasked-changes.ts';
 import { Gateways } from './gateways.ts';
-import { composeContext, nodeName, type ServerContext } from './server-context.ts';
+import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';
 import { startMediaChild, type MediaCarrier } from '../supervisor/media-child.ts';
-import { AloneMembership, type Membership, type OwnServices } from '../membership/membership.ts';
-import { metricSources } from './metric-sources.ts';
+import { AloneMembership, type Member, type Membership } from '../membership/membership.ts';
 import type { WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessMembership } from '../membership/process-membership.ts';
 import type { ListenerName } from '../supervisor/process-messages.ts';
@@ -48,7 +45,7 @@ export interface RunningServer {
   readonly events: EventLog;
   /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
   reload(): Promise<void>;
-  /** SIGUSR2, of the keeper of several processes: asks the supervisor for it. Never rejects. */
+  /** SIGUSR2, of the coordinator of several processes: asks the supervisor for it. Never rejects. */
   restartWorkers(): Promise<void>;
   /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
   stop(isHurried?: boolean): Promise<void>;
@@ -60,7 +57,7 @@ export async function startServer(settings: Settings, deps: ServerDeps): Promise
   try {
     return await startMember(settings, deps, membership);
   } catch (error) {
-    await membership.nodes?.hangUp();
+    await membership.hangUp();
     throw error;
   }
 }
@@ -86,8 +83,11 @@ async function startMember(
   let server: Server | null = null;
   try {
     const tokenKeys = await LiveTokenKeys.open({ ...deps, file: tokenKeyFileOf(settings) });
-    server = new Server(settings, { ...deps, tokenKeys, membership }, store);
-    await server.start();
+    const open = openContext(settings, store, { ...deps, tokenKeys, membership });
+    const member = membership.join(open);
+    server = new Server(joinContext(open, member), { ...deps, membership, member }, store);
+    await server.recover();
+    await server.listen();
     return server;
   } catch (error) {
     await (server ?? store).close();
@@ -96,14 +96,14 @@ async function startMember(
 }
 
 interface MemberDeps extends ServerDeps {
-  readonly tokenKeys: LiveTokenKeys;
   readonly membership: Membership;
+  readonly member: Member;
 }
 
 class Server implements RunningServer {
-  readonly #settings: Settings;
   readonly #store: Store;
   readonly #membership: Membership;
+  readonly #member: Member;
   readonly #handle: WorkerHandle | null;
   readonly #context: ServerContext;
   readonly #controlPlane: ControlPlane | null;
@@ -112,48 +112,21 @@ class Server implements RunningServer {
   #listeners: RunningServer['listeners'] = { api: '', sleep: '', signal: '', media: '', ops: '' };
   #demo: DemoRegistry | null = null;
 
-  constructor(settings: Settings, deps: MemberDeps, store: Store) {
-    const { clock, log, tokenKeys, membership, startMedia = startMediaChild, handle = null } = deps;
+  constructor(context: ServerContext, deps: MemberDeps, store: Store) {
+    const { log, membership, member, startMedia = startMediaChild, handle = null } = deps;
     const { announce = (fields, message) => log.info(fields, message) } = deps;
-    const { nodes } = membership;
-    this.#settings = settings;
+    const { directory: dataDirectory, registry: tables } = store;
     this.#store = store;
     this.#membership = membership;
+    this.#member = member;
     this.#handle = handle;
-    this.#context = composeContext(settings, store, {
-      clock,
-      log,
-      node: nodeName(settings),
-      tokenKeys,
-      shared: membership.shared,
-      outboxOf: nodes?.outboxOf ?? null,
-      cluster: (records, peerDeps) => membership.cluster(records, peerDeps),
-      claimed: (records, connection) => nodes?.claimed(records, connection) ?? records,
-      // The share of a process is in its settings.
-      sharers: (cluster) => (nodes === null ? 1 : (cluster?.peers.alive().length ?? 1)),
-      countsEvents: hasControlPlane(membership.role) && nodes === null,
-      sources: metricSources(
-        () => this.#own,
-        () => this.#context.connections.counts(),
-        () => nodes?.figures() ?? null,
-      ),
-    });
-    const { directory: dataDirectory, registry: tables } = store;
+    this.#context = context;
     this.#controlPlane = hasControlPlane(membership.role)
-      ? new ControlPlane(this.#context, {
-          dataDirectory,
-          tables,
-          startMedia,
-          announce,
-          ...membership.view(this.#context, () => this.#own),
-          fetchCall: nodes?.fetchCall,
-          registryWritten: nodes === null ? undefined : () => nodes.registryWritten(),
-          webhooks: nodes === null ? undefined : (webhooks) => nodes.webhooks(webhooks),
-        })
+      ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce })
       : null;
-    this.#gateways = hasGateways(membership.role)
-      ? new Gateways(this.#context, { calls: () => this.#apiCalls(), handle })
-      : null;
+    this.#gateways = hasGateways(membership.role) ? new Gateways(context, { handle }) : null;
+    context.own.calls = this.#controlPlane?.calls ?? null;
+    context.own.deviceListeners = this.#gateways?.deviceListeners ?? null;
   }
 
   get listeners(): RunningServer['listeners'] {
@@ -168,26 +141,29 @@ class Server implements RunningServer {
     return this.#context.records.events;
   }
 
-  async start(): Promise<void> {
-    const { watch, readiness, log, clock, connections } = this.#context;
+  /** The registry comes in, the other members are joined, and what a crash left open is closed. */
+  async recover(): Promise<void> {
+    const { log } = this.#context;
     logOpened(this.#store, log);
     if (this.#controlPlane !== null) await this.#openControlPlane(this.#controlPlane);
-    await this.#membership.open(this.#context, this.#own);
-    await this.#membership.endLost(this.#context);
-    // Of several processes the keeper has taken up what none of them watches.
-    if (this.#membership.role === 'alone') watch.resume();
+    await this.#member.open(this.#context);
+    await this.#member.recover(this.#context);
+  }
+
+  /** Devices and callers are let in. */
+  async listen(): Promise<void> {
+    const { watch, readiness, log, clock, connections, settings } = this.#context;
     this.#timers.push(watch.start(), connections.start(clock, log));
     const media = this.#controlPlane?.startCalls() ?? Promise.resolve('');
     media.catch(() => undefined);
-    const deviceListeners = await this.#gateways?.listen(media);
-    this.#listeners = { ...this.#listeners, ...deviceListeners, media: await media };
-    if (this.#membership.role === 'alone')
-      writeRuntimeFile(this.#store.directory, this.#listeners, this.#settings);
+    const listening = await this.#gateways?.listen(this.#member.apiCalls(this.#context), media);
+    this.#listeners = { ...this.#listeners, ...listening, media: await media };
+    if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, this.#listeners, settings);
     readiness.clear('starting');
   }
 
   async reload(): Promise<void> {
-    // Of several processes the keeper has the audit log.
+    // Of several processes the coordinator has the audit log.
     if (this.#controlPlane === null) await this.#reload();
     else await recordReload(this.#controlPlane.audit, this.#context, () => this.#reload());
   }
@@ -198,7 +174,8 @@ class Server implements RunningServer {
   }
 
   async #reload(): Promise<ImportResult | null> {
-    if (this.#controlPlane !== null) reportExposedFiles(this.#settings, this.#context.log);
+    const { settings, log } = this.#context;
+    if (this.#controlPlane !== null) reportExposedFiles(settings, log);
     const imported = (await this.#controlPlane?.reload()) ?? null;
     this.#gateways?.reloadTls();
     await this.#context.tokenKeys.reload();
@@ -208,7 +185,7 @@ class Server implements RunningServer {
   async stop(isHurried = false): Promise<void> {
     const { readiness, directory, log } = this.#context;
     readiness.set('draining');
-    this.#membership.nodes?.draining();
+    this.#member.draining();
     log.info({ devices: directory.size }, 'draining');
     this.#gateways?.endWaits();
     this.#controlPlane?.endWaits();
@@ -224,37 +201,22 @@ class Server implements RunningServer {
     this.#controlPlane?.closeCalls();
     for (const stop of this.#timers.splice(0)) stop();
     await this.#gateways?.close();
-    await this.#membership.close();
+    await this.#member.close();
     await this.#context.records.close();
     await this.#controlPlane?.close();
-    await this.#membership.nodes?.hangUp();
+    await this.#membership.hangUp();
     if (this.#membership.role === 'alone') removeRuntimeFile(this.#store.directory);
     await this.#store.close();
   }
 
-  #apiCalls(): ApiCalls {
-    const own = this.#controlPlane?.calls ?? null;
-    const { nodes } = this.#membership;
-    if (own !== null && nodes !== null) return nodes.callsOf(own);
-    const calls = own ?? this.#membership.callsElsewhere(this.#context);
-    assert(calls !== null, 'somebody issues calls');
-    return calls;
-  }
-
-  get #own(): OwnServices {
-    return {
-      deviceListeners: this.#gateways?.deviceListeners ?? null,
-      calls: this.#controlPlane?.calls ?? null,
-    };
-  }
-
   /** Probes can see a start. */
   async #openControlPlane(controlPlane: ControlPlane): Promise<void> {
-    reportRisks(this.#settings, this.#context.log);
-    reportExposedFiles(this.#settings, this.#context.log);
+    const { settings, log } = this.#context;
+    reportRisks(settings, log);
+    reportExposedFiles(settings, log);
     this.#listeners = { ...this.#listeners, ops: await controlPlane.listen() };
-    await this.#membership.nodes?.prepare(this.#context, controlPlane);
-    this.#demo = await fillRegistry(this.#settings, this.#context, controlPlane);
+    await this.#member.prepare(this.#context, controlPlane);
+    this.#demo = await fillRegistry(settings, this.#context, controlPlane);
     await controlPlane.startWebhooks();
   }
 }

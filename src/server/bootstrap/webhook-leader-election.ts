@@ -1,6 +1,6 @@
 /**
  * The webhooks of a cluster: they are delivered by the node whose turn it is, and only by it. When the turn comes, the
- * book that the last one kept is taken over before anything is sent; when it ends, sending ends at once. The other nodes
+ * delivery store that the last one kept is taken over before anything is sent; when it ends, sending ends at once. The other nodes
  * tell operators where to ask. Source: events.md, Webhooks; cluster.md, Events.
  */
 import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';

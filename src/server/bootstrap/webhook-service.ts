@@ -23,7 +23,7 @@ export interface WebhooksDeps {
   readonly dataDirectory: string;
   /** Whether they may go to loopback, private and other special addresses. */
   readonly allowLocal: boolean;
-  /** Keeps every change of their book where another node finds it, before it counts; by default there is no other. */
+  /** Keeps every change of their delivery store where another node finds it, before it counts; by default there is no other. */
   readonly replicateDeliveries?: (changes: readonly HookChanges[]) => Promise<void>;
   /** A test has a thread that it can make die. */
   readonly startWorker?: NonNullable<WebhookThreadDeps['startWorker']>;

@@ -1,9 +1,12 @@
 /**
- * How a server process stands among others that are one server with it: whom it shares its records with, who they are,
- * and what it does for those that are gone. Alone it is all there is. What several processes of one machine have is in
- * process-membership.ts, what nodes have in node-membership.ts. Source: cluster.md.
+ * How a server process stands among others that are one server with it. Alone is a cluster of one: it is the member that
+ * this file has, and the others are made of it, those of several processes in process-membership.ts and nodes in
+ * node-membership.ts. A membership says how records are written before the store is open; `join` makes a member of what
+ * is open then. Source: cluster.md.
  */
-import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { MemberId, MemberStatus } from '../../model/cluster.ts';
+import type { PeerNotice } from '../../model/peer.ts';
+import { assert } from '../../lib/assert.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
@@ -11,97 +14,155 @@ import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
-import type { ControlPlane } from '../bootstrap/control-plane.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
+import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { clusterRoute, memberJson, type MemberJson } from './cluster-json.ts';
-import type { DeviceListeners } from '../bootstrap/device-listeners.ts';
-import type { ServerContext, PeerDeps } from '../bootstrap/server-context.ts';
-import { memberStatus } from './member-status.ts';
-import type { Records, SharedStoreDeps } from '../bootstrap/records.ts';
-import type { ServerRole } from '../supervisor/roles.ts';
+import type {
+  ContextMember,
+  OpenContext,
+  RecordsMembership,
+  ServerContext,
+} from '../bootstrap/server-context.ts';
 import { endOpenSessions } from '../bootstrap/start-up.ts';
-import type { WebhookService, WebhooksDeps } from '../bootstrap/webhook-service.ts';
+import { Webhooks, type WebhookService, type WebhooksDeps } from '../bootstrap/webhook-service.ts';
+import { readVersion } from '../../lib/package-version.ts';
 
-/** What this process has of a server's parts; null: another has it. */
-export interface OwnServices {
-  readonly deviceListeners: DeviceListeners | null;
-  readonly calls: CallService | null;
-}
-
-/** What only a node has to do with: others share no store with it. */
-export interface NodeServices {
-  /** Whose outbox it is that commits go to. */
-  readonly outboxOf: MemberId;
-  /** The same records, with logins committed when all know them. */
-  claimed(records: ConnectionRecords, connection: ConnectionKind): ConnectionRecords;
-  /** The calls of this node, for an API that asks others for theirs. */
-  callsOf(calls: CallService): ApiCalls;
-  webhooks(deps: WebhooksDeps): WebhookService;
-  readonly fetchCall: FetchCall;
-  /** This node has changed the registry. */
-  registryWritten(): void;
-  /** Before this node's own registry comes in. Rejects with a sentence. */
-  prepare(context: ServerContext, controlPlane: ControlPlane): Promise<void>;
-  figures(): ClusterFigures;
-  /** It is about to stop. */
-  draining(): void;
+export interface Membership extends RecordsMembership {
+  join(open: OpenContext): Member;
   /** Behind everything else. */
   hangUp(): Promise<void>;
 }
 
-export interface Membership {
-  readonly role: ServerRole;
-  /** Null: no others, or they share the store. */
-  readonly nodes: NodeServices | null;
-  /** For the records; null: this process writes its store alone. */
-  readonly shared: SharedStoreDeps | null;
-  /** Of records that are open; null: alone. */
-  cluster(records: Records, deps: PeerDeps): ClusterDeps | null;
-  /** What operators see of all. `exposition` null: this process's own. `parts` is asked when somebody looks. */
-  view(context: ServerContext, deps: () => OwnServices): MembershipView;
-  /** Who issues calls, for a process that has none; null: it has. */
-  callsElsewhere(context: ServerContext): ApiCalls | null;
+export interface MembershipView {
+  /** Of all processes that this one speaks for. */
+  readonly exposition: Exposition;
+  readonly routes: readonly AdminRoute[];
+}
+
+/** The control plane, as a member's registry needs it. */
+export interface RegistryOwner {
+  readonly tables: RegistryTables;
+  /** Another node has changed the registry, and it is here. */
+  registryApplied(): void;
+}
+
+/** A process that is one server with the others, in the order of its start. */
+export interface Member extends ContextMember {
+  /** Brings calls here that another member keeps. */
+  readonly fetchCall: FetchCall;
+  /** What operators see of all. */
+  view(context: ServerContext): MembershipView;
+  webhooks(deps: WebhooksDeps): WebhookService;
+  /** Before this process's own registry comes in. Rejects with a sentence. */
+  prepare(context: ServerContext, controlPlane: RegistryOwner): Promise<void>;
   /** Resolves when the others reach it, and it them; before any listener accepts. Rejects with a sentence. */
-  open(context: ServerContext, deps: OwnServices): Promise<void>;
-  /** Ends, and commits the end of, what those that are gone have left open; from then on of all that go. */
-  endLost(context: ServerContext): Promise<void>;
+  open(context: ServerContext): Promise<void>;
+  /** Ends, and commits the end of, what those that are gone have left open, and watches their wakeups; from then on of all that go. */
+  recover(context: ServerContext): Promise<void>;
+  /** Who issues calls, for the API. */
+  apiCalls(context: ServerContext): ApiCalls;
+  /** This process has changed the registry. */
+  registryWritten(): void;
+  /** It is about to stop. */
+  draining(): void;
   /** Nobody can ask it any more. Before the records are closed. */
   close(): Promise<void>;
 }
 
-export interface MembershipView {
-  readonly exposition: Exposition | null;
-  readonly routes: readonly AdminRoute[];
-}
-
 export class AloneMembership implements Membership {
   readonly role = 'alone';
-  readonly nodes = null;
   readonly shared = null;
+  readonly outboxOf = null;
 
-  cluster(): null {
+  claimed(records: ConnectionRecords): ConnectionRecords {
+    return records;
+  }
+
+  join(open: OpenContext): Member {
+    const member = `${open.node}/0@0` as MemberId;
+    return new AloneMember(open, { member, process: 0, startedAtMs: open.clock.wallMs() });
+  }
+
+  async hangUp(): Promise<void> {}
+}
+
+/** The only member, with everything that a server has. */
+export class AloneMember implements Member {
+  readonly cluster: ClusterDeps | null = null;
+  protected readonly known: OpenContext;
+  readonly #life: OwnLife;
+
+  constructor(known: OpenContext, life: OwnLife) {
+    this.known = known;
+    this.#life = life;
+  }
+
+  readonly fetchCall: FetchCall = async () => undefined;
+
+  sharers(): number {
+    return 1;
+  }
+
+  view({ metrics }: ServerContext): MembershipView {
+    const members = async (): Promise<MemberJson[]> => [{ ...memberJson(this.status()), pid: process.pid }];
+    return { exposition: metrics, routes: [clusterRoute(members)] };
+  }
+
+  webhooks(deps: WebhooksDeps): WebhookService {
+    return new Webhooks(deps);
+  }
+
+  async prepare(_context: ServerContext, _controlPlane: RegistryOwner): Promise<void> {}
+
+  async open(_context: ServerContext): Promise<void> {}
+
+  /** Of an earlier life; of a node's other members may have done so before. */
+  async recover(context: ServerContext): Promise<void> {
+    await endOpenSessions(context);
+    context.watch.resume();
+  }
+
+  apiCalls(_context: ServerContext): ApiCalls {
+    return this.ownCalls;
+  }
+
+  registryWritten(): void {}
+
+  callIssued(_issued: PeerNotice): void {}
+
+  figures(): ClusterFigures | null {
     return null;
   }
 
-  view(context: ServerContext, deps: () => OwnServices): MembershipView {
-    const member = `${context.node}/0@0` as MemberId;
-    const life = { member, process: 0, startedAtMs: context.clock.wallMs() };
-    const read = (): MemberJson => ({
-      ...memberJson(memberStatus(context, life, deps().deviceListeners)),
-      pid: process.pid,
-    });
-    return { exposition: null, routes: [clusterRoute(() => Promise.resolve([read()]))] };
-  }
-
-  callsElsewhere(): null {
-    return null;
-  }
-
-  async open(): Promise<void> {}
-
-  endLost(context: ServerContext): Promise<void> {
-    return endOpenSessions(context);
-  }
+  draining(): void {}
 
   async close(): Promise<void> {}
+
+  protected status(): MemberStatus {
+    return memberStatus(this.known, this.#life);
+  }
+
+  protected get ownCalls(): CallService {
+    const { calls } = this.known.own;
+    assert(calls !== null, 'somebody issues calls');
+    return calls;
+  }
+}
+
+export type OwnLife = Pick<MemberStatus, 'member' | 'process' | 'startedAtMs'>;
+
+/** Of one that has its store in common with the others, or none beside it: nothing is on its way from one to another. */
+function memberStatus({ node, readiness, own }: OpenContext, life: OwnLife): MemberStatus {
+  const { deviceListeners } = own;
+  return {
+    ...life,
+    node,
+    state: readiness.has('draining') ? 'draining' : 'up',
+    version: readVersion(),
+    sleepSessions: deviceListeners?.sleep.sessionCount ?? 0,
+    signalSessions: deviceListeners?.signal.sessionCount ?? 0,
+    outboxLength: 0,
+    eventLag: 0,
+    leaseAgeMs: 0,
+  };
 }

@@ -9,6 +9,8 @@ import type { Log } from '../../core/ports/log.ts';
 import type { AppliedChanges } from '../../storage/registry/mirrored-rows.ts';
 import { MirroredRegistryStore } from '../../storage/registry/mirrored-registry.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
+import type { RegistryOwner } from './membership.ts';
+import type { ServerContext } from '../bootstrap/server-context.ts';
 
 export interface NodeRegistryDeps {
   readonly link: NatsLink;
@@ -77,4 +79,16 @@ export class NodeRegistry {
     await this.#publisher.stop();
     await this.#mirror.stop();
   }
+}
+
+/** Another node's changes come into force here: nothing is kept of what was, nobody stays who may not. */
+export function applyRegistryChanges(
+  context: ServerContext,
+  controlPlane: Pick<RegistryOwner, 'registryApplied'>,
+  { credentials }: AppliedChanges,
+): void {
+  const { registry, signingKeys } = context;
+  registry.purge();
+  for (const accessKeyId of credentials) signingKeys.purge(accessKeyId);
+  controlPlane.registryApplied();
 }

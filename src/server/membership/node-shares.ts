@@ -8,58 +8,46 @@ import type { NatsLink } from '../../cluster/nats/nats-link.ts';
 import type { BucketName } from '../../cluster/nats/nats-names.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
+import { MeasuredPeers } from '../../cluster/ipc/measured-peers.ts';
 import { Ownership } from '../../cluster/ownership/ownership.ts';
+import type { PendingClaims } from '../../cluster/ownership/pending-claims.ts';
+import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
 import { NatsKvStore } from '../../cluster/nats/nats-kv-store.ts';
 import { WakeupRepository } from '../../cluster/records/wakeup-repository.ts';
 import { assert } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
-import type { EventType } from '../../model/events.ts';
-import type { DeviceId, ProductId } from '../../model/ids.ts';
-import type { CallPlacement } from '../../core/calls/call-placement.ts';
+import { CallPlacement } from '../../core/calls/call-placement.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
-import type { Log } from '../../core/ports/log.ts';
-import type { PeerHost } from '../../core/ports/peers.ts';
-import type { SlotFollower } from '../../core/ports/slot-follower.ts';
-import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import { NodeLog } from './node-log.ts';
-import { liveSessions, sharedEpochs } from './node-sessions.ts';
-import type { Records } from '../bootstrap/records.ts';
+import type { OpenContext } from '../bootstrap/server-context.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { LiveSessions } from '../../cluster/ownership/own-slots.ts';
+import type { SharedEpochOf } from '../../cluster/events/outbox-changes.ts';
 
 export interface NodeSharesDeps {
   readonly link: NatsLink;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly self: MemberId;
-  /** The name of this node, in events. */
-  readonly node: string;
-  readonly records: Records;
-  readonly productOf: (deviceId: DeviceId) => ProductId | null;
-  /** An event of this node is in the log of all. */
-  readonly onEvent: (type: EventType) => void;
-  /** Asked from the start on, not before. */
-  readonly late: LateNodeDeps;
-}
-
-/** What is there only when the rest of the server is. */
-export interface LateNodeDeps {
-  directory(): DeviceDirectory;
-  host(): PeerHost;
-  slots(): SlotFollower;
-  placement(): CallPlacement;
-  status(): MemberStatus;
+  readonly claims: PendingClaims;
+  readonly open: OpenContext;
+  /** Of this node, for the others. */
+  readonly status: () => MemberStatus;
 }
 
 export class NodeShares {
   readonly members: NatsMembers;
-  readonly peers: NatsPeers;
+  readonly peers: Peers;
   readonly ownership: Ownership;
   readonly log: NodeLog;
-  readonly calls: CallRepository;
+  readonly placement: CallPlacement;
+  readonly #natsPeers: NatsPeers;
   readonly #wakeups: WakeupRepository;
+  /** Null: nobody can ask it yet. */
+  #host: PeerHost | null = null;
 
   constructor(deps: NodeSharesDeps) {
-    const { link, clock, log, self, late, records } = deps;
+    const { link, self, open, claims, status } = deps;
+    const { clock, log, node, records, registry, directory, telemetry } = open;
     const { outbox, mirror, events } = records;
     assert(outbox !== null && mirror !== null, 'a node has an outbox and a mirror');
     const store = (bucket: BucketName): KvStore => new NatsKvStore(link, bucket, clock);
@@ -69,16 +57,23 @@ export class NodeShares {
       clock,
       log,
       self,
-      status: () => late.status(),
-      failOver: (member) => this.#failOver(member, late),
+      status,
+      failOver: (member) => this.#failOver(member),
       reregister: () => void this.ownership.reregister(),
     });
     const host: PeerHost = {
-      answer: (question) => late.host().answer(question),
-      heard: (notice, from) => late.host().heard(notice, from),
+      answer: (question) => this.#hostThere.answer(question),
+      heard: (notice, from) => this.#host?.heard(notice, from),
     };
-    this.peers = new NatsPeers({ link, clock, log, self, host, members: this.members });
-    this.calls = new CallRepository({ kv: store('calls'), clock, log });
+    this.#natsPeers = new NatsPeers({ link, clock, log, self, host, members: this.members });
+    this.peers = new MeasuredPeers(this.#natsPeers, { clock, telemetry });
+    const placements = new CallRepository({ kv: store('calls'), clock, log });
+    this.placement = new CallPlacement({
+      log,
+      directory: open.callDirectory,
+      peers: this.peers,
+      placements,
+    });
     this.#wakeups = new WakeupRepository({ kv: store('wakeups'), clock, log });
     this.log = new NodeLog({
       link,
@@ -94,20 +89,21 @@ export class NodeShares {
       log,
       self,
       outbox,
-      node: deps.node,
+      node,
+      claims,
       random: Math.random,
       rows: store('rows'),
       heartbeats: store('beats'),
-      sessions: liveSessions(() => late.directory()),
-      sharedEpochOf: sharedEpochs(() => late.directory()),
-      follower: { taken: (slot) => late.slots().taken(slot), lost: (slot) => late.slots().lost(slot) },
-      productOf: deps.productOf,
+      sessions: liveSessions(directory),
+      sharedEpochOf: sharedEpochs(directory),
+      follower: new SlotReconciler({ directory, peers: this.peers, telemetry }),
+      productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
       publish: async (event) => {
         await this.log.publish(event);
-        deps.onEvent(event.draft.type);
+        telemetry.event(event.draft.type);
       },
       putWakeup: ({ appId, requestId, record }) => this.#wakeups.put(appId, requestId, record),
-      putCalls: ({ deviceId, sessions }) => late.placement().save(deviceId, sessions),
+      putCalls: ({ deviceId, sessions }) => this.placement.save(deviceId, sessions),
     });
   }
 
@@ -120,9 +116,45 @@ export class NodeShares {
     };
   }
 
-  /** Its sessions end, and its calls wait here for their legs. Rejects while NATS is away; may be called again. */
-  async #failOver(member: MemberId, late: LateNodeDeps): Promise<void> {
-    await this.ownership.failOver(member);
-    await late.placement().takeOver(member);
+  /** From now on `host` answers the others. */
+  serve(host: PeerHost): void {
+    this.#host = host;
   }
+
+  /** Nobody can ask it any more. */
+  close(): void {
+    this.#natsPeers.close();
+  }
+
+  get #hostThere(): PeerHost {
+    assert(this.#host !== null, 'nobody can ask before it is open');
+    return this.#host;
+  }
+
+  /** Its sessions end, and its calls wait here for their legs. Rejects while NATS is away; may be called again. */
+  async #failOver(member: MemberId): Promise<void> {
+    await this.ownership.failOver(member);
+    await this.placement.takeOver(member);
+  }
+}
+
+/** The sessions of this node, as their ownership asks for them. */
+function liveSessions(directory: DeviceDirectory): LiveSessions {
+  return {
+    find(deviceId, connection) {
+      const actor = directory.find(deviceId);
+      if (actor === null) return null;
+      const session = actor.session(connection);
+      const heartbeatAt = actor.heartbeatAt(connection);
+      return session === null ? null : { session, heartbeatAt };
+    },
+  };
+}
+
+/** What was noted of a session before all knew it is told by the epoch that all know. */
+function sharedEpochs(directory: DeviceDirectory): SharedEpochOf {
+  return (deviceId, localEpoch) => {
+    const actor = directory.find(deviceId);
+    return actor?.epoch('sleep') === localEpoch ? actor.toldEpoch('sleep') : localEpoch;
+  };
 }

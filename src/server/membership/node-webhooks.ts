@@ -1,4 +1,4 @@
-/** The webhooks of a node: delivered in turn with the others, from a book that all share. Source: cluster.md, Events. */
+/** The webhooks of a node: delivered in turn with the others, from a store that all share. Source: cluster.md, Events. */
 import type { NatsLink } from '../../cluster/nats/nats-link.ts';
 import { NatsKvStore } from '../../cluster/nats/nats-kv-store.ts';
 import { NatsDeliveryStore } from '../../cluster/records/nats-delivery-store.ts';

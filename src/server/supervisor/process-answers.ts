@@ -3,8 +3,7 @@
  * status and, at the coordinator, the calls it issues, which has the bridges and the media process; and a worker's
  * question for such a call. Source: cluster.md, Several processes on one machine.
  */
-import { assert } from '../../lib/assert.ts';
-import { pause } from '../../lib/clock.ts';
+import { pause, type Clock } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import type { SignedCallOrder } from '../../model/call.ts';
 import type { MemberStatus } from '../../model/cluster.ts';
@@ -12,9 +11,8 @@ import { refusal } from '../../model/codes.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { PeerAnswer, PeerFailure } from '../../model/peer.ts';
 import { answerPeers } from '../../cluster/ipc/answer-peers.ts';
-import { CallDirectory } from '../../core/calls/call-directory.ts';
 import { issueCallCredentials, type IssuingPlacement } from '../../core/calls/issue-call-credentials.ts';
-import type { PeerHost } from '../../core/ports/peers.ts';
+import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
@@ -66,32 +64,39 @@ const coordinatorRetryMs = 50;
 type Asked = Result<PeerAnswer<'issue-call'>, PeerFailure>;
 
 /** For the API of a worker. While the coordinator is being started again it is waited for. */
-export function callsAtCoordinator(context: ServerContext, workerSet: WorkerSet): ApiCalls {
+export function callsAtCoordinator(
+  { clock, callDirectory, tokenKeys }: ServerContext,
+  peers: Peers,
+  workerSet: WorkerSet,
+): ApiCalls {
   const placement: IssuingPlacement = {
     coordinatorOf: () => workerSet.lastCoordinator ?? 'unavailable',
     // It is never here.
     settled: () => undefined,
-    issueAt: (_, order, waitMs) => issueAtCoordinator(context, workerSet, order, waitMs),
+    issueAt: (_, order, waitMs) => issueAtCoordinator({ clock, peers }, workerSet, order, waitMs),
   };
-  // A worker has no call and will have none: they are all the coordinator's.
-  const directory = new CallDirectory({ ...context, records: context.records.calls });
-  return { directory, bridges: { hasIdleFor: () => false }, keys: context.tokenKeys.keys, placement };
+  return {
+    // A worker has no call and will have none: they are all the coordinator's.
+    directory: callDirectory,
+    bridges: { hasIdleFor: () => false },
+    keys: tokenKeys.keys,
+    placement,
+  };
 }
 
 /** Never rejects; within `waitMs`. A call that is certainly not issued yet is asked of the next coordinator. */
 async function issueAtCoordinator(
-  { clock, cluster }: ServerContext,
+  { clock, peers }: { readonly clock: Clock; readonly peers: Peers },
   workerSet: WorkerSet,
   order: SignedCallOrder,
   waitMs: number,
 ): Promise<Asked> {
-  assert(cluster !== null, 'a worker is one of several processes');
   const endMs = clock.monotonicMs() + waitMs;
   for (;;) {
     const coordinator = await workerSet.coordinator(endMs - clock.monotonicMs());
     const leftMs = endMs - clock.monotonicMs();
     if (coordinator === null || leftMs <= 0) return fail('nobody');
-    const asked = await cluster.peers.ask<'issue-call'>(coordinator, { kind: 'issue-call', order }, leftMs);
+    const asked = await peers.ask<'issue-call'>(coordinator, { kind: 'issue-call', order }, leftMs);
     if (asked.ok || asked.error === 'unanswered') return asked;
     // It is not known to be gone yet.
     await pause(clock, coordinatorRetryMs);

@@ -6,20 +6,20 @@
 import type { Cancel } from '../../lib/clock.ts';
 import { recallLoggedSessions } from '../../core/wakeups/log-followers.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import type { ServerContext } from '../bootstrap/server-context.ts';
+import type { OpenContext } from '../bootstrap/server-context.ts';
 import type { WorkerSet } from './worker-set.ts';
 
 const againMs = 1000;
 
 export class ProcessLosses {
-  readonly #context: ServerContext;
+  readonly #context: OpenContext;
   readonly #workerSet: WorkerSet;
   #living: readonly MemberId[];
   #isClosing = false;
   #isDue = false;
   #cancelAgain: Cancel = () => undefined;
 
-  constructor(context: ServerContext, workerSet: WorkerSet) {
+  constructor(context: OpenContext, workerSet: WorkerSet) {
     this.#context = context;
     this.#workerSet = workerSet;
     this.#living = workerSet.members;

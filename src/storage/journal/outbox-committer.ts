@@ -7,9 +7,8 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { EventDraft, LoggedEvent } from '../../model/events.ts';
 import { generateEventId, type ProductId } from '../../model/ids.ts';
 import type { OutboxEvent, OutboxItem, PlacedItem } from '../../core/ports/outbox.ts';
-import type { CommitEntry, Committer } from './committer.ts';
+import type { CommitEntry, Committer, Batch } from './committer.ts';
 import type { Sight } from '../lmdb/environment.ts';
-import type { Batch } from './local-committer.ts';
 import type { OutboxStore } from './outbox-store.ts';
 import { eventOf, type ConnectionTransition } from './transition.ts';
 

@@ -1,7 +1,7 @@
 /**
  * What becomes of one batch in a store that several processes write: decided entry by entry against the rows as they
  * are in the transaction, and put when all of it is decided. The processes are of one node, so a connection has one
- * seat whatever its kind, and a login takes it from whoever has it. Source: cluster.md, Several processes on one machine.
+ * slot whatever its kind, and a login takes it from the session that has it. Source: cluster.md, Several processes on one machine.
  */
 import { assert } from '../../lib/assert.ts';
 import {
@@ -40,7 +40,7 @@ interface Row {
 export class SharedBatch {
   /** Events that are to be placed, in their order. */
   readonly happened: Happened[] = [];
-  /** For who follows seats, in its order. */
+  /** For the follower of slots, in its order. */
   readonly news: SlotNews[] = [];
   readonly #state: StateTables;
   readonly #writer: SharedWriter;
@@ -99,7 +99,7 @@ export class SharedBatch {
       atMs,
       isLate: false,
     });
-    assert(outcome.kind === 'claimed', 'a login that is not late takes its seat');
+    assert(outcome.kind === 'claimed', 'a login that is not late takes its slot');
     // What the session before it had heard, which nobody tells again.
     this.#apply(connection, deviceId, { kind: 'heard', session, heartbeatAt });
     const { slot, isNew, superseded } = outcome;
@@ -120,7 +120,7 @@ export class SharedBatch {
     return outcome.kind === 'left' ? sessionEvent(deviceId, { ...end, epoch: outcome.slot.epoch }) : null;
   }
 
-  /** A session that has no seat any more has not yet been told so, or missed it. */
+  /** A session that has lost its slot has not been notified of it yet, or missed it. */
   #hear(
     connection: ConnectionKind,
     deviceId: DeviceId,
@@ -136,7 +136,7 @@ export class SharedBatch {
 
   #apply(connection: ConnectionKind, deviceId: DeviceId, event: SharedEvent): SharedOutcome {
     const row = this.#rowOf(connection, deviceId);
-    // By the rules of signal, whose seat is one.
+    // By the rules of signal, which has one slot.
     const step = reduceShared('signal', row.now, event);
     row.now = step.row;
     return step.outcome;

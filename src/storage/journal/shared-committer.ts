@@ -1,6 +1,6 @@
 /**
  * Commits what one of several processes hands over that write this store. One transaction of the store is the
- * compare-and-set: in it rows are read again, seats are taken and left by the rules that all share, and events get
+ * compare-and-set: in it rows are read again, slots are taken and left by the rules that all share, and events get
  * their places behind those of the others. Source: cluster.md, Several processes on one machine.
  */
 import type { LoggedEvent } from '../../model/events.ts';

@@ -66,7 +66,7 @@ export function putConnectionRecord(
   else void tables.open.put(key, true);
 }
 
-/** Inside a transaction only. `wasOpen`: whether it has a mark among the open ones. One seat at most. */
+/** Inside a transaction only. `wasOpen`: whether it has a mark among the open ones. One slot at most. */
 export function putSharedConnection(
   tables: ConnectionTables,
   deviceId: DeviceId,
@@ -103,7 +103,7 @@ function decodeRow(row: ConnectionRow): ConnectionRecord {
   };
 }
 
-/** There is one seat of a kind, so its epoch is the newest that was given. */
+/** There is one slot of a kind, so its epoch is the newest that was given. */
 function slotsOf(row: ConnectionRow): readonly SessionSlot[] {
   const [epoch, lastLoginAt, , , session, member = nobody, node = '', loginAtMs] = row;
   if (session === null) return [];

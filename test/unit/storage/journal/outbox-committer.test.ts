@@ -14,7 +14,7 @@ import type { PlacedItem } from '../../../../src/core/ports/outbox.ts';
 import { CallRecordStore } from '../../../../src/storage/records/call-record-store.ts';
 import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
 import { Journal } from '../../../../src/storage/journal/journal.ts';
-import type { Batch } from '../../../../src/storage/journal/local-committer.ts';
+import type { Batch } from '../../../../src/storage/journal/committer.ts';
 import type { Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { OutboxCommitter } from '../../../../src/storage/journal/outbox-committer.ts';
 import { OutboxStore } from '../../../../src/storage/journal/outbox-store.ts';
