@@ -1,4 +1,4 @@
-/** A messaging-app VoIP call as the house speaks of it. Source: API doc, Endpoints 3 and 4; calls-and-media.md. */
+/** A messaging-app VoIP call as the server speaks of it. Source: API doc, Endpoints 3 and 4; calls-and-media.md. */
 import type { ApplicationId, DeviceId, SessionId, TokenId } from './ids.ts';
 import type { SignedRequest } from './signed-request.ts';
 

@@ -18,7 +18,7 @@ export interface SessionSlot {
   readonly node: string;
   readonly session: SessionId;
   readonly epoch: number;
-  /** Wall milliseconds: of two claims of one seat the later login wins. */
+  /** Wall milliseconds: of two claims of one slot the later login wins. */
   readonly loginAtMs: number;
   /** It was claimed again, and its member may have died before it told so. */
   readonly recovered?: MarkedEvent | undefined;
@@ -31,21 +31,21 @@ export interface MarkedEvent {
   readonly atMs: number;
 }
 
-/** The end of a lost member's seat, which the member that ended it may not have told. */
+/** The end of a lost member's slot, which the member that ended it may not have told. */
 export interface FailedOverSlot extends MarkedEvent {
   readonly slot: SessionSlot;
 }
 
 /**
- * What all members know of one connection of one device. Signal has one seat at most; sleep one a node, and
- * `sleepSeatsMax` in all. Times are the latest over all seats.
+ * What all members know of one connection of one device. Signal has one slot at most; sleep one a node, and
+ * `sleepSlotsMax` in all. Times are the latest over all slots.
  */
 export interface SharedConnection extends ConnectionTimes {
-  /** Of the newest seat there ever was; 0: no login yet. */
+  /** Of the newest slot there ever was; 0: no login yet. */
   readonly epoch: number;
   /** Oldest epoch first. */
   readonly slots: readonly SessionSlot[];
-  /** The last ones, `buriedSeatsMax` at most, oldest first. */
+  /** The last ones, `failedOverSlotsMax` at most, oldest first. */
   readonly failedOver?: readonly FailedOverSlot[] | undefined;
 }
 
@@ -95,6 +95,6 @@ export function parseMemberId(text: string): MemberId | null {
 export interface DeviceCallsKept {
   readonly coordinator: MemberId;
   readonly sessions: readonly CallSession[];
-  /** The keeper is at work on the first session. */
+  /** The coordinator is at work on the first session. */
   readonly isIssuing: boolean;
 }

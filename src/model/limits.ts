@@ -203,7 +203,7 @@ export const linkMessageBytesMax = 256 * 1024;
 export const linkBacklogBytesMax = 8 * 1024 * 1024;
 /**
  * Beyond so much of it the media process says nothing more for its legs: reports wait with their legs, nobody is let in
- * (503), signs of life and lines of the log are left out. What still crosses, beats, counts, tallies and views, is less
+ * (503), signs of life and lines of the log are left out. What still crosses, heartbeats, counts, tallies and views, is less
  * than 700 KiB a second (a tally is 10 KiB for 1024 frames), and a server that is silent for `linkSilenceMsMax` is given
  * up anyway: 4 MiB and 5 times that are less than the 8 MiB, whatever legs do and however many there are.
  */
@@ -292,7 +292,7 @@ export const hmacBatchesMax = 32;
 export const hmacBatchJobsMax = 128;
 export const hmacBatchBytesMax = 256 * 1024;
 
-/** Several members. Source: cluster.md. Nodes that a device may sleep at; the login of one more takes the oldest's seat. */
+/** Several members. Source: cluster.md. Nodes that a device may sleep at; the login of one more takes the oldest's slot. */
 export const sleepSlotsMax = 3;
 /** Ends of a lost member's sessions that a device's row keeps, each connection its own, for whoever has to tell them again. */
 export const failedOverSlotsMax = 3;

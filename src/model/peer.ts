@@ -25,7 +25,7 @@ export interface PeerExchanges {
     readonly question: { readonly kind: 'heartbeats'; readonly deviceId: DeviceId };
     readonly answer: { readonly sleep: SessionHeartbeat | null; readonly signal: SessionHeartbeat | null };
   };
-  /** A whole wakeup, of the member that has the device's first sleep seat; with where who asks has just found it. */
+  /** A whole wakeup, of the member that has the device's first sleep slot; with where who asks has just found it. */
   readonly wake: {
     readonly question: {
       readonly kind: 'wake';
@@ -34,7 +34,7 @@ export interface PeerExchanges {
     };
     readonly answer: Result<WakeupReceipt, Refusal<WakeupCode>>;
   };
-  /** The 8 bytes only, on one session. `absent`: it is not here any more; `deaf`: its module cannot be woken with this. */
+  /** The 8 bytes only, on one session. `absent`: it is not here any more; `unwakeable`: its module cannot be woken with this. */
   readonly write: {
     readonly question: {
       readonly kind: 'write';
@@ -82,7 +82,7 @@ export type PeerAnswers = { readonly [Kind in PeerKind]: PeerAnswer<Kind> };
 
 /** What is told, and not answered. */
 export type PeerNotice =
-  /** A later login has taken the seat of this session: it is to be closed as replaced. */
+  /** A later login has taken the slot of this session: it is to be closed as replaced. */
   | {
       readonly kind: 'superseded';
       readonly connection: ConnectionKind;

@@ -1,5 +1,5 @@
 /**
- * Video of a call as the house speaks of it: frames that come in, pictures that go out, and what becomes of each.
+ * Video of a call as the server speaks of it: frames that come in, pictures that go out, and what becomes of each.
  * Source: calls-and-media.md, Legs and Resolution.
  */
 import type { ResolutionMode, Size } from './call.ts';

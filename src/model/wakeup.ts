@@ -1,4 +1,4 @@
-/** A wakeup as the house speaks of it. Source: API doc, Endpoint 2; decisions.md, Wakeup and Repeats. */
+/** A wakeup as the server speaks of it. Source: API doc, Endpoint 2; decisions.md, Wakeup and Repeats. */
 import type { MemberId } from './cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from './ids.ts';
 import type { WakeCause } from './signal.ts';

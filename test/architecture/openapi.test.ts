@@ -17,7 +17,7 @@ import { checkout } from '../support/checkout.ts';
 
 const { document, responses } = apiContract;
 
-/** A route says what it is without a house behind it. */
+/** A route says what it is without a server behind it. */
 const nowhere = undefined as never;
 const routes: Readonly<Record<keyof typeof endpointCodes, Route>> = {
   connectivity: connectivityRoute(nowhere),

@@ -111,7 +111,7 @@ describe('several processes', { timeout: 300_000 }, () => {
     const command = ['cluster', 'status', '--data-dir', `${site.directory}/data`];
     const shown = await runCli(command);
     assert.equal(shown.exitCode, 0, shown.stderr);
-    assert.match(shown.stdout, /keeper +up/);
+    assert.match(shown.stdout, /coordinator +up/);
     assert.match(shown.stdout, /worker +up/);
     const json = JSON.parse((await runCli([...command, '--json'])).stdout) as { members: unknown[] };
     assert.equal(json.members.length, 2);

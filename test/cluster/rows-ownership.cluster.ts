@@ -40,7 +40,7 @@ class Site {
       rows: new NatsKvStore(link, 'rows', clock),
       heartbeats: new NatsKvStore(link, 'beats', clock),
       publish: (event) => Promise.resolve(this.log.append(event)),
-      displace: (member, deviceId, session) => {
+      supersede: (member, deviceId, session) => {
         this.#nodes.find((other) => other.member === member)?.superseded(deviceId, session);
         this.#news.emit('event');
       },

@@ -9,7 +9,7 @@ import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { SharedMember } from '../support/shared-member.ts';
 
 const [directory = '', name = ''] = process.argv.slice(2);
-/** Of all processes, so that they displace each other; every fifth login is of a device of this one's own. */
+/** Of all processes, so that they supersede each other; every fifth login is of a device of this one's own. */
 const devices = 40;
 
 const deps = new SharedMember(openStore(directory, { lock: 'held' }), name, new SystemClock());

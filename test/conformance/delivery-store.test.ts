@@ -3,9 +3,11 @@ import { MemoryKvStore } from '../support/memory-kv-store.ts';
 import { MemoryDeliveryStore } from '../support/memory-delivery-store.ts';
 import { deliveryStoreConformance } from './delivery-store.ts';
 
-deliveryStoreConformance('the book in memory', async () => {
+deliveryStoreConformance('the delivery store in memory', async () => {
   const deliveries = new MemoryDeliveryStore();
   return { deliveries, next: async () => deliveries };
 });
-deliveryStoreConformance('the book in LMDB', storedDeliveries);
-deliveryStoreConformance('the book that nodes share', (t) => sharedDeliveryStore(t, new MemoryKvStore()));
+deliveryStoreConformance('the delivery store in LMDB', storedDeliveries);
+deliveryStoreConformance('the delivery store that nodes share', (t) =>
+  sharedDeliveryStore(t, new MemoryKvStore()),
+);

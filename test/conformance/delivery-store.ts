@@ -1,4 +1,4 @@
-/** What every book of the webhooks does: for who writes it, and for whoever delivers next. */
+/** What every delivery store does: for who writes it, and for whoever delivers next. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventId } from '../../src/model/ids.ts';

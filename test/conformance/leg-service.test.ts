@@ -1,4 +1,4 @@
-/** What every implementation of the port CallDesk keeps to: the server's own, and the one of a media process over its link. */
+/** What every implementation of the port LegService keeps to: the server's own, and the one of a media process over its link. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallReport, LegRefusal } from '../../src/model/call.ts';

@@ -1,6 +1,6 @@
 /**
- * Who has a device's seat, and what all members know of it: what every implementation of the port Whereabouts, with the
- * ownership behind it, keeps to. Where processes and nodes differ: sleep-seats.ts.
+ * Who has a device's slot, and what all members know of it: what every implementation of the port SessionLocator, with the
+ * ownership behind it, keeps to. Where processes and nodes differ: sleep-slots.ts.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -48,7 +48,7 @@ export function sessionLocatorConformance(name: string, make: MakeSite): void {
       );
     });
 
-  test(`${name}: a login elsewhere takes the signal seat over, and who had it is told that it is replaced`, async (t) => {
+  test(`${name}: a login elsewhere takes the signal slot over, and who had it is told that it is replaced`, async (t) => {
     const site = await make(t, 2);
     const [one, two] = [memberOf(site, 0), memberOf(site, 1)];
     await logIn(site, 'signal', [
@@ -93,7 +93,7 @@ export function sessionLocatorConformance(name: string, make: MakeSite): void {
     }
   });
 
-  test(`${name}: of logins at once one has the signal seat, the others are closed, and no epoch is given twice`, async (t) => {
+  test(`${name}: of logins at once one has the signal slot, the others are closed, and no epoch is given twice`, async (t) => {
     const site = await make(t, 3);
     const atMs = Date.now();
     for (const [number, member] of site.members.entries()) member.login('signal', device, `s${number}`, atMs);
@@ -104,7 +104,7 @@ export function sessionLocatorConformance(name: string, make: MakeSite): void {
     const open = site.members.flatMap((member) => member.openSession('signal', device) ?? []);
     assert.deepEqual(open, [slot?.session]);
     assert.equal(site.members.flatMap(({ replaced }) => replaced).length, 2);
-    // Of two nodes the one that was seated later may be told of first.
+    // Of two nodes the one that was holders later may be told of first.
     const epochs = memberOf(site, 1).events.map(({ epoch }) => epoch ?? 0);
     assert.deepEqual(
       epochs.toSorted((first, second) => first - second),
@@ -113,7 +113,7 @@ export function sessionLocatorConformance(name: string, make: MakeSite): void {
   });
 
   for (const kind of kinds)
-    test(`${name}: with the end of a session its seat is empty, and what is known of the device stays: ${kind}`, async (t) => {
+    test(`${name}: with the end of a session its slot is empty, and what is known of the device stays: ${kind}`, async (t) => {
       const site = await make(t, 2);
       const atMs = Date.now();
       const nowS = Math.floor(atMs / 1000);
@@ -179,7 +179,7 @@ export function sessionLocatorConformance(name: string, make: MakeSite): void {
     assert.equal((await rowOf(two, 'signal')).epoch, 2, 'what is known of the device stays');
   });
 
-  test(`${name}: a device that has come elsewhere keeps its seat when the member that had it is lost`, async (t) => {
+  test(`${name}: a device that has come elsewhere keeps its slot when the member that had it is lost`, async (t) => {
     const site = await make(t, 3);
     await logIn(site, 'signal', [
       [0, 's1'],

@@ -166,8 +166,8 @@ test('a first start makes a demo application; its devices sleep, wake and are ki
   assert.match(early.stdout, /40412/);
   assert.match(server.stderr, /secret key.*\n.*DEMO-DOORBELL-1/);
 
-  const sleepers = ['simulate', '--only-sleep', '--devices', '2', '--json', '--data-dir', directory];
-  const fleet = new LongCommand(t, sleepers);
+  const sleepingDevices = ['simulate', '--only-sleep', '--devices', '2', '--json', '--data-dir', directory];
+  const fleet = new LongCommand(t, sleepingDevices);
   await fleet.line((line) => line.includes('"event":"online"'));
   const woken = await cli('wake', 'DEMO-DOORBELL-1', '--custom-data', '0x12aB');
   assert.equal(woken.exitCode, 0, woken.stdout);

@@ -13,11 +13,11 @@ let server: TestServer;
 before(async () => {
   server = await startTestServer();
 });
-afterEach(() => clearDevices(server, [device, sleeper, another]));
+afterEach(() => clearDevices(server, [device, sleepingModule, another]));
 after(() => server.stop());
 
 const device = 'TESTDEVICE01';
-const sleeper = 'SLEEPING01';
+const sleepingModule = 'SLEEPING01';
 const another = 'SLEEPING02';
 
 function clientOf(t: TestContext, more: Partial<ReveilleClientOptions> = {}): ReveilleClient {
@@ -47,20 +47,20 @@ test('device ids of every kind arrive as they are', async (t) => {
 
 test('a wakeup goes out once under its request id, and its outcome is known by it', async (t) => {
   const client = clientOf(t);
-  const module = await server.module(sleeper);
+  const module = await server.module(sleepingModule);
   const requestId = 'client-wake-1';
-  const woken = await client.wake(sleeper, { customData: '0x12ab', requestId });
+  const woken = await client.wake(sleepingModule, { customData: '0x12ab', requestId });
   assert.ok(woken.ok, woken.message);
-  assert.deepEqual([woken.status, woken.requestId, woken.data.device_id], [202, requestId, sleeper]);
-  const repeated = await client.wake(sleeper, { customData: '0x12ab', requestId });
+  assert.deepEqual([woken.status, woken.requestId, woken.data.device_id], [202, requestId, sleepingModule]);
+  const repeated = await client.wake(sleepingModule, { customData: '0x12ab', requestId });
   assert.deepEqual(repeated.ok && repeated.data, woken.data);
   const waiting = client.wakeupOutcome(requestId, { waitS: 20 });
-  const controller = await server.controller(sleeper);
+  const controller = await server.controller(sleepingModule);
   const outcome = await waiting;
   assert.ok(outcome.ok, outcome.message);
   assert.equal(outcome.data.status, 'completed');
   assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c12ab');
-  const next = await client.wake(sleeper, { customData: '0x0001' });
+  const next = await client.wake(sleepingModule, { customData: '0x0001' });
   assert.ok(next.ok, next.message);
   assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c0001', 'nothing in between');
   await Promise.all([controller.close(), module.close()]);
@@ -168,8 +168,8 @@ for (const [name, minutes] of [
     t.after(() => skewed.stop());
     const client = clientOf(t, { origin: `http://127.0.0.1:${skewed.ports.api}` });
     assert.equal((await client.connectivity(device)).ok, true);
-    const module = await skewed.module(sleeper);
-    assert.equal((await client.wake(sleeper)).status, 202);
+    const module = await skewed.module(sleepingModule);
+    assert.equal((await client.wake(sleepingModule)).status, 202);
     assert.equal((await module.nextPacket()).length, 8);
     await module.close();
   });
@@ -194,7 +194,7 @@ test('events are followed over a restart of the server', async (t) => {
     onTrouble: (error) => void troubles.push(error),
   });
   const first = events.next();
-  const module = await followed.module(sleeper);
+  const module = await followed.module(sleepingModule);
   assert.equal((await first).value?.event.type, 'device.sleep.login');
   await module.close();
   assert.equal((await events.next()).value?.event.type, 'device.sleep.offline');
@@ -202,7 +202,7 @@ test('events are followed over a restart of the server', async (t) => {
   await followed.halt();
   followed = await startTestServer({ overrides, dataDirectory: followed.dataDirectory });
   t.after(() => followed.stop());
-  const controller = await followed.controller(sleeper);
+  const controller = await followed.controller(sleepingModule);
   const event = (await second).value?.event;
   assert.deepEqual([event?.type, event?.seq], ['device.signal.online', 3]);
   assert.ok(troubles.length > 0);

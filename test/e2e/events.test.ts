@@ -210,7 +210,7 @@ class WatchedReaders extends WaitingReaders {
   }
 }
 
-test('a caller that hangs up frees its seat, though nothing happens and no time passes', async () => {
+test('a caller that hangs up frees its slot, though nothing happens and no time passes', async () => {
   const clock = new DrivenClock();
   const registry = new FakeRegistry();
   registry.credentials.set(demoCredential.accessKeyId, demoCredential);

@@ -28,7 +28,7 @@ import {
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
 const calls = 20;
-const sleepers = 5000;
+const sleepingDevices = 5000;
 const atOnce = 250;
 const wokenEvery = 250;
 const credential = { accessKeyId: 'AKmedia', secretKey: 'the secret of a backend', appId: '1' };
@@ -51,7 +51,7 @@ function writeRegistry(directory: string): string {
     { app_id, name: 'media' },
     { access_key_id, secret_key, app_id, ...terms },
     { product_id: 'p', app_ids: [app_id] },
-    ...Array.from({ length: sleepers }, (_, i) => device(`S${i}`)),
+    ...Array.from({ length: sleepingDevices }, (_, i) => device(`S${i}`)),
     ...Array.from({ length: calls }, (_, i) => device(`C${i}`)),
   ];
   const file = join(directory, 'registry.ndjson');
@@ -61,7 +61,7 @@ function writeRegistry(directory: string): string {
 
 async function fallAsleep({ ports }: ServerProcess): Promise<SleepingModule[]> {
   const modules: SleepingModule[] = [];
-  for (let from = 0; from < sleepers; from += atOnce) {
+  for (let from = 0; from < sleepingDevices; from += atOnce) {
     const round = Array.from({ length: atOnce }, (_, i) => {
       const deviceId = `S${from + i}`;
       const localAddress = `127.0.1.${1 + (i % 100)}`;
@@ -99,7 +99,7 @@ class AskingBackend {
     for (let i = from; !this.#isDone; i += 2)
       try {
         const status = { ...callStatus, query: `device_id=C${i % calls}` };
-        const asked = [this.#api.connectivity(`S${i % sleepers}`), this.#api.call(status)];
+        const asked = [this.#api.connectivity(`S${i % sleepingDevices}`), this.#api.call(status)];
         for (const { status: code, json, text } of await Promise.all(asked)) {
           this.answers += 1;
           if (code !== 200 || json.code !== 0) this.faults.push(text);
@@ -208,8 +208,8 @@ engineTest(
     assert.deepEqual(backend.faults, []);
     assert.ok(backend.answers > 100, `${backend.answers} answers`);
     assert.equal(lost, 0);
-    assert.equal(metric(await metricsOf(server), 'reveille_sleep_sessions'), sleepers);
-    for (let i = 0; i < sleepers; i += wokenEvery) {
+    assert.equal(metric(await metricsOf(server), 'reveille_sleep_sessions'), sleepingDevices);
+    for (let i = 0; i < sleepingDevices; i += wokenEvery) {
       const woken = await api.wake({ device_id: `S${i}` });
       assert.equal(woken.status, 202, woken.text);
       await modules[i]?.nextPacket();

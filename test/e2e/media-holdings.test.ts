@@ -57,7 +57,7 @@ const secretive = {
 const ways: readonly (readonly [string, 'compiled' | 'source', readonly string[]])[] = [
   ['as production runs it', 'compiled', []],
   ['from the source', 'source', []],
-  ['as the keeper of several processes', 'compiled', ['--processes', '2']],
+  ['as the coordinator of several processes', 'compiled', ['--processes', '2']],
 ];
 test(
   'the media process and its spare hold nothing of their server',

@@ -1,6 +1,6 @@
 /**
  * Everything that docs/openapi.yaml documents, provoked over real sockets and held against it: on the real server
- * where a caller can bring it about, and on the same front end before a house that breaks where only a fault can.
+ * where a caller can bring it about, and on the same front end before a server that breaks where only a fault can.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -244,7 +244,7 @@ test('a wakeup that the module does not take is as documented', async () => {
   await module.close();
 });
 
-/** The real front end before a house of stand-ins, in which a device sleeps; a test breaks what it needs broken. */
+/** The real front end before a server of stand-ins, in which a device sleeps; a test breaks what it needs broken. */
 async function openBreakableDeps() {
   const clock = new DrivenClock();
   const log = new FakeLog();

@@ -71,7 +71,7 @@ const routes: (AdminRoute | UploadRoute)[] = [
 
 const viewerRoutes: ViewerRoute[] = [
   {
-    path: '/guest',
+    path: '/viewer',
     handle: ({ query, bearer }) =>
       Promise.resolve({
         status: 200,
@@ -80,7 +80,7 @@ const viewerRoutes: ViewerRoute[] = [
         headers: { 'X-Own': 'yes' },
       }),
   },
-  { path: '/guest/broken', handle: () => Promise.reject(new Error('planted')) },
+  { path: '/viewer/broken', handle: () => Promise.reject(new Error('planted')) },
 ];
 
 async function* recordUpload({ query }: Pick<AdminRequest, 'query'>, file: string): AsyncGenerator {
@@ -261,26 +261,26 @@ test('a known path with another method is 405 with Allow', async () => {
   assert.equal(answer.headers.allow, 'POST, GET');
 });
 
-test('a guest needs no token, though a known host and an own origin, and is told what its route says', async () => {
-  const answer = await ask('/guest?ticket=x', { headers: { authorization: 'Bearer own-key' } });
+test('a viewer needs no token, though a known host and an own origin, and is told what its route says', async () => {
+  const answer = await ask('/viewer?ticket=x', { headers: { authorization: 'Bearer own-key' } });
   assert.deepEqual([answer.status, answer.text], [200, '<p>x own-key']);
   assert.equal(answer.headers['content-type'], 'text/html');
   assert.equal(answer.headers['x-own'], 'yes');
   assert.equal(answer.headers['cache-control'], 'no-store');
   for (const bearerless of [{}, { authorization: 'Basic x' }, { authorization: 'Bearer' }])
-    assert.equal((await ask('/guest', { headers: bearerless })).text, '<p>null null');
-  assert.equal((await ask('/guest', { headers: { host: 'evil.example' } })).status, 403);
-  assert.equal((await ask('/guest', { headers: { origin: 'http://evil.example' } })).status, 403);
+    assert.equal((await ask('/viewer', { headers: bearerless })).text, '<p>null null');
+  assert.equal((await ask('/viewer', { headers: { host: 'evil.example' } })).status, 403);
+  assert.equal((await ask('/viewer', { headers: { origin: 'http://evil.example' } })).status, 403);
 });
 
-test('a guest asks by GET alone, and is told nothing of why a route failed', async () => {
+test('a viewer asks by GET alone, and is told nothing of why a route failed', async () => {
   for (const method of ['HEAD', 'POST']) {
-    const refused = await ask('/guest', { method });
+    const refused = await ask('/viewer', { method });
     assert.deepEqual([refused.status, refused.headers.allow], [405, 'GET'], method);
   }
-  const broken = await ask('/guest/broken');
+  const broken = await ask('/viewer/broken');
   assert.deepEqual([broken.status, JSON.parse(broken.text)], [500, { error: 'internal error' }]);
-  assert.ok(log.lines.some(({ fields }) => 'path' in fields && fields.path === '/guest/broken'));
+  assert.ok(log.lines.some(({ fields }) => 'path' in fields && fields.path === '/viewer/broken'));
 });
 
 test('a body of another type is 415, one that is no JSON 400, and neither reaches the route', async () => {

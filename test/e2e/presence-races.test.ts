@@ -23,7 +23,7 @@ let server: DrivenServer;
 before(async () => {
   server = await startDrivenServer();
 });
-afterEach(() => clearDevices(server, [device, sleeper, 'SLEEPING01']));
+afterEach(() => clearDevices(server, [device, sleepingModule, 'SLEEPING01']));
 after(async () => {
   checkLog(await new EventReader(server.api).rest());
   await server.stop();
@@ -35,7 +35,7 @@ after(async () => {
 
 const device = 'TESTDEVICE01';
 const secret = `secret of ${device}`;
-const sleeper = 'SLEEPING02';
+const sleepingModule = 'SLEEPING02';
 const silenceMs = heartbeatsMissedMax * signalHeartbeatSeconds * 1000;
 
 interface Connectivity {
@@ -133,10 +133,10 @@ test('late close of a replaced sleep socket: its end is nobody’s, and the wake
   const old = await RawPeer.connect(server.ports.sleep);
   const young = await sleepTakeover(old);
   old.socket.resetAndDestroy();
-  const woken = await server.api.wake({ device_id: sleeper });
+  const woken = await server.api.wake({ device_id: sleepingModule });
   assert.equal(woken.status, 202, woken.text);
   await young.nextPacket();
-  assert.equal((await connectivity(sleeper)).sleep.last_offline_at, null);
+  assert.equal((await connectivity(sleepingModule)).sleep.last_offline_at, null);
   assert.equal(await statusOf(woken), 'accepted');
   const told = await reader.take(3);
   assert.deepEqual(told.map(shortly), [
@@ -164,15 +164,15 @@ async function statusOf({ json }: ApiAnswer): Promise<unknown> {
 async function sleepTakeover(old: RawPeer): ReturnType<DrivenServer['module']> {
   const sessionKey = await old.read(32);
   const credentials = {
-    deviceId: sleeper,
-    secret: `secret of ${sleeper}`,
+    deviceId: sleepingModule,
+    secret: `secret of ${sleepingModule}`,
     wakeMode: 'custom',
     heartbeatSeconds: 50,
     wantsReply: true,
   } as const;
   old.send(encodeLoginLine(credentials, sessionKey));
   assert.equal(await old.read(3), 'OK\n');
-  const young = await server.module(sleeper);
+  const young = await server.module(sleepingModule);
   await old.gone;
   return young;
 }

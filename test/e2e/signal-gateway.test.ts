@@ -1,5 +1,5 @@
 /**
- * The signal listener on real sockets, with a house of test size behind it and a clock that the tests drive.
+ * The signal listener on real sockets, with a core of test size behind it and a clock that the tests drive.
  * Source: signal-wire.md.
  */
 import assert from 'node:assert/strict';
@@ -359,7 +359,7 @@ const encodeNothing = Buffer.alloc(0);
 /** So that what is sent in it stays within the rate. */
 const secondMs = 1000;
 
-test('a session of a controller is told to the house with its media', async () => {
+test('a session of a controller is told to the server with its media', async () => {
   await listen();
   const media = { video: ['h264', 'mjpeg'], fps: 15 };
   await controller({ media });
@@ -433,7 +433,7 @@ test('pings alone keep a session', async () => {
   assert.deepEqual(sessions.ends, []);
 });
 
-test('a wake report reaches the house', async () => {
+test('a wake report reaches the server', async () => {
   await listen();
   const online = await controller();
   online.reportWake('remote', 'request-1');

@@ -1,5 +1,5 @@
 /**
- * The sleep port on real sockets, with a house of test size behind it and a clock that the tests drive.
+ * The sleep port on real sockets, with a core of test size behind it and a clock that the tests drive.
  * Source: sleep-wire.md.
  */
 import assert from 'node:assert/strict';
@@ -82,10 +82,10 @@ async function until(isSo: () => boolean): Promise<void> {
 
 /** A peer that is logged in as firmware is: no reply, 5 s between heartbeats. */
 async function asleepPeer(): Promise<RawPeer> {
-  const sleeper = await peer();
-  sleeper.send(line(await sleeper.read(32)));
+  const sleepingModule = await peer();
+  sleepingModule.send(line(await sleepingModule.read(32)));
   await sessions.loggedIn();
-  return sleeper;
+  return sleepingModule;
 }
 
 test('the server speaks first: 32 characters, in one segment', async () => {
@@ -95,7 +95,7 @@ test('the server speaks first: 32 characters, in one segment', async () => {
   assert.match(chunk.toString('latin1'), /^[A-Za-z0-9_-]{32}$/);
 });
 
-test('a module that asked for it reads OK, and its login is told to the house', async () => {
+test('a module that asked for it reads OK, and its login is told to the server', async () => {
   await listen();
   const caller = await peer();
   caller.send(line(await caller.read(32), { wantsReply: true }));
@@ -108,21 +108,21 @@ test('a module that asked for it reads OK, and its login is told to the house', 
 
 test('firmware reads exactly the 8 bytes of its wakeups and nothing else', async () => {
   await listen();
-  const sleeper = await asleepPeer();
+  const sleepingModule = await asleepPeer();
   assert.equal(await sessions.connection().wake(null), 'written');
-  assert.equal(Buffer.from(await sleeper.read(8), 'latin1').toString('hex'), '983b16f8f39c0000');
+  assert.equal(Buffer.from(await sleepingModule.read(8), 'latin1').toString('hex'), '983b16f8f39c0000');
   assert.equal(await sessions.connection().wake(Buffer.from([0x12, 0xab])), 'written');
   sessions.connection().close('kicked');
-  assert.equal(Buffer.from(await sleeper.readAll(), 'latin1').toString('hex'), '983b16f8f39c12ab');
+  assert.equal(Buffer.from(await sleepingModule.readAll(), 'latin1').toString('hex'), '983b16f8f39c12ab');
   assert.equal(telemetry.count('wakeup write'), 2);
 });
 
 test('every wakeup of a burst arrives, in order', async () => {
   await listen();
-  const sleeper = await module();
+  const sleepingModule = await module();
   const results = [1, 2, 3, 4, 5, 6].map((i) => sessions.connection().wake(Buffer.from([0, i])));
   assert.deepEqual([...new Set(await Promise.all(results))], ['written']);
-  for (let i = 1; i <= 6; i++) assert.equal((await sleeper.nextPacket()).at(-1), i);
+  for (let i = 1; i <= 6; i++) assert.equal((await sleepingModule.nextPacket()).at(-1), i);
 });
 
 test('a login line in single bytes is a login', async () => {
@@ -278,8 +278,8 @@ test('a newer login replaces the older one, whose late close changes nothing', a
 
 test('a FIN ends the session as peer_closed, with the last heartbeat', async () => {
   await listen();
-  const sleeper = await asleepPeer();
-  sleeper.socket.end('heartbeat');
+  const sleepingModule = await asleepPeer();
+  sleepingModule.socket.end('heartbeat');
   const [end] = await sessions.endedSessions();
   assert.equal(end?.reason, 'peer_closed');
   assert.equal(end.lastHeartbeatAt, Math.floor(clock.wallMs() / 1000));
@@ -295,8 +295,8 @@ test('a login line and a FIN in one go are a session that was', async () => {
 
 test('an RST ends the session as reset', async () => {
   await listen();
-  const sleeper = await module();
-  await sleeper.reset();
+  const sleepingModule = await module();
+  await sleepingModule.reset();
   assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
   assert.equal(await sessions.connection().wake(null), 'refused');
 });
@@ -315,18 +315,18 @@ async function fillKernel(): Promise<{ answer: Promise<string> } | null> {
 
 test('a packet that was still waiting for the kernel when the peer reset is refused, not written', async (t) => {
   await listen();
-  const sleeper = await asleepPeer();
-  sleeper.socket.pause();
+  const sleepingModule = await asleepPeer();
+  sleepingModule.socket.pause();
   const stuck = await fillKernel();
   if (stuck === null) return t.skip('the kernel here holds more than this test will write');
-  sleeper.socket.resetAndDestroy();
+  sleepingModule.socket.resetAndDestroy();
   assert.equal(await stuck.answer, 'refused');
   assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
 });
 
 test('a half-open peer is found by its deadline, and only then', async () => {
   await listen();
-  const sleeper = await asleepPeer();
+  const sleepingModule = await asleepPeer();
   clock.advance(14_999);
   assert.equal(listener.sessionCount, 1);
   clock.advance(2001);
@@ -334,15 +334,15 @@ test('a half-open peer is found by its deadline, and only then', async () => {
     sessions.ends.map((end) => end.reason),
     ['heartbeat_timeout'],
   );
-  assert.equal(await sleeper.readAll(), '');
+  assert.equal(await sleepingModule.readAll(), '');
 });
 
 test('more than 4 KiB in a window is a flood', async () => {
   await listen();
-  const sleeper = await asleepPeer();
-  sleeper.send(Buffer.alloc(4097));
+  const sleepingModule = await asleepPeer();
+  sleepingModule.send(Buffer.alloc(4097));
   assert.equal((await sessions.endedSessions())[0]?.reason, 'flood');
-  await sleeper.gone;
+  await sleepingModule.gone;
 });
 
 test('an address full of half handshakes delays nobody else', async () => {
@@ -399,16 +399,16 @@ test('a drain closes sessions at its rate, tells each once, and takes no new one
   assert.equal(sessions.ends.length, 5);
   clock.advance(500);
   assert.equal(await left, 0);
-  await Promise.all(modules.map((sleeper) => sleeper.closed));
+  await Promise.all(modules.map((sleepingModule) => sleepingModule.closed));
   assert.deepEqual(new Set(sessions.ends.map((end) => end.ticket.deviceId)), new Set(names));
   assert.equal(telemetry.count('end drain'), 10);
 });
 
 test('a close of the port leaves no socket and tells of none', async () => {
   await listen();
-  const sleeper = await module();
+  const sleepingModule = await module();
   await listener.close();
-  await sleeper.closed;
+  await sleepingModule.closed;
   assert.deepEqual(sessions.ends, []);
   assert.equal(clock.pendingTimers, 0);
 });

@@ -1,7 +1,7 @@
 /**
  * A media process in a stranger's hand: messages of the link, right ones and broken ones, in any order. Whatever comes,
  * the server throws at nothing, is told of one end, and keeps no leg of it; and a call that the stranger does not carry
- * is left alone. The canary is a desk that forgets who is gone.
+ * is left alone. The canary is a service that forgets who is gone.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -51,7 +51,7 @@ function message(chance: Chance, token: string, ticket: string): Record<string, 
   const leg = chance.below(8);
   const question = chance.below(8);
   return pick<Record<string, unknown>>(chance, [
-    { kind: 'beat' },
+    { kind: 'heartbeat' },
     { kind: 'listening', address: { host: 'h', port: 1 } },
     { kind: 'failed', sentence: 's' },
     { kind: 'drained' },
@@ -156,7 +156,7 @@ test('a server is not hurt by what a media process says, and keeps nothing of it
   assert.ok(seen.cuts > rounds / 20 && seen.whole > rounds / 4 && seen.opened > 0, JSON.stringify(seen));
 });
 
-test('the fuzzer finds a desk that forgets who is gone', async () => {
+test('the fuzzer finds a service that forgets who is gone', async () => {
   const forgetful = (service: LegService): LegService => ({
     heard: () => service.heard(),
     admitDevice: (token) => service.admitDevice(token),

@@ -1,5 +1,5 @@
 /**
- * Members of one server on a random walk: devices log in, beat and go at any of them, commits come late and in any order,
+ * Members of one server on a random walk: devices log in, heartbeat and go at any of them, commits come late and in any order,
  * and members tell each other. Whenever all of it has arrived, every member says of a device, and does for it, what a naive
  * model does.
  * Source: cluster.md, Ownership and Record.
@@ -20,7 +20,7 @@ const nodes = ['n1', 'n1', 'n2', 'n3', 'n4'];
 type Step =
   | { readonly what: 'login'; readonly kind: ConnectionKind; readonly place: number }
   /** `socket`: how many logins ago the connection was made that this is about. */
-  | { readonly what: 'end' | 'beat'; readonly kind: ConnectionKind; readonly socket: number }
+  | { readonly what: 'end' | 'heartbeat'; readonly kind: ConnectionKind; readonly socket: number }
   | { readonly what: 'commit'; readonly place: number }
   | { readonly what: 'settle' }
   | { readonly what: 'pass'; readonly ms: number };
@@ -30,7 +30,7 @@ const place = fc.integer({ min: 0, max: nodes.length - 1 });
 const socket = fc.constantFrom(0, 0, 1, 2, 3);
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ what: fc.constant('login'), kind, place }) },
-  { weight: 6, arbitrary: fc.record({ what: fc.constantFrom('end', 'beat'), kind, socket }) },
+  { weight: 6, arbitrary: fc.record({ what: fc.constantFrom('end', 'heartbeat'), kind, socket }) },
   { weight: 4, arbitrary: fc.record({ what: fc.constant('commit'), place }) },
   { weight: 3, arbitrary: fc.record({ what: fc.constant('settle') }) },
   { weight: 3, arbitrary: fc.record({ what: fc.constant('pass'), ms: fc.integer({ min: 1, max: 3000 }) }) },
@@ -64,11 +64,11 @@ class Walk {
       case 'login':
         return this.#login(taken.kind, taken.place);
       case 'end':
-      case 'beat': {
+      case 'heartbeat': {
         const peer = this.peers.filter((one) => one.kind === taken.kind).at(-1 - taken.socket);
-        // A connection that the house has closed says no more.
+        // A connection that the server has closed says no more.
         if (peer === undefined || peer.endedAt !== null || peer.connection.closes.length > 0) return;
-        if (taken.what === 'beat') peer.connection.lastHeartbeatAt = this.#nowS();
+        if (taken.what === 'heartbeat') peer.connection.lastHeartbeatAt = this.#nowS();
         else this.#end(peer);
         return;
       }
@@ -116,28 +116,28 @@ class Walk {
 }
 
 interface Expected {
-  readonly seated: readonly Peer[];
+  readonly holders: readonly Peer[];
   readonly lastLoginAt: number | null;
   readonly lastOfflineAt: number | null;
 }
 
 /** One session of signal, one a node of sleep and three in all: the last login stays, the oldest goes. */
 function expect(facts: readonly Fact[], of: ConnectionKind): Expected {
-  let seated: Peer[] = [];
+  let holders: Peer[] = [];
   const offline: number[] = [];
   const mine = facts.filter(({ peer }) => peer.kind === of);
   for (const { what, peer } of mine) {
     if (what === 'login') {
-      const rivals = seated.filter((other) => of === 'signal' || nodes[other.place] === nodes[peer.place]);
-      const isFull = rivals.length === 0 && seated.length === 3;
-      seated = [...seated.filter((other, i) => !rivals.includes(other) && !(isFull && i === 0)), peer];
-    } else if (seated.includes(peer)) {
-      seated = seated.filter((other) => other !== peer);
+      const rivals = holders.filter((other) => of === 'signal' || nodes[other.place] === nodes[peer.place]);
+      const isFull = rivals.length === 0 && holders.length === 3;
+      holders = [...holders.filter((other, i) => !rivals.includes(other) && !(isFull && i === 0)), peer];
+    } else if (holders.includes(peer)) {
+      holders = holders.filter((other) => other !== peer);
       offline.push(peer.endedAt ?? 0);
     }
   }
   const logins = mine.flatMap(({ what, peer }) => (what === 'login' ? [peer.loginAt] : []));
-  return { seated, lastLoginAt: latest(logins), lastOfflineAt: latest(offline) };
+  return { holders, lastLoginAt: latest(logins), lastOfflineAt: latest(offline) };
 }
 
 function latest(times: readonly number[]): number | null {
@@ -149,16 +149,16 @@ function wakesOf({ connection }: Peer): number {
 }
 
 /** It is written to all its sessions, once, and to nobody else's; or its limit says when to come back. */
-async function checkWakeup({ scene, peers }: Walk, seated: readonly Peer[]): Promise<void> {
+async function checkWakeup({ scene, peers }: Walk, holders: readonly Peer[]): Promise<void> {
   const wakes = peers.map(wakesOf);
   const code = await scene.member(peers.length % nodes.length).wake();
   await settle();
-  if (seated.length === 0) assert.equal(code, 40412);
+  if (holders.length === 0) assert.equal(code, 40412);
   else assert.ok(code === 0 || code === 42901, `the wakeup is answered ${code}`);
   for (const [i, peer] of peers.entries())
     assert.equal(
       wakesOf(peer) - (wakes[i] ?? 0),
-      code === 0 && seated.includes(peer) ? 1 : 0,
+      code === 0 && holders.includes(peer) ? 1 : 0,
       `writes to ${peer.session}`,
     );
 }
@@ -170,17 +170,17 @@ async function checkAll(walk: Walk): Promise<void> {
     for (const of of kinds)
       assert.equal(
         sessionAt(member, of),
-        expected[of].seated.find((peer) => peer.place === at)?.session ?? null,
+        expected[of].holders.find((peer) => peer.place === at)?.session ?? null,
         `${of} at ${at}`,
       );
     await checkRecord(member, expected, peers);
   }
   for (const peer of peers) {
-    const isOpen = expected[peer.kind].seated.includes(peer);
+    const isOpen = expected[peer.kind].holders.includes(peer);
     const closes = isOpen || peer.endedAt !== null ? [] : ['replaced'];
     assert.deepEqual(peer.connection.closes, closes, `closes of ${peer.session}`);
   }
-  await checkWakeup(walk, expected.sleep.seated);
+  await checkWakeup(walk, expected.sleep.holders);
 }
 
 function sessionAt({ directory }: ClusterMember, of: ConnectionKind): SessionId | null {
@@ -195,13 +195,13 @@ async function checkRecord(
 ): Promise<void> {
   const record = await member.query();
   assert.ok(typeof record === 'object', 'a record is answered');
-  assert.equal(record.signal.isOnline, expected.signal.seated.length > 0, `online by ${member.id}`);
+  assert.equal(record.signal.isOnline, expected.signal.holders.length > 0, `online by ${member.id}`);
   for (const of of kinds) {
     const { lastLoginAt, lastOfflineAt, lastHeartbeatAt }: ConnectionTimes = record[of];
-    const { seated, lastLoginAt: loginAt, lastOfflineAt: offlineAt } = expected[of];
+    const { holders, lastLoginAt: loginAt, lastOfflineAt: offlineAt } = expected[of];
     assert.deepEqual([lastLoginAt, lastOfflineAt], [loginAt, offlineAt], `${of} by ${member.id}`);
-    // What a session had heard that was displaced may be lost; what a live one has heard is exact.
-    const atLeast = Math.max(0, ...seated.map(({ connection }) => connection.lastHeartbeatAt));
+    // What a session had heard that was superseded may be lost; what a live one has heard is exact.
+    const atLeast = Math.max(0, ...holders.map(({ connection }) => connection.lastHeartbeatAt));
     const atMost = Math.max(
       0,
       ...peers.map((peer) => (peer.kind === of ? peer.connection.lastHeartbeatAt : 0)),

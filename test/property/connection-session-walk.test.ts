@@ -26,7 +26,7 @@ type Step =
       readonly socket: number;
       readonly reason: PeerEndReason;
     }
-  | { readonly what: 'beat'; readonly device: DeviceId; readonly kind: Kind; readonly socket: number }
+  | { readonly what: 'heartbeat'; readonly device: DeviceId; readonly kind: Kind; readonly socket: number }
   | { readonly what: 'kick'; readonly device: DeviceId }
   | { readonly what: 'drain' | 'save' | 'crash' }
   | { readonly what: 'step'; readonly ms: number };
@@ -38,7 +38,7 @@ const reason = fc.constantFrom<PeerEndReason[]>('peer_closed', 'reset', 'heartbe
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 10, arbitrary: fc.record({ what: fc.constant('login'), device, kind }) },
   { weight: 8, arbitrary: fc.record({ what: fc.constant('end'), device, kind, socket, reason }) },
-  { weight: 8, arbitrary: fc.record({ what: fc.constant('beat'), device, kind, socket }) },
+  { weight: 8, arbitrary: fc.record({ what: fc.constant('heartbeat'), device, kind, socket }) },
   { weight: 2, arbitrary: fc.record({ what: fc.constant('kick'), device }) },
   { weight: 3, arbitrary: fc.record({ what: fc.constantFrom('drain', 'save', 'save', 'crash', 'crash') }) },
   // Mostly within a second, and either way.
@@ -48,7 +48,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A house on its walk, and the facts for the model. What is not protected here a canary may break. */
+/** A server on its walk, and the facts for the model. What is not protected here a canary may break. */
 class Walk {
   readonly scene = new SessionScene();
   readonly facts: Fact[] = [];
@@ -86,10 +86,10 @@ class Walk {
         this.login(taken.device, taken.kind);
         return { ...taken, atMs };
       case 'end':
-      case 'beat': {
+      case 'heartbeat': {
         const peer = this.peersOf(taken.device, taken.kind).at(-1 - taken.socket);
         if (peer === undefined) return null;
-        if (taken.what === 'beat') peer.heartbeat();
+        if (taken.what === 'heartbeat') peer.heartbeat();
         else this.end(peer, taken.reason, taken.kind);
         return { ...taken, epoch: peer.epoch, atMs };
       }
@@ -263,7 +263,7 @@ for (const Broken of [
   ForgetsEpochsInACrash,
   LeavesSessionsOpenInACrash,
 ])
-  test(`canary: a house that ${Broken.name} fails the walk, and the failure says its seed`, () => {
+  test(`canary: a server that ${Broken.name} fails the walk, and the failure says its seed`, () => {
     const result = fc.check(
       walkWith(() => new Broken()),
       { numRuns: 300 },

@@ -16,7 +16,7 @@ type Happening =
       readonly epoch: number;
       readonly reason: string;
     }
-  | { readonly what: 'beat'; readonly device: string; readonly kind: Kind; readonly epoch: number }
+  | { readonly what: 'heartbeat'; readonly device: string; readonly kind: Kind; readonly epoch: number }
   | { readonly what: 'kick'; readonly device: string }
   /** Everybody is let go; every heartbeat is saved; the process is gone and another comes; the wall clock steps. */
   | { readonly what: 'drain' | 'save' | 'crash' | 'step' };
@@ -107,7 +107,7 @@ function lastHeartbeat(
   const until = end?.word === 'node_lost' ? life.findLastIndex(({ what }) => what === 'save') : life.length;
   for (let place = until - 1; place > openedBy; place--) {
     const fact = life[place];
-    if (fact?.what === 'beat' && fact.device === device && fact.kind === kind && fact.epoch === epoch)
+    if (fact?.what === 'heartbeat' && fact.device === device && fact.kind === kind && fact.epoch === epoch)
       return place;
   }
   return null;

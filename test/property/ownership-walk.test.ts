@@ -1,5 +1,5 @@
 /**
- * Random walks of two nodes that share devices over NATS: logins, ends, takeovers, partitions, lost answers, burials of
+ * Random walks of two nodes that share devices over NATS: logins, ends, takeovers, partitions, lost answers, failovers of
  * nodes that live, and crashes. A failure prints its seed and path: give both to `fc.assert` to walk it again.
  */
 import assert from 'node:assert/strict';
@@ -25,7 +25,7 @@ const step = fc.oneof(
         'cut' as const,
         'mend' as const,
         'mend' as const,
-        'bury' as const,
+        'fail-over' as const,
         'crash' as const,
       ),
       node,
@@ -50,7 +50,7 @@ const stepMs = 700;
 class Walk {
   readonly scene = new OwnershipScene();
   readonly nodes = new Map<string, OwningNode>();
-  /** The last login of each seat, until its peer or its node ends it. */
+  /** The last login of each slot, until its peer or its node ends it. */
   readonly latest = new Map<string, SessionId | null>();
   #sessions = 0;
   #isAtOnce = false;
@@ -90,7 +90,7 @@ class Walk {
       case 'lose-event':
         scene.way(this.get(taken.node)).lostEvents += 1;
         break;
-      case 'bury':
+      case 'fail-over':
         await this.#failOver(this.get(taken.node));
         break;
       case 'crash':
@@ -154,7 +154,7 @@ class Walk {
   /** Who buries may be cut off at it, and goes on when it is back. */
   async #settled(undertaker: OwningNode, failover: Promise<void>): Promise<void> {
     const settled: string[] = [];
-    const settle = (): void => void settled.push('buried');
+    const settle = (): void => void settled.push('failed over');
     failover.then(settle, settle);
     for (let round = 0; round < 12 && settled.length === 0; round++) {
       await this.pass();
@@ -178,15 +178,15 @@ function check(walk: Walk): void {
       assert.deepEqual(
         slots.map(({ session }) => session).toSorted(),
         open.toSorted(),
-        'who is here has a seat',
+        'who is here has a slot',
       );
       assert.ok(slots.length <= (connection === 'signal' ? 1 : names.length));
       for (const { member } of slots)
         assert.ok(Array.from(walk.nodes.values()).some((one) => one.member === member));
     }
-  const seated = new Set(devices.flatMap((deviceId) => kinds.flatMap((one) => scene.slots(deviceId, one))));
+  const holders = new Set(devices.flatMap((deviceId) => kinds.flatMap((one) => scene.slots(deviceId, one))));
   for (const session of walk.latest.values())
-    if (session !== null) assert.ok(seated.has(session), `${session} logged in last`);
+    if (session !== null) assert.ok(holders.has(session), `${session} logged in last`);
   checkEvents(walk);
 }
 

@@ -19,11 +19,11 @@ const step = fc.record({
   deps: fc.nat(names.length - 1),
   device: fc.nat(devices.length - 1),
   kind: fc.constantFrom(...kinds),
-  act: fc.constantFrom('login', 'login', 'end', 'beat', 'event', 'wait', 'turn', 'refresh', 'refuse'),
+  act: fc.constantFrom('login', 'login', 'end', 'heartbeat', 'event', 'wait', 'turn', 'refresh', 'refuse'),
 });
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** What the houses were told to write. */
+/** What the members were told to write. */
 class Written {
   readonly logins: string[] = [];
   readonly ended = new Set<string>();
@@ -40,7 +40,7 @@ async function take(deps: SharedMember, { device, kind, act }: Step, number: num
   } else if (act === 'end' && last !== undefined) {
     written.ended.add(last);
     deps.end(kind, deviceId, last, number * 1000, number);
-  } else if (act === 'beat' && last !== undefined && !written.ended.has(last)) {
+  } else if (act === 'heartbeat' && last !== undefined && !written.ended.has(last)) {
     if (deps[kind].read(deviceId)?.openSession === last) deps.heartbeat(kind, deviceId, last, number);
   } else if (act === 'event') {
     written.events += 1;
@@ -89,7 +89,7 @@ function check(members: readonly SharedMember[], written: Written): void {
         assert.deepEqual([epoch, slots[0]?.session ?? null], [chair.epoch, chair.session]);
         assert(
           chair.session === null || !written.ended.has(chair.session),
-          'an end that was written left its seat',
+          'an end that was written left its slot',
         );
       }
   }

@@ -25,7 +25,7 @@ const helloOfServer = framed(
 );
 
 const fromMedia: readonly (readonly [MediaMessage, Buffer])[] = [
-  [{ kind: 'beat' }, map(['kind', word('beat')])],
+  [{ kind: 'heartbeat' }, map(['kind', word('heartbeat')])],
   [
     { kind: 'alive', leg: 7, by: 'media' },
     map(['kind', word('alive')], ['leg', hex('07')], ['by', word('media')]),

@@ -15,13 +15,13 @@ const leakingWorker = new URL('./media-leaking-worker.ts', import.meta.url);
 const clock = new SystemClock();
 const end = new MediaEnd(new Socket({ fd: linkDescriptor }), { clock, onEnd: () => process.exit(0) });
 const { log } = end;
-let lanes: TranscoderPool | null = null;
+let pool: TranscoderPool | null = null;
 
 process.on('SIGINT', () => undefined);
 process.on('message', () => void answer());
 
 async function answer(): Promise<void> {
-  const sample: MediaSample = { natives: (await lanes?.countNatives()) ?? [] };
+  const sample: MediaSample = { natives: (await pool?.countNatives()) ?? [] };
   process.send?.(sample);
 }
 
@@ -38,7 +38,7 @@ await startMediaServer(settings, {
   end,
   openTranscoders: async (workers) => {
     const leaks = process.env[leakVariable] !== undefined && { workerFile: leakingWorker };
-    lanes = await TranscoderPool.open({ ...workers, clock, log, onWedged: die, ...leaks });
-    return lanes;
+    pool = await TranscoderPool.open({ ...workers, clock, log, onWedged: die, ...leaks });
+    return pool;
   },
 });

@@ -142,7 +142,7 @@ class MemberWakeups extends FakeWakeupRecords {
   }
 }
 
-type AllHouses = WakeupDeps & ConnectivityDeps & WakeupOutcomeDeps;
+type AllDeps = WakeupDeps & ConnectivityDeps & WakeupOutcomeDeps;
 
 export class ClusterMember {
   readonly id: MemberId;
@@ -155,7 +155,7 @@ export class ClusterMember {
   readonly directory: DeviceDirectory;
   readonly watch: WakeupWatch;
   readonly peers: FakePeers;
-  readonly deps: AllHouses;
+  readonly deps: AllDeps;
   readonly messages: MessageDeps;
   readonly issued: IssuedCalls;
   readonly heard: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * The load under which a server is killed: devices whose module and controller come, take over, beat and go as chance
+ * The load under which a server is killed: devices whose module and controller come, take over, heartbeat and go as chance
  * says, wakeups for those that sleep, and a backend that reads the log. It remembers what it was told, and when, so
  * that the next server can be asked for it.
  */

@@ -1,4 +1,4 @@
-/** An event log in memory that is given drafts, as the house makes them; ids and numbers are its own. */
+/** An event log in memory that is given drafts, as the server makes them; ids and numbers are its own. */
 import type { EventDraft, LoggedEvent } from '../../src/model/events.ts';
 import { generateEventId, type DeviceId, type ProductId, type SessionId } from '../../src/model/ids.ts';
 import { recentEventsOfDeviceMax } from '../../src/model/limits.ts';

@@ -17,7 +17,7 @@ export class FakeFork implements ProcessFork {
   readonly pid: number;
   readonly ended: Promise<string>;
   readonly orders: ProcessOrder[] = [];
-  /** Answers beats, and stops when it is told to. */
+  /** Answers heartbeats, and stops when it is told to. */
   isSound = true;
   wasKilled = false;
   /** At once. */
@@ -53,8 +53,12 @@ export class FakeFork implements ProcessFork {
   order(order: ProcessOrder): void {
     this.orders.push(order);
     if (!this.isSound) return;
-    if (order.kind === 'beat')
-      this.report({ kind: 'beat', sleepConnections: this.sleepConnections, sleepTaken: this.handed.length });
+    if (order.kind === 'heartbeat')
+      this.report({
+        kind: 'heartbeat',
+        sleepConnections: this.sleepConnections,
+        sleepTaken: this.handed.length,
+      });
     if (order.kind === 'stop') this.die('exit code 0');
   }
 

@@ -1,5 +1,5 @@
 /**
- * The house behind a signal listener, as small as it can be: it knows secrets, holds one session a device, closes
+ * The server behind a signal listener, as small as it can be: it knows secrets, holds one session a device, closes
  * what a newer login replaces, commits when a test says so, and lets a test wait for what happens.
  */
 import { EventEmitter, once } from 'node:events';

@@ -1,5 +1,5 @@
 /**
- * The house behind a sleep listener, as small as it can be: it knows secrets, holds one session a device,
+ * The server behind a sleep listener, as small as it can be: it knows secrets, holds one session a device,
  * closes what a newer login replaces, and lets a test wait for what happens.
  */
 import { EventEmitter, once } from 'node:events';

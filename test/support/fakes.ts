@@ -274,7 +274,7 @@ export class FakeTelemetry implements Telemetry {
     this.#add('ask time');
   }
   slot(result: string): void {
-    this.#add(`seat ${result}`);
+    this.#add(`slot ${result}`);
   }
   wakeupWrite(): void {
     this.#add('wakeup write');

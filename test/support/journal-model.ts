@@ -60,7 +60,7 @@ export function openContext(
   };
 }
 
-/** What this house reads, committed or not, with the events that happened. */
+/** What this server reads, committed or not, with the events that happened. */
 export function pictureOf(
   { sleep, signal, wakeups, calls }: ServerContext,
   events: readonly Told[],
@@ -78,7 +78,7 @@ export function pictureOf(
   };
 }
 
-/** Takes the step in the house. Returns the event that goes with it, or null. */
+/** Takes the step in the server. Returns the event that goes with it, or null. */
 export function take(context: ServerContext, { kind, device }: Step, number: number): Told | null {
   const deviceId = idOf(device);
   if (kind === 'sleep' || kind === 'signal') {

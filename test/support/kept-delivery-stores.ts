@@ -1,4 +1,4 @@
-/** Books of the webhooks in LMDB: of a node that is alone, and of one whose book is kept where all nodes have it. */
+/** Delivery stores in LMDB: of a node that is alone, and of one whose delivery store is kept where all nodes have it. */
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { NatsDeliveryStore } from '../../src/cluster/records/nats-delivery-store.ts';
 import { seedDeliveryStore } from '../../src/webhooks/worker/webhook-seed.ts';

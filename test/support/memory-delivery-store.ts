@@ -1,4 +1,4 @@
-/** A webhooks' book in memory: what a commit took is there, also for another engine, and nothing else. */
+/** A webhooks' delivery store in memory: what a commit took is there, also for another engine, and nothing else. */
 import type { EventId } from '../../src/model/ids.ts';
 import type {
   FailedEvent,

@@ -10,10 +10,10 @@ export class NodesSite implements RecordsSite {
 
   static async start(t: Ending, join: JoinGround, count: number): Promise<NodesSite> {
     const site = new NodesSite();
-    const displace: Displace = (member, slot) =>
+    const supersede: Displace = (member, slot) =>
       site.#living.find((one) => one.member.id === member)?.member.lost(slot);
     const names = Array.from({ length: count }, (_, number) => `node-${number + 1}`);
-    site.nodes.push(...(await Promise.all(names.map((name) => SiteNode.start(t, join, name, displace)))));
+    site.nodes.push(...(await Promise.all(names.map((name) => SiteNode.start(t, join, name, supersede)))));
     return site;
   }
 

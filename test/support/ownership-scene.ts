@@ -163,7 +163,7 @@ export interface NodeDeps {
   readonly heartbeats: KvStore;
   readonly publish: (event: OutboxEvent) => Promise<void>;
   /** A notice to another member; it may be lost. */
-  readonly displace: (member: MemberId, deviceId: DeviceId, session: SessionId) => void;
+  readonly supersede: (member: MemberId, deviceId: DeviceId, session: SessionId) => void;
 }
 
 /** One life of one node. */
@@ -218,7 +218,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
     if (this.isDead) return;
     this.takings.push(slot);
     for (const { member, session } of slot.superseded)
-      if (member !== this.member) this.#deps.displace(member, slot.deviceId, session);
+      if (member !== this.member) this.#deps.supersede(member, slot.deviceId, session);
   }
 
   lost(slot: SlotLost): void {
@@ -320,12 +320,12 @@ export class OwnershipScene {
       publishes: true,
     };
     const publish = (event: OutboxEvent): Promise<void> => this.#publish(way, event);
-    const displace: NodeDeps['displace'] = (member, deviceId, session) => {
+    const supersede: NodeDeps['supersede'] = (member, deviceId, session) => {
       const node = this.#nodes.get(member.slice(0, member.indexOf('/')));
       if (node?.member === member && !this.way(node).link.isUnavailable) node.superseded(deviceId, session);
     };
     this.#lives += 1;
-    const deps = { clock: this.clock, ...way, publish, displace };
+    const deps = { clock: this.clock, ...way, publish, supersede };
     const node = new OwningNode(name, this.#lives, outbox, deps);
     this.#nodes.set(name, node);
     this.#ways.set(node.member, way);

@@ -61,13 +61,13 @@ export class ProcessesSite implements RecordsSite {
     const self = { member: id, node, isCoordinator: number === 0, grew: () => undefined };
     const records = openRecords(store.state, recordsSettings, { ...recordsDeps(), shared: self });
     ending.after(() => records.close());
-    const displace = (member: MemberId, slot: SlotLost): void => this.#displace(member, slot);
-    const member = new SiteMember({ id, node }, { ...records, displace });
+    const supersede = (member: MemberId, slot: SlotLost): void => this.#supersede(member, slot);
+    const member = new SiteMember({ id, node }, { ...records, supersede });
     records.followSlots(member);
     return { store, records, member };
   }
 
-  #displace(member: MemberId, slot: SlotLost): void {
+  #supersede(member: MemberId, slot: SlotLost): void {
     this.#living.find((one) => one.member.id === member)?.member.lost(slot);
   }
 }

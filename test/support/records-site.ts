@@ -47,7 +47,7 @@ export interface MemberDeps {
   readonly events: EventLog;
   readonly locator: SessionLocator;
   /** A notice to another member. */
-  readonly displace: (member: MemberId, slot: SlotLost) => void;
+  readonly supersede: (member: MemberId, slot: SlotLost) => void;
 }
 
 /** Told what becomes of its sessions it does what a server does: one that is replaced is closed, without an event. */
@@ -55,7 +55,7 @@ export class SiteMember implements SlotFollower {
   readonly id: MemberId;
   readonly node: string;
   readonly takings: SlotClaimed[] = [];
-  /** Sessions that were closed because a later login has their seat. */
+  /** Sessions that were closed because a later login has their slot. */
   readonly replaced: SessionId[] = [];
   readonly #deps: MemberDeps;
   readonly #live = { sleep: new Map<DeviceId, SessionId>(), signal: new Map<DeviceId, SessionId>() };
@@ -108,7 +108,7 @@ export class SiteMember implements SlotFollower {
     const { connection, deviceId } = slot;
     this.takings.push(slot);
     for (const { member, session } of slot.superseded)
-      if (member !== this.id) this.#deps.displace(member, { connection, deviceId, session });
+      if (member !== this.id) this.#deps.supersede(member, { connection, deviceId, session });
   }
 
   lost({ connection, deviceId, session }: SlotLost): void {

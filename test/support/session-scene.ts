@@ -1,5 +1,5 @@
 /**
- * The house around the sessions of a few devices, without sockets and store: a real directory, the ports that both
+ * The server around the sessions of a few devices, without sockets and store: a real directory, the ports that both
  * gateways call, records in memory, and one list of the events in the order they were written. Sleep and signal are
  * played through the same `Door`, so that what holds for both is said once.
  */
@@ -126,7 +126,7 @@ export class Peer {
     return this.ticket.epoch;
   }
 
-  /** Why the house closed it; empty: it did not. */
+  /** Why the server closed it; empty: it did not. */
   get closes(): readonly string[] {
     return this.#connection.closes;
   }

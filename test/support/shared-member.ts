@@ -31,7 +31,7 @@ export class SharedMember {
   readonly signal: ConnectionRecordStore;
   readonly locator: StoredSessionLocator;
   readonly #lost: LostSessions;
-  /** Seats, events and growth, in the order in which they were told. */
+  /** Slots, events and growth, in the order in which they were told. */
   readonly told: string[] = [];
   readonly taken: SlotClaimed[] = [];
   readonly followed: LoggedEvent[] = [];

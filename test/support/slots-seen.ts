@@ -1,4 +1,4 @@
-/** Who has a device's seats, as the members of a site see it, in the words of the suites. */
+/** Who has a device's slots, as the members of a site see it, in the words of the suites. */
 import assert from 'node:assert/strict';
 import type { ConnectionKind, SharedConnection } from '../../src/model/cluster.ts';
 import type { DeviceId } from '../../src/model/ids.ts';

@@ -1,4 +1,4 @@
-/** Lanes on scripted threads: a gate holds their frames, the clock is driven, and what was logged and told is kept. */
+/** A transcoder pool on scripted threads: a gate holds their frames, the clock is driven, and what was logged and told is kept. */
 import assert from 'node:assert/strict';
 import type { FrameResult } from '../../src/model/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';

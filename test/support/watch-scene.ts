@@ -1,4 +1,4 @@
-/** One call as those see it who show it to people: what is asked of the house, and what it answers. */
+/** One call as those see it who show it to people: what is asked of the server, and what it answers. */
 import type { CallSession } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
 import { mediaFrameResults, type MediaView } from '../../src/model/picture.ts';

@@ -1,5 +1,5 @@
 /**
- * A call at a whole server, by plain WebSockets and with headers of frames written by hand: nothing of the house reads or
+ * A call at a whole server, by plain WebSockets and with headers of frames written by hand: nothing of the server reads or
  * writes what goes over the wire here. Source: calls-and-media.md, Legs.
  */
 import type { TestContext } from 'node:test';

@@ -100,7 +100,7 @@ const writeRefusals = { 40412: 'absent', 40902: 'unwakeable' } as const;
 function received({ directory, wakeups, issued, news }: PeersDeps, notice: PeerNotice): void {
   switch (notice.kind) {
     case 'superseded':
-      return directory.displace(notice.connection, notice.deviceId, notice.session);
+      return directory.supersede(notice.connection, notice.deviceId, notice.session);
     case 'wakeup-accepted':
       return wakeups.memory.noteAccepted(notice);
     case 'call-issued':

@@ -32,6 +32,6 @@ export class SlotReconciler implements SlotFollower {
 
   lost({ connection, deviceId, session }: SlotLost): void {
     this.#deps.telemetry.slot('lost');
-    this.#deps.directory.displace(connection, deviceId, session);
+    this.#deps.directory.supersede(connection, deviceId, session);
   }
 }

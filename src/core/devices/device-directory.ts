@@ -57,7 +57,7 @@ export class DeviceDirectory implements ActorDeps {
   }
 
   /** Another member has the slot of this session; nothing, if it is over. */
-  displace(connection: ConnectionKind, deviceId: DeviceId, session: SessionId): void {
+  supersede(connection: ConnectionKind, deviceId: DeviceId, session: SessionId): void {
     const actor = this.find(deviceId);
     if (actor === null) return;
     const heartbeatAt = actor.heartbeatAt(connection);

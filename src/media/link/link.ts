@@ -77,7 +77,7 @@ export class Link<Sent extends object, Received> {
   }
 
   /** Does nothing when the link is at its end. Never throws. */
-  send(message: Sent | { readonly kind: 'beat' }): void {
+  send(message: Sent | { readonly kind: 'heartbeat' }): void {
     if (!this.#channel.isOpen) return;
     const payload = encodeLinkMessage(message);
     const bytes = this.#channel.waitingBytes + payload.length;
@@ -115,7 +115,7 @@ export class Link<Sent extends object, Received> {
       this.#channel.cut(`was silent for ${silentMs} ms`);
       return;
     }
-    this.send({ kind: 'beat' });
+    this.send({ kind: 'heartbeat' });
     this.#owner.heartbeat();
   }
 }

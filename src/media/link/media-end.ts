@@ -118,7 +118,7 @@ export class MediaEnd {
         this.#keys = new TokenKeys(message.tokenKeys);
         this.#start(message.settings);
         break;
-      case 'beat':
+      case 'heartbeat':
         break;
       case 'declined':
         return `sent this media process away: ${message.sentence}`;

@@ -122,7 +122,7 @@ export class ServerEnd {
   #received(message: MediaMessage): string | null {
     switch (message.kind) {
       case 'hello':
-      case 'beat':
+      case 'heartbeat':
         break;
       case 'listening':
         this.#stage = 'listening';

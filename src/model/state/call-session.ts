@@ -29,7 +29,7 @@ export type CallInput =
   | { readonly kind: 'bridge-connected' }
   | { readonly kind: 'reported'; readonly report: CallReport }
   | { readonly kind: 'lease-ended' }
-  /** By the house. */
+  /** By the server. */
   | { readonly kind: 'ended'; readonly reason: CallEndReason };
 
 export interface CallStep {

@@ -8,7 +8,7 @@
  *  2. An event that speaks of another epoch than the open one changes nothing.
  *  3. Every end but a replacement sets lastOfflineAt and is told once; a replacement is told as a login.
  *  4. A login is not a heartbeat.
- *  5. A session that a later login elsewhere has displaced closes as replaced; of another one nothing changes.
+ *  5. A session that a later login elsewhere has superseded closes as replaced; of another one nothing changes.
  *
  * Source: decisions.md, Connectivity; sleep-wire.md, Sessions; signal-wire.md; cluster.md, Ownership.
  */
@@ -37,11 +37,11 @@ export type ConnectionEvent<Reason extends string> =
       readonly atMs: number;
       readonly heartbeatAt: number;
     }
-  /** A later login at another member has the seat of this session. */
+  /** A later login at another member has the slot of this session. */
   | { readonly kind: 'superseded'; readonly session: SessionId; readonly heartbeatAt: number }
   | { readonly kind: 'note-heartbeat'; readonly heartbeatAt: number };
 
-/** What backends and the house are told of. */
+/** What backends and the server are told of. */
 export type SessionChange<Reason extends string> =
   | {
       readonly kind: 'opened';
@@ -123,7 +123,7 @@ function reduceOpen<Reason extends string>(
 
 const nothing: readonly never[] = [];
 const noted: readonly ConnectionEffect<never>[] = [{ kind: 'save', change: null }];
-/** Its end was told as the login that displaced it. */
+/** Its end was told as the login that superseded it. */
 const superseded: readonly ConnectionEffect<never>[] = [
   { kind: 'save', change: null },
   { kind: 'close-previous', reason: 'replaced' },

@@ -1,12 +1,12 @@
 /**
  * One connection of one device as all members of a cluster share it, as a pure machine: whoever holds the row (a
  * transaction of the shared store, a compare-and-set) applies what a member says has happened to it. Sessions are told
- * apart by their ids: what speaks of a session that has no seat any more changes nothing.
+ * apart by their ids: what speaks of a session that has no slot any more changes nothing.
  *
  * Invariants, each with a test:
  *  1. An epoch is given once: every login takes the next one.
  *  2. A session sits once: a login, an end, said again, changes nothing.
- *  3. Of two logins that are after the same seat the one told last has it; but one told late only if it is the later one.
+ *  3. Of two logins that are after the same slot the one told last has it; but one told late only if it is the later one.
  *  4. Every end but a replacement sets lastOfflineAt and is told once.
  *
  * Source: cluster.md, Ownership and Without NATS; decisions.md, Connectivity.
@@ -24,7 +24,7 @@ export type SharedEvent =
       /** Wall milliseconds. */
       readonly atMs: number;
       /**
-       * It happened a while ago, out of the others' sight: where a later login has the seat, that keeps it. Members'
+       * It happened a while ago, out of the others' sight: where a later login has the slot, that keeps it. Members'
        * wall clocks differ, so a login that is told at once is never held against one that was told before.
        */
       readonly isLate: boolean;
@@ -46,7 +46,7 @@ export type SharedOutcome =
       readonly isNew: boolean;
       readonly superseded: readonly SessionSlot[];
     }
-  /** A later login has the seat: the session is to be closed as replaced. */
+  /** A later login has the slot: the session is to be closed as replaced. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'left'; readonly slot: SessionSlot }
   /** Nothing to tell; the row may have another heartbeat. */
@@ -74,7 +74,7 @@ export function reduceShared(
   const own = row.slots.find(({ session }) => session === event.session);
   switch (event.kind) {
     case 'login':
-      return own === undefined ? login(connection, row, event) : { row, outcome: seated(own, false, []) };
+      return own === undefined ? login(connection, row, event) : { row, outcome: claimSlot(own, false, []) };
     case 'ended':
       return own === undefined ? unmoved(row) : leave(row, own, event);
     case 'heard':
@@ -94,10 +94,10 @@ function login(connection: ConnectionKind, row: SharedConnection, event: Login):
   const staying = row.slots.filter((other) => !rivals.includes(other));
   const slots = [...staying, slot];
   const lastLoginAt = latest(row.lastLoginAt, Math.floor(loginAtMs / 1000));
-  return { row: { ...row, epoch, slots, lastLoginAt }, outcome: seated(slot, true, rivals) };
+  return { row: { ...row, epoch, slots, lastLoginAt }, outcome: claimSlot(slot, true, rivals) };
 }
 
-/** Whose seat it takes: on signal everybody's, on sleep that of its own node, or of the oldest where there is no other. */
+/** Whose slot it takes: on signal everybody's, on sleep that of its own node, or of the oldest where there is no other. */
 function rivalsOf(
   connection: ConnectionKind,
   { slots }: SharedConnection,
@@ -124,7 +124,7 @@ function heard(row: SharedConnection, heartbeatAt: number): SharedConnection {
   return { ...row, lastHeartbeatAt: heartbeatAt };
 }
 
-function seated(slot: SessionSlot, isNew: boolean, superseded: readonly SessionSlot[]): SharedOutcome {
+function claimSlot(slot: SessionSlot, isNew: boolean, superseded: readonly SessionSlot[]): SharedOutcome {
   return { kind: 'claimed', slot, isNew, superseded };
 }
 

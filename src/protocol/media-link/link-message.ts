@@ -35,7 +35,7 @@ const number = z.int().min(0);
 const shown = z.string().max(legRequestBytesMax);
 const sentence = z.string().max(4096);
 const hello = { kind: z.literal('hello'), version: z.literal(linkVersion) };
-const heartbeat = z.strictObject({ kind: z.literal('beat') });
+const heartbeat = z.strictObject({ kind: z.literal('heartbeat') });
 
 const fromServer = z.discriminatedUnion('kind', [
   /** In place of a hello: the server has a media process. The link ends behind it. */

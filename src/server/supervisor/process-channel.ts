@@ -102,8 +102,8 @@ export function followSupervisor(orders: ProcessOrders): void {
     if (order.kind === 'sleep-connection') {
       sleepTaken += 1;
       if (socket !== undefined) orders.sleepConnection(socket);
-    } else if (order.kind === 'beat')
-      reportToSupervisor({ kind: 'beat', sleepConnections: orders.sleepConnections(), sleepTaken });
+    } else if (order.kind === 'heartbeat')
+      reportToSupervisor({ kind: 'heartbeat', sleepConnections: orders.sleepConnections(), sleepTaken });
     else obey(order, orders);
   });
   process.on('disconnect', () => orders.alone());
@@ -116,7 +116,7 @@ export function reportToSupervisor(report: ProcessReport, sent: () => void = () 
   else sent();
 }
 
-type Plain = Exclude<ProcessOrder, { kind: 'beat' | 'sleep-connection' }>;
+type Plain = Exclude<ProcessOrder, { kind: 'heartbeat' | 'sleep-connection' }>;
 
 function obey(order: Plain, orders: ProcessOrders): void {
   switch (order.kind) {

@@ -56,7 +56,7 @@ export type ProcessOrder =
   /** Whenever anything of it changes. */
   | { readonly kind: 'worker-set'; readonly workerSet: WorkerSetState }
   /** To be answered by the same. */
-  | { readonly kind: 'beat' }
+  | { readonly kind: 'heartbeat' }
   | { readonly kind: 'reload' }
   /** To the coordinator, which has the audit log: it asks for the restart of the workers in turn. */
   | { readonly kind: 'restart-signalled' }
@@ -73,7 +73,7 @@ export type ProcessReport =
   /** It cannot start, for a reason that is a sentence for the operator. It ends. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** `sleepConnections` that it has, of all that it was ever handed, `sleepTaken`. */
-  | { readonly kind: 'beat'; readonly sleepConnections: number; readonly sleepTaken: number }
+  | { readonly kind: 'heartbeat'; readonly sleepConnections: number; readonly sleepTaken: number }
   /** An operator wants the workers to be restarted one after the other. */
   | { readonly kind: 'restart-workers' };
 

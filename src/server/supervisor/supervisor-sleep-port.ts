@@ -74,7 +74,7 @@ function ignore(): void {
   // A peer that is gone: whoever is handed its connection finds that out.
 }
 
-type Heartbeat = Pick<Extract<ProcessReport, { kind: 'beat' }>, 'sleepConnections' | 'sleepTaken'>;
+type Heartbeat = Pick<Extract<ProcessReport, { kind: 'heartbeat' }>, 'sleepConnections' | 'sleepTaken'>;
 
 /**
  * The connections that one worker is given. Node's channel to it takes one at a time and waits until the process has it:

@@ -129,7 +129,7 @@ export class SupervisorSlot {
     const heartbeatsMax = life.state === 'starting' ? processStartHeartbeatsMax : processSilentHeartbeatsMax;
     if (life.heartbeatsUnanswered >= heartbeatsMax) return this.#killSilent(life);
     life.heartbeatsUnanswered += 1;
-    life.fork.order({ kind: 'beat' });
+    life.fork.order({ kind: 'heartbeat' });
   }
 
   /** Drains it. Resolves when its next life is up, or none is to come any more. */
@@ -165,7 +165,7 @@ export class SupervisorSlot {
     switch (report.kind) {
       case 'loaded':
         return;
-      case 'beat':
+      case 'heartbeat':
         life.heartbeatsUnanswered = 0;
         life.handoff.reported(report);
         return;
@@ -186,7 +186,7 @@ export class SupervisorSlot {
   }
 
   #killSilent(life: Life): void {
-    const fields = { ...this.#fieldsOf(life), beats_unanswered: life.heartbeatsUnanswered };
+    const fields = { ...this.#fieldsOf(life), heartbeats_unanswered: life.heartbeatsUnanswered };
     this.#deps.log.error(fields, 'a process does not answer any more and is killed');
     life.fork.kill();
   }

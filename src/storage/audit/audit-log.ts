@@ -1,6 +1,6 @@
 /**
  * The audit log: a line is on disk before its change begins, or the change is refused. One process writes it: the
- * server, its keeper where there are several, or a command that holds the directory's lock. See docs/adr/0021.
+ * server, its coordinator where there are several, or a command that holds the directory's lock. See docs/adr/0021.
  */
 import { open, rename, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
@@ -24,7 +24,7 @@ export interface AuditLogDeps {
   readonly told: (line: AuditLine) => void;
   /** Told of a line whose result cannot be written; it stays `unknown`. */
   readonly lost: (line: AuditLine, reason: string) => void;
-  /** Left out: those of the house. */
+  /** Left out: those of the server. */
   readonly fileBytesMax?: number;
   readonly oldFilesMax?: number;
 }

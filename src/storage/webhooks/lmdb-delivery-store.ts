@@ -1,4 +1,4 @@
-/** The webhooks' book in LMDB. One thread writes it; others may look on. */
+/** The webhooks' delivery store in LMDB. One thread writes it; others may look on. */
 import type { EventId } from '../../model/ids.ts';
 import type {
   FailedEvent,

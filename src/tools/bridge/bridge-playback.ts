@@ -158,30 +158,30 @@ export function encodeAlaw(level: number): number {
   return (sign | (exponent << 4) | mantissa) ^ 0x55;
 }
 
-/** Of a beat: moments are sums of binary fractions. */
+/** Of a tick: moments are sums of binary fractions. */
 const tolerance = 1e-6;
 
 export class Metronome {
   readonly #clock: Clock;
   readonly #perSecond: number;
-  readonly #heartbeat: (atMs: number) => void;
+  readonly #tick: (atMs: number) => void;
   readonly #startedMs: number;
   #cancel: Cancel;
   #isStopped = false;
-  /** Of the last beat; the first is 0. */
+  /** Of the last tick; the first is 0. */
   #number = -1;
   #missed = 0;
 
-  /** `beat` is told its moment, milliseconds since the first one, which comes as soon as the caller is done. */
-  constructor(clock: Clock, perSecond: number, heartbeat: (atMs: number) => void) {
+  /** `tick` is told its moment, milliseconds since the first one, which comes as soon as the caller is done. */
+  constructor(clock: Clock, perSecond: number, tick: (atMs: number) => void) {
     this.#clock = clock;
     this.#perSecond = perSecond;
-    this.#heartbeat = heartbeat;
+    this.#tick = tick;
     this.#startedMs = clock.monotonicMs();
     this.#cancel = clock.after(0, () => this.#wake());
   }
 
-  /** Beats that were left out. */
+  /** Ticks that were left out. */
   get missed(): number {
     return this.#missed;
   }
@@ -198,7 +198,7 @@ export class Metronome {
     if (number > this.#number) {
       this.#missed += number - this.#number - 1;
       this.#number = number;
-      this.#heartbeat(this.#momentOf(number));
+      this.#tick(this.#momentOf(number));
     }
     if (this.#isStopped) return;
     const nextMs = this.#startedMs + this.#momentOf(this.#number + 1);

@@ -29,7 +29,7 @@ export interface ShowDeps {
   readonly logger: BridgeLogger;
 }
 
-/** Begins at once; `outlet` is the call. */
+/** Begins at once; `sink` is the call. */
 export function beginShow(
   { clock, engine, tally, logger }: ShowDeps,
   plan: ShowPlan,

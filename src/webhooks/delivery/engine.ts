@@ -97,7 +97,7 @@ export class WebhookEngine {
     return this.#tail.head;
   }
 
-  /** Begins where the book says. Throws when a store cannot be read. */
+  /** Begins where the delivery store says. Throws when a store cannot be read. */
   start(head: number): void {
     this.#tail.advance(head);
     this.#roster.restore();

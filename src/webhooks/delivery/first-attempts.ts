@@ -9,7 +9,7 @@ import type { LoggedEvent } from '../../model/events.ts';
 
 export class FirstAttempts {
   readonly #order = new DeviceOrder();
-  /** Those that have their lane. */
+  /** Those that have their device's turn. */
   readonly #ready: BoundedQueue<Ticket>;
 
   constructor(eventsMax: number) {
@@ -57,23 +57,23 @@ interface DeviceQueue {
 class DeviceOrder {
   readonly #order = new Map<DeviceId, DeviceQueue>();
 
-  /** True when it has the lane; else a `leave` will hand it out. */
+  /** True when its device's turn is its own; else a `leave` will hand it out. */
   enter(ticket: Ticket): boolean {
     if (this.claim(ticket)) return true;
     const queue = this.#order.get(ticket.deviceId);
-    assert(queue !== undefined, 'a lane that cannot be claimed is there');
+    assert(queue !== undefined, 'a queue that cannot be claimed is there');
     insert(queue.waiting, ticket);
     return false;
   }
 
-  /** True when it has the lane; else it is none of the lane's. */
+  /** True when its device's turn is its own; else it is not in the queue. */
   claim(ticket: Ticket): boolean {
     if (this.#order.has(ticket.deviceId)) return false;
     this.#order.set(ticket.deviceId, { current: ticket, waiting: [] });
     return true;
   }
 
-  /** Who has the lane now; null also when `ticket` did not have it. */
+  /** The ticket whose turn it is now; null also when `ticket` did not have it. */
   leave(ticket: Ticket): Ticket | null {
     const queue = this.#order.get(ticket.deviceId);
     if (queue?.current !== ticket) return null;
@@ -101,9 +101,9 @@ export interface Ticket {
   /** The event's place in the log: what orders the events of a device, and names it within its hook. */
   readonly sequence: number;
   readonly deviceId: DeviceId;
-  /** Null: only the book has it, until it is tried. */
+  /** Null: only the delivery store has it, until it is tried. */
   event: LoggedEvent | null;
-  /** It is among the failed in the book; else it is read ahead. */
+  /** It is among the failed in the delivery store; else it is read ahead. */
   isKept: boolean;
   /** Failed ones so far. */
   attempts: number;
@@ -113,7 +113,7 @@ export interface Ticket {
   isProbe: boolean;
 }
 
-/** `isKept`: it comes from the book, which has its event. */
+/** `isKept`: it comes from the delivery store, which has its event. */
 export function ticketOf(event: LoggedEvent, attempts: number, isKept: boolean): Ticket {
   const { sequence, deviceId } = event;
   return { sequence, deviceId, event: isKept ? null : event, isKept, attempts, dueMs: 0, isProbe: false };

@@ -12,7 +12,7 @@ export class HookRoster {
   readonly #deliveries: DeliveryStore;
   readonly #deps: HookDeps;
   readonly #hooks = new Map<string, Hook>();
-  /** In the book and not yet looked for in the registry. */
+  /** In the delivery store and not yet looked for in the registry. */
   #known: ReadonlyMap<string, HookRecord> = new Map();
   #nextNumber = 1;
 
@@ -43,7 +43,7 @@ export class HookRoster {
   }
 
   /**
-   * Follows the registry. Returns the hooks that are gone; whatever the book has of them goes too. Throws, with nothing
+   * Follows the registry. Returns the hooks that are gone; whatever the delivery store has of them goes too. Throws, with nothing
    * changed, when a store cannot be read.
    */
   reconcile(): readonly Hook[] {
@@ -82,7 +82,7 @@ export class HookRoster {
     const record = this.#known.get(id);
     if (record === undefined) return null;
     const { head } = this.#deps.tail;
-    // A log that is younger than the book is another log.
+    // A log that is younger than the delivery store is another log.
     const cursor = Math.min(record.cursor, head);
     const hook = new Hook(
       id,

@@ -33,7 +33,7 @@ export class KeptEvents {
     return this.#parked;
   }
 
-  /** It was in the book before this process began. */
+  /** It was in the delivery store before this process began. */
   restore(ticket: Ticket): void {
     this.#failed += 1;
     if (ticket.attempts > 0) this.due.push(ticket);
@@ -127,7 +127,7 @@ function isBefore(one: Ticket, other: Ticket): boolean {
   return one.dueMs === other.dueMs ? one.sequence < other.sequence : one.dueMs < other.dueMs;
 }
 
-/** What the book has of a hook beside its record. */
+/** What the delivery store has of a hook beside its record. */
 export interface KeptBefore {
   readonly failed: readonly FailedEvent[];
   /** Sequences of the parked events behind its cursor. */

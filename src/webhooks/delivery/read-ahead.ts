@@ -20,7 +20,7 @@ export class ReadAhead {
   readonly #limits: Pick<WebhookLimits, 'windowEventsMax' | 'scanEventsMax'>;
   /** By sequence, in the order of the log. */
   readonly #unsettled = new Map<number, Ticket>();
-  /** Ahead of the cursor and settled before a restart: they are in the book, and not taken a second time. */
+  /** Ahead of the cursor and settled before a restart: they are in the delivery store, and not taken a second time. */
   readonly #settledBefore: Set<number>;
   #readTo: number;
 

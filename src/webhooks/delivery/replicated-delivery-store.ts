@@ -1,5 +1,5 @@
 /**
- * A webhooks' book that is also kept elsewhere, so that another node can go on: what changes goes there first. If it does
+ * A webhooks' delivery store that is also kept elsewhere, so that another node can go on: what changes goes there first. If it does
  * not get there, nothing is committed here, and it is handed over again. Source: events.md, Webhooks.
  */
 import type { EventId } from '../../model/ids.ts';

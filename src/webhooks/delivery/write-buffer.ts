@@ -1,5 +1,5 @@
 /**
- * What has changed and is not yet in the book. Changes collect for a moment and are committed together, behind the
+ * What has changed and is not yet in the delivery store. Changes collect for a moment and are committed together, behind the
  * deliveries they speak of: a cursor is never committed ahead of a failed event that it has passed, so that whatever
  * moment a crash leaves, an event is at worst delivered twice. A batch that the store refuses is handed over again
  * until it is taken.
@@ -16,7 +16,7 @@ import type {
 } from '../../core/ports/delivery-store.ts';
 import type { WebhookLimits } from './limits.ts';
 
-/** A hook as the ledger needs it. */
+/** A hook as the write buffer needs it. */
 export interface BufferedHook {
   readonly id: string;
   readonly number: number;

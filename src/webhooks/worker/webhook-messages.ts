@@ -21,7 +21,7 @@ export interface WebhookTask {
   readonly userAgent: string;
   /** The sequence of the newest committed event. */
   readonly head: number;
-  /** The main thread keeps the book too, and first. */
+  /** The main thread keeps the delivery store too, and first. */
   readonly isDeliveryStoreShared: boolean;
 }
 
@@ -52,7 +52,7 @@ export type ToWebhooks =
   | { readonly kind: 'head'; readonly head: number }
   | { readonly kind: 'registry-changed' }
   | { readonly kind: 'question'; readonly id: number; readonly question: WebhookQuestion }
-  /** Of the `book` with this id; null: it is kept. */
+  /** Of the `delivery store` with this id; null: it is kept. */
   | { readonly kind: 'kept'; readonly id: number; readonly fault: string | null }
   /** The last one; the thread ends by itself. */
   | { readonly kind: 'stop' };
@@ -61,7 +61,7 @@ export type FromWebhooks =
   | { readonly kind: 'ready' }
   | { readonly kind: 'reply'; readonly id: number; readonly reply: WebhookReply }
   /** To be kept, and answered. */
-  | { readonly kind: 'book'; readonly id: number; readonly changes: readonly HookChanges[] }
+  | { readonly kind: 'delivery store'; readonly id: number; readonly changes: readonly HookChanges[] }
   /** Since the last ones. */
   | { readonly kind: 'counts'; readonly counts: ReadonlyMap<WebhookResultLabel, number> }
   | {

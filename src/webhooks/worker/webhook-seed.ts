@@ -1,4 +1,4 @@
-/** The webhooks' book of this node, made anew from what the nodes share. Nothing else has it open meanwhile. */
+/** The webhooks' delivery store of this node, made anew from what the nodes share. Nothing else has it open meanwhile. */
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import { LmdbDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookTables } from '../../storage/webhooks/webhook-tables.ts';

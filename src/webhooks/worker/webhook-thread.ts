@@ -25,7 +25,7 @@ export interface WebhookThreadDeps {
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
   /** As it is at each start. */
   readonly task: () => WebhookTask;
-  /** Keeps the book where other nodes find it, if the task says so. */
+  /** Keeps the delivery store where other nodes find it, if the task says so. */
   readonly replicateDeliveries?: ((changes: readonly HookChanges[]) => Promise<void>) | undefined;
   /** A test has one that it can make die. */
   readonly startWorker?: (task: WebhookTask) => Worker;
@@ -155,7 +155,7 @@ export class WebhookThread {
       case 'counts':
         for (const [result, count] of message.counts) telemetry.webhookDelivery(result, count);
         return;
-      case 'book':
+      case 'delivery store':
         return void this.#keep(message.id, message.changes);
       case 'log':
         return log[message.level](message.fields, message.message);

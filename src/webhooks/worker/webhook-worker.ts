@@ -164,7 +164,7 @@ function deliveryStoreOverPort(send: Send): Keeping {
       new Promise((resolve, reject) => {
         const id = (made += 1);
         asked.set(id, (fault) => (fault === null ? resolve() : reject(new Error(fault))));
-        send({ kind: 'book', id, changes });
+        send({ kind: 'delivery store', id, changes });
       }),
     kept(id, fault) {
       asked.get(id)?.(fault);

@@ -35,7 +35,7 @@ class Scene {
   }
 }
 
-test('what the house counts is one number, what is of a process stands once for each', async () => {
+test('what the server counts is one number, what is of a process stands once for each', async () => {
   const scene = new Scene();
   scene.sources = [scene.answers(1, textOf(5, 3, 200)), scene.answers(2, textOf(7, 4, 300))];
   assert.deepEqual(await scene.samples(), [

@@ -19,7 +19,7 @@ async function ask<Kind extends PeerKind>(
   return asked.value;
 }
 
-test('beats are those of the sessions that are here, 0 before the first', async () => {
+test('heartbeats are those of the sessions that are here, 0 before the first', async () => {
   const scene = new ClusterScene();
   const module = scene.member(0).sleep();
   module.connection.lastHeartbeatAt = 1_795_163_500;
@@ -32,7 +32,7 @@ test('beats are those of the sessions that are here, 0 before the first', async 
   assert.deepEqual(await heartbeats(nobody), { sleep: null, signal: null });
 });
 
-test('a write is for one session: another one is absent, a module that cannot take it deaf', async () => {
+test('a write is for one session: another one is absent, a module that cannot take it unwakeable', async () => {
   const scene = new ClusterScene();
   const { session, connection } = scene.member(0).sleep({ wakeMode: 'fixed' });
   const write = (
@@ -65,7 +65,7 @@ test('what is asked of other parts is answered by them', async () => {
   assert.equal(await ask(scene, { kind: 'metrics' }), 'sleep_sessions 1\n');
 });
 
-test('news are passed on, a displaced session closes', async () => {
+test('news are passed on, a superseded session closes', async () => {
   const scene = new ClusterScene();
   const { session, connection } = scene.member(0).sleep();
   const kinds = ['registry-changed', 'log-grew', 'token-keys-changed'] as const;
@@ -80,7 +80,7 @@ test('news are passed on, a displaced session closes', async () => {
   assert.deepEqual(connection.closes, ['replaced']);
 });
 
-test('a device is expelled at every member that has a session of it, and what was ended is told', async () => {
+test('a device is disconnected at every member that has a session of it, and what was ended is told', async () => {
   const scene = new ClusterScene();
   const modules = [0, 1].map((place) => scene.member(place).sleep().connection);
   const controller = scene.member(2).comeOnline().connection;
@@ -102,14 +102,14 @@ test('a member that cannot be reached keeps its session, and it is not told as e
   assert.equal(scene.member(0).log.lines.length, 1);
 });
 
-test('alone, a device is expelled here', async () => {
+test('alone, a device is disconnected here', async () => {
   const scene = new ClusterScene(['n1']);
   scene.member(0).sleep();
   const deps = { ...scene.member(0).deps, cluster: null };
   assert.deepEqual(await disconnectEverywhere(deps, testDevice), ['sleep']);
 });
 
-test('who takes a seat tells those whose sessions it has displaced, and nobody of its own', async () => {
+test('who takes a slot tells those whose sessions it has superseded, and nobody of its own', async () => {
   const scene = new ClusterScene();
   const first = scene.member(0).comeOnline();
   const second = scene.member(0).comeOnline();
@@ -130,7 +130,7 @@ test('who takes a seat tells those whose sessions it has displaced, and nobody o
   assert.equal(scene.member(0).directory.size, 0);
 });
 
-test('a session that has lost its seat closes as replaced, and its end is not told', async () => {
+test('a session that has lost its slot closes as replaced, and its end is not told', async () => {
   const scene = new ClusterScene();
   const { session, connection } = scene.member(0).comeOnline();
   const events = scene.shared.log.head;

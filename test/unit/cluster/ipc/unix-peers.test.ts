@@ -290,19 +290,19 @@ for (const [name, [payload, complaint]] of Object.entries(nonsense))
     assert.match(JSON.stringify(scene.log.lines), complaint);
   });
 
-const badViewers: Readonly<Record<string, readonly [(guest: RawConnection) => void, RegExp]>> = {
+const badViewers: Readonly<Record<string, readonly [(viewer: RawConnection) => void, RegExp]>> = {
   'speaks for another member': [
-    (guest) =>
-      guest.say(encodePeerMessage({ kind: 'notice', from: memberOne, notice: { kind: 'log-grew' } })),
+    (viewer) =>
+      viewer.say(encodePeerMessage({ kind: 'notice', from: memberOne, notice: { kind: 'log-grew' } })),
     /speaks for node-1\/1@one/,
   ],
   'answers what nobody asked': [
-    (guest) => guest.say(encodePeerMessage({ kind: 'answer', id: 1, to: 'disconnect', answer: true })),
+    (viewer) => viewer.say(encodePeerMessage({ kind: 'answer', id: 1, to: 'disconnect', answer: true })),
     /answered where it is to ask/,
   ],
-  'sends what is no message': [(guest) => guest.say(Uint8Array.of(1, 0xc1)), /no message/],
+  'sends what is no message': [(viewer) => viewer.say(Uint8Array.of(1, 0xc1)), /no message/],
   'sends more than a message may have': [
-    (guest) => guest.socket.write(Buffer.of(0xff, 0xff, 0xff, 0xff)),
+    (viewer) => viewer.socket.write(Buffer.of(0xff, 0xff, 0xff, 0xff)),
     /4294967295 bytes/,
   ],
 };
@@ -310,11 +310,11 @@ const badViewers: Readonly<Record<string, readonly [(guest: RawConnection) => vo
 for (const [name, [speak, complaint]] of Object.entries(badViewers))
   test(`who comes and ${name} is cut off, and nothing of it is heard`, async (t) => {
     const scene = await sceneOf(t);
-    const guest = await visitor(scene);
-    guest.greet({ kind: 'hello', member: memberTwo, release });
-    assert.deepEqual(await guest.hello(), { kind: 'hello', member: memberOne, release });
-    speak(guest);
-    assert.equal(await guest.next(), null);
+    const viewer = await visitor(scene);
+    viewer.greet({ kind: 'hello', member: memberTwo, release });
+    assert.deepEqual(await viewer.hello(), { kind: 'hello', member: memberOne, release });
+    speak(viewer);
+    assert.equal(await viewer.next(), null);
     assert.match(JSON.stringify(scene.log.lines), complaint);
     assert.deepEqual([scene.host.asked, scene.host.notices], [[], []]);
   });
@@ -333,9 +333,9 @@ test('who comes and says no hello is told why it may not stay, or is sent away a
 
 test('a question that is cut anywhere is answered when it is whole', async (t) => {
   const scene = await sceneOf(t);
-  const guest = await visitor(scene);
-  guest.greet({ kind: 'hello', member: memberTwo, release });
-  await guest.hello();
+  const viewer = await visitor(scene);
+  viewer.greet({ kind: 'hello', member: memberTwo, release });
+  await viewer.hello();
   const payload = encodePeerMessage({
     kind: 'question',
     id: 7,
@@ -344,10 +344,10 @@ test('a question that is cut anywhere is answered when it is whole', async (t) =
   });
   const length = Buffer.alloc(4);
   length.writeUInt32BE(payload.length);
-  guest.socket.setNoDelay();
+  viewer.socket.setNoDelay();
   for (const byte of Buffer.concat([length, payload])) {
-    guest.socket.write(Buffer.of(byte));
+    viewer.socket.write(Buffer.of(byte));
     await setImmediate();
   }
-  assert.deepEqual(await guest.message(), { kind: 'answer', id: 7, to: 'disconnect', answer: true });
+  assert.deepEqual(await viewer.message(), { kind: 'answer', id: 7, to: 'disconnect', answer: true });
 });

@@ -16,7 +16,7 @@ async function twoNodes() {
   return { scene, a, b };
 }
 
-test('a login takes its seat at once, and its event has the epoch of all', async () => {
+test('a login takes its slot at once, and its event has the epoch of all', async () => {
   const { scene, a } = await twoNodes();
   a.login(device, 'signal', 's1');
   await scene.settle();
@@ -37,7 +37,7 @@ test('what is shared is forgotten, and the outbox is empty', async () => {
   assert.equal(a.outbox.forgets, 1);
 });
 
-test('a login on another node takes the seat over, and the older one is told', async () => {
+test('a login on another node takes the slot over, and the older one is told', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'signal', 's1');
   await scene.settle();
@@ -125,7 +125,7 @@ test('a live session that was called lost is claimed again, with a new epoch', a
   assert.equal(scene.log.events.at(-1)?.productId, 'doorbell');
 });
 
-test('a live session that was called lost is closed where a later login has its seat', async () => {
+test('a live session that was called lost is closed where a later login has its slot', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'signal', 's1');
   await scene.settle();
@@ -191,7 +191,7 @@ test('what a crash left between its row and its event is told after it', async (
   ]);
 });
 
-test('a session of an earlier life that was buried does not rise again', async () => {
+test('a session of an earlier life that was failed over does not rise again', async () => {
   const { scene, a, b } = await twoNodes();
   scene.way(a).publishes = false;
   a.login(device, 'signal', 's1');

@@ -10,7 +10,7 @@ async function oneNode() {
   return { scene, a };
 }
 
-test('a login is committed when it has its seat', async () => {
+test('a login is committed when it has its slot', async () => {
   const { scene, a } = await oneNode();
   scene.way(a).rows.hold();
   a.login(device, 'signal', 's1');
@@ -24,7 +24,7 @@ test('a login is committed when it has its seat', async () => {
   assert.equal(a.records.signal.committed(device), null);
 });
 
-test('a login waits no longer for its seat than so', async () => {
+test('a login waits no longer for its slot than so', async () => {
   const { scene, a } = await oneNode();
   scene.way(a).rows.hold();
   a.login(device, 'signal', 's1');

@@ -296,7 +296,7 @@ for (const kind of ['sleep', 'signal'] as const) {
     );
   });
 
-  test(`${kind}: a login after it is told by its own epoch until it has another, and an older seat is not its`, () => {
+  test(`${kind}: a login after it is told by its own epoch until it has another, and an older slot is not its`, () => {
     const actor = new Scene().claim();
     actor.post(loginOf(1000));
     actor.adopt(taken('s1000', 7));
@@ -315,14 +315,14 @@ for (const kind of ['sleep', 'signal'] as const) {
     assert.deepEqual(actor.times(kind), times);
   });
 
-  test(`${kind}: a displaced session is gone with its actor, and the next login finds nothing open`, () => {
+  test(`${kind}: a superseded session is gone with its actor, and the next login finds nothing open`, () => {
     const { directory, sleepRecords, signalRecords } = new Scene();
     directory.claim(testDevice).post(loginOf(1000));
-    directory.displace(kind, testDevice, 's9' as SessionId);
+    directory.supersede(kind, testDevice, 's9' as SessionId);
     assert.equal(directory.size, 1, 'another session of the device');
-    directory.displace(kind, testDevice, 's1000' as SessionId);
+    directory.supersede(kind, testDevice, 's1000' as SessionId);
     assert.equal(directory.size, 0);
-    directory.displace(kind, testDevice, 's1000' as SessionId);
+    directory.supersede(kind, testDevice, 's1000' as SessionId);
     const { records, events } = kind === 'sleep' ? sleepRecords : signalRecords;
     assert.equal(events.length, 1);
     assert.deepEqual(

@@ -24,7 +24,7 @@ for (const kind of ['sleep', 'signal'] as const)
     assert.equal(scene.directory.size, 0);
   });
 
-test('a device that is online and asleep is expelled from both, each with its own heartbeat', () => {
+test('a device that is online and asleep is disconnected from both, each with its own heartbeat', () => {
   const scene = new SessionScene();
   const [module, controller] = [scene.sleep.login(), scene.signal.login()];
   const nowS = Math.floor(scene.clock.wallMs() / 1000);
@@ -40,7 +40,7 @@ test('a device that is online and asleep is expelled from both, each with its ow
   assert.equal(scene.directory.size, 0);
 });
 
-test('everybody is expelled, whatever holds them, once', () => {
+test('everybody is disconnected, whatever holds them, once', () => {
   const scene = new SessionScene();
   const ids = ['A', 'B', 'C'] as DeviceId[];
   for (const deviceId of ids) scene.registry.addDevice({ deviceId });

@@ -30,7 +30,7 @@ test('heartbeats of all devices are saved within 30 slices, each once per change
   assert.equal(writes.length, 200);
 });
 
-test('a slice grows with the house, so devices that come during a round are saved within the next one', () => {
+test('a slice grows with the server, so devices that come during a round are saved within the next one', () => {
   const scene = new SessionScene();
   const saver = new HeartbeatSaver(scene.directory);
   arrive(scene, 0, 1);

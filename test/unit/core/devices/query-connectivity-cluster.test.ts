@@ -182,7 +182,7 @@ test('who was asked and has not got the session any more: the row is read anew, 
   const scene = new ClusterScene();
   scene.member(0).comeOnline();
   const heartbeatAt = wallS(scene) + 60;
-  // It moves right behind the first look: who is asked has been displaced by then.
+  // It moves right behind the first look: who is asked has been superseded by then.
   scene.shared.beforeFind = () => {
     scene.shared.beforeFind = () => undefined;
     queueMicrotask(() => {

@@ -85,7 +85,7 @@ test('a device that moves between the look and the question is looked up once mo
     scene.shared.beforeFind = () => undefined;
     queueMicrotask(() => {
       scene.member(1).comeOnline();
-      scene.member(0).directory.displace('signal', testDevice, old.session);
+      scene.member(0).directory.supersede('signal', testDevice, old.session);
     });
   };
   assert.equal(await scene.member(2).send(), 0);

@@ -207,13 +207,13 @@ test('one application’s full benches are 42901 with a time to come back, and l
     onGone: () => undefined,
   });
   assert.deepEqual(refused.ok ? null : [refused.error.code, refused.error.retryAfterS], [42901, 1]);
-  assert.equal(await scene.ask(0), 'accepted', 'who does not wait needs no seat');
+  assert.equal(await scene.ask(0), 'accepted', 'who does not wait needs no slot');
   assert.equal(await now(scene.ask(30, { appId: otherApp })), 'still waiting');
   scene.comeOnline();
   assert.deepEqual(await Promise.all(answers), ['completed', 'completed']);
 });
 
-test('a caller that hangs up frees its seat at once', async () => {
+test('a caller that hangs up frees its slot at once', async () => {
   const scene = await new Scene().woken();
   const answer = scene.ask(30);
   await settle();
@@ -271,7 +271,7 @@ test('a store that cannot be read is 50301 with a time to come back, and written
   assert.equal(scene.log.lines[0]?.level, 'error');
 });
 
-test('a store that cannot be read at the end of a wait is 50301, and the seat is free', async () => {
+test('a store that cannot be read at the end of a wait is 50301, and the slot is free', async () => {
   const scene = await new Scene().woken();
   const answer = scene.ask(10);
   await settle();

@@ -356,7 +356,7 @@ test('a device that moves between the look and the question is looked up once mo
     scene.shared.beforeFind = () => undefined;
     queueMicrotask(() => {
       young = scene.member(1).sleep();
-      scene.member(0).directory.displace('sleep', testDevice, old.session);
+      scene.member(0).directory.supersede('sleep', testDevice, old.session);
     });
   };
   assert.equal(await scene.member(2).wake(), 0);
@@ -374,7 +374,7 @@ test('a device whose last session ends between the look and the question is 4041
   assert.equal(await scene.member(2).wake(), 40412);
 });
 
-test('a session that is displaced while its wakeup is under way: what its socket says counts, and it closes', async () => {
+test('a session that is superseded while its wakeup is under way: what its socket says counts, and it closes', async () => {
   const scene = new ClusterScene(['n1', 'n1', 'n2']);
   const { connection } = scene.member(0).sleep();
   connection.immediately = null;

@@ -449,7 +449,7 @@ test('one timer serves them all', async () => {
 
 describe('a wakeup whose watcher is gone', () => {
   const gone = 'n1/1@gone' as MemberId;
-  const coordinator = 'n1/0@keeper' as MemberId;
+  const coordinator = 'n1/0@coordinator' as MemberId;
   const isGone = (watcher: MemberId): boolean => watcher === gone;
 
   /** Begun by another process, which died; and the watch of the one that goes on. */

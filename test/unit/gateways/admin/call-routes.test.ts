@@ -17,7 +17,7 @@ const room = {
   payload: 'planted-payload',
 };
 
-/** The calls of the house as the routes see them. */
+/** The calls of the server as the routes see them. */
 class Scene implements CallDeps {
   readonly clock = new DrivenClock();
   readonly live = new Map<SessionId, CallSession>();

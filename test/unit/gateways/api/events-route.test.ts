@@ -57,7 +57,7 @@ test('two readers of the same page get the same text', async () => {
   assert.deepEqual(await scene.ask('limit=2'), await scene.ask('limit=2'));
 });
 
-test('a query that breaks a rule is 40003, names the parameter, and takes no seat', async () => {
+test('a query that breaks a rule is 40003, names the parameter, and takes no slot', async () => {
   const scene = new Scene();
   const { code, message, data } = await scene.ask('limit=0');
   assert.deepEqual([code, data], [40003, null]);

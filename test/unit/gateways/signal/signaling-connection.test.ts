@@ -63,8 +63,8 @@ beforeEach(() => {
   sessions = new FakeSignalSessions();
   telemetry = new FakeTelemetry();
   failures = [];
-  openConnections = new DeadlineWheel<OpenConnection<SignalEndReason>>(500, 0, (attendee) =>
-    attendee.expire(),
+  openConnections = new DeadlineWheel<OpenConnection<SignalEndReason>>(500, 0, (connection) =>
+    connection.expire(),
   );
   clock.every(500, () => openConnections.turn(clock.monotonicMs()));
   connection = new SignalingConnection(socket, {
@@ -101,7 +101,7 @@ test('an end is told and counted once, whatever comes after it', () => {
   assert.equal(openConnections.size, 0);
 });
 
-test('an end of our own tells the house once, though the socket tells us of it too', () => {
+test('an end of our own tells the server once, though the socket tells us of it too', () => {
   connection.enter(ticket);
   connection.end('drain');
   assert.deepEqual(reasons(), ['drain']);
@@ -120,7 +120,7 @@ const closed: readonly (readonly [SignalEndReason, readonly string[]])[] = [
   ['node_lost', []],
 ];
 for (const [reason, words] of closed)
-  test(`what the house closes as ${reason} it is not told of, but it is counted`, () => {
+  test(`what the server closes as ${reason} it is not told of, but it is counted`, () => {
     connection.enter(ticket);
     connection.close(reason);
     assert.deepEqual(reasons(), []);
@@ -136,7 +136,7 @@ test('a drop tells nobody and counts nothing', () => {
   assert.equal(telemetry.counts.size, 0);
 });
 
-test('a connection closed by the house while it logs in gets no session', () => {
+test('a connection closed by the server while it logs in gets no session', () => {
   connection.close('kicked');
   connection.enter(ticket);
   assert.deepEqual(socket.said, ['{"type":"bye","reason":"kicked"}', '4410 kicked']);

@@ -25,7 +25,9 @@ beforeEach(() => {
   socket = new FakeSleepSocket();
   sessions = new FakeSleepSessions();
   telemetry = new FakeTelemetry();
-  openConnections = new DeadlineWheel<OpenConnection<SleepEndReason>>(500, 0, (sleeper) => sleeper.expire());
+  openConnections = new DeadlineWheel<OpenConnection<SleepEndReason>>(500, 0, (sleepingModule) =>
+    sleepingModule.expire(),
+  );
   clock.every(500, () => openConnections.turn(clock.monotonicMs()));
   connection = newConnection();
 });
@@ -131,7 +133,7 @@ test('a failing socket is a reset', () => {
   assert.deepEqual(reasons(), ['reset']);
 });
 
-test('what the house closes itself it is not told of, but it is counted', () => {
+test('what the server closes itself it is not told of, but it is counted', () => {
   connection.fallAsleep(ticket, false, 0);
   connection.close('replaced');
   connection.failed();
@@ -140,7 +142,7 @@ test('what the house closes itself it is not told of, but it is counted', () => 
   assert.equal(socket.destroyed, true);
 });
 
-test('a connection closed by the house while it logs in does not fall asleep', () => {
+test('a connection closed by the server while it logs in does not fall asleep', () => {
   connection.close('kicked');
   connection.fallAsleep(ticket, true, 0);
   assert.deepEqual(socket.writes, []);

@@ -367,10 +367,10 @@ test('a peer that says nothing is given up', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
   await link.pass(3 * linkSilenceMsMax);
-  assert.deepEqual(ends(link), [[], []], 'beats are enough');
+  assert.deepEqual(ends(link), [[], []], 'heartbeats are enough');
   link.pair.here.pause();
   link.pair.there.pause();
-  // An end whose beat comes behind the other's counts it as the first silent one.
+  // An end whose heartbeat comes behind the other's counts it as the first silent one.
   await link.pass(linkSilenceMsMax - linkHeartbeatMs - 1);
   assert.deepEqual(ends(link), [[], []]);
   await link.pass(linkHeartbeatMs + 1);
@@ -378,7 +378,7 @@ test('a peer that says nothing is given up', async () => {
   assert.deepEqual(link.mediaEnds, [`the server was silent for ${linkSilenceMsMax} ms`]);
 });
 
-test('a peer whose beats waited while this process stood still is not given up', async () => {
+test('a peer whose heartbeats waited while this process stood still is not given up', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
   scene.clock.advance(10 * linkSilenceMsMax);
@@ -386,7 +386,7 @@ test('a peer whose beats waited while this process stood still is not given up',
   assert.deepEqual(ends(link), [[], []]);
 });
 
-test('a spare media process waits for its server as long as it takes, and does not beat', async () => {
+test('a spare media process waits for its server as long as it takes, and does not heartbeat', async () => {
   const { clock, service, keys } = new LegServiceScene();
   const pair = new DuplexPair();
   const media = new MediaEnd(pair.there, {

@@ -56,7 +56,7 @@ test('messages are the same wherever the stream is cut in two', async () => {
     hello,
     { kind: 'open', leg: 7 },
     { kind: 'admit-device', question: 1, token: 'a'.repeat(300) },
-    { kind: 'beat' },
+    { kind: 'heartbeat' },
   ];
   const bytes = Buffer.concat(messages.map(linkFrame));
   for (let at = 0; at <= bytes.length; at += 1)
@@ -89,7 +89,7 @@ test('a length that no message has is refused before its bytes come', async () =
 
 test('the first message is a hello of our version, and no other one is', async () => {
   const stranger = 'does not speak the language of the link';
-  assert.deepEqual(await readOnce(linkFrame({ kind: 'beat' })), [stranger]);
+  assert.deepEqual(await readOnce(linkFrame({ kind: 'heartbeat' })), [stranger]);
   assert.deepEqual(await readOnce(Buffer.from('GET / HTTP/1.1\r\n\r\n')), [
     `sent a message of 1195725856 bytes, where 1 to ${linkMessageBytesMax} are in order`,
   ]);

@@ -33,7 +33,7 @@ const inputs = {
   connected: [{ kind: 'reported', report: progress('connected') }, both],
   hangup: [{ kind: 'reported', report: { kind: 'end', reason: 'hangup_phone' } }, both],
   'lease over': [{ kind: 'lease-ended' }, both],
-  'ended by the house': [{ kind: 'ended', reason: 'replaced' }, both],
+  'ended by the server': [{ kind: 'ended', reason: 'replaced' }, both],
 } as const satisfies Record<string, readonly [CallInput, Partial<CallSession>]>;
 
 /** The state it goes to, or `=`, and the seconds of the lease that begins; no seconds: the lease goes on. */
@@ -48,7 +48,7 @@ const table: Record<LiveCallState, Record<keyof typeof inputs, string>> = {
     connected: 'connected 60',
     hangup: 'ended hangup_phone',
     'lease over': 'ended timeout',
-    'ended by the house': 'ended replaced',
+    'ended by the server': 'ended replaced',
   },
   establishing: {
     'first device': '= 35',
@@ -60,7 +60,7 @@ const table: Record<LiveCallState, Record<keyof typeof inputs, string>> = {
     connected: 'connected 60',
     hangup: 'ended hangup_phone',
     'lease over': 'ended lost',
-    'ended by the house': 'ended replaced',
+    'ended by the server': 'ended replaced',
   },
   ringing: {
     'first device': '=',
@@ -72,7 +72,7 @@ const table: Record<LiveCallState, Record<keyof typeof inputs, string>> = {
     connected: 'connected 60',
     hangup: 'ended hangup_phone',
     'lease over': 'ended timeout',
-    'ended by the house': 'ended replaced',
+    'ended by the server': 'ended replaced',
   },
   attempting: {
     'first device': '=',
@@ -84,7 +84,7 @@ const table: Record<LiveCallState, Record<keyof typeof inputs, string>> = {
     connected: 'connected 60',
     hangup: 'ended hangup_phone',
     'lease over': 'ended timeout',
-    'ended by the house': 'ended replaced',
+    'ended by the server': 'ended replaced',
   },
   connected: {
     'first device': '=',
@@ -96,7 +96,7 @@ const table: Record<LiveCallState, Record<keyof typeof inputs, string>> = {
     connected: '= 60',
     hangup: 'ended hangup_phone',
     'lease over': 'ended lost',
-    'ended by the house': 'ended replaced',
+    'ended by the server': 'ended replaced',
   },
 };
 
@@ -166,7 +166,7 @@ test('of the tokens that connected the last four are remembered, each once, newe
 });
 
 for (const reason of callEndReasons)
-  test(`a leg or the house may end it as ${reason}`, () => {
+  test(`a leg or the server may end it as ${reason}`, () => {
     const session = inState('connected', both);
     const reported = reduceCall(session, { kind: 'reported', report: { kind: 'end', reason } }, atMs);
     assert.deepEqual(reduceCall(session, { kind: 'ended', reason }, atMs), reported);

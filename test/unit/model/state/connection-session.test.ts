@@ -103,7 +103,7 @@ test('an end that is told twice is recorded once', () => {
   assert.deepEqual(second.effects, []);
 });
 
-test('an expelled session is told as ended and closes its connection with the reason given', () => {
+test('an disconnected session is told as ended and closes its connection with the reason given', () => {
   const { record, effects } = reduce(open(), {
     kind: 'disconnect',
     reason: 'kicked',
@@ -167,7 +167,7 @@ for (const { atMs, atS } of wholes)
     );
   });
 
-test('a displaced session closes as replaced: no change is told, nothing is stamped, its heartbeat is kept', () => {
+test('a superseded session closes as replaced: no change is told, nothing is stamped, its heartbeat is kept', () => {
   const { record, effects } = reduce(open(), { kind: 'superseded', session, heartbeatAt: 150 });
   assert.deepEqual(record, open({ openSession: null, lastHeartbeatAt: 150 }));
   assert.deepEqual(effects, [
@@ -176,7 +176,7 @@ test('a displaced session closes as replaced: no change is told, nothing is stam
   ]);
 });
 
-test('what displaces another session, or one that is over, changes nothing', () => {
+test('what supersede another session, or one that is over, changes nothing', () => {
   for (const before of [open(), open({ openSession: null })]) {
     const superseded = { kind: 'superseded', session: laterSession, heartbeatAt: 150 } as const;
     assert.deepEqual(reduce(before, superseded), { record: before, effects: [] });

@@ -33,7 +33,7 @@ test('no kind of value is taken for another', () => {
       assert.equal(decode(bytes).ok, decode === own, `${name} as ${other}`);
 });
 
-test('a row has no more seats than a device may', () => {
+test('a row has no more slots than a device may', () => {
   const [slot] = storedRow.row.sleep.slots;
   assert.ok(slot);
   const rowOf = (sleep: number, signal: number) => ({

@@ -16,7 +16,7 @@ import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 import { FakeMediaProcess } from '../../../support/linked-leg-service.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
-class Guest {
+class RemoteMediaPeer {
   readonly end: MediaEnd;
   readonly process = new FakeMediaProcess();
   readonly ended: Promise<string | null>;
@@ -52,10 +52,13 @@ class GateScene {
     t.after(() => this.gate.close());
   }
 
-  async guest(): Promise<Guest> {
+  async viewer(): Promise<RemoteMediaPeer> {
     const { address } = await this.logged<{ address: string }>('waiting for a media process elsewhere');
     const port = Number(address.split(':').at(-1));
-    return new Guest(await connectPsk({ host: '127.0.0.1', port, key: this.key }, this.clock), this.clock);
+    return new RemoteMediaPeer(
+      await connectPsk({ host: '127.0.0.1', port, key: this.key }, this.clock),
+      this.clock,
+    );
   }
 
   async logged<Fields>(message: string): Promise<Fields> {
@@ -71,11 +74,11 @@ test('a media process that comes with the key is taken, and its going is told', 
   const scene = new GateScene(t);
   await scene.gate.start();
   assert.equal(scene.connection.address, null);
-  const guest = await scene.guest();
-  await guest.listen();
+  const viewer = await scene.viewer();
+  await viewer.listen();
   await scene.logged('a media process elsewhere is up');
   assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
-  await guest.end.end();
+  await viewer.end.end();
   assert.deepEqual(await scene.logged('the media process elsewhere is gone'), { fault: null });
   assert.equal(scene.connection.isTaken, false);
 });
@@ -83,10 +86,10 @@ test('a media process that comes with the key is taken, and its going is told', 
 test('a second one is sent away with the reason, and the first one stays', async (t) => {
   const scene = new GateScene(t);
   await scene.gate.start();
-  const first = await scene.guest();
+  const first = await scene.viewer();
   await first.listen();
   await scene.logged('a media process elsewhere is up');
-  const second = await scene.guest();
+  const second = await scene.viewer();
   assert.match((await second.ended) ?? '', /sent this media process away: another media process/);
   await scene.logged('a second media process came and was sent away');
   assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
@@ -95,10 +98,10 @@ test('a second one is sent away with the reason, and the first one stays', async
 test('one that cannot listen leaves its place, and its words in the log', async (t) => {
   const scene = new GateScene(t);
   await scene.gate.start();
-  const guest = await scene.guest();
-  await guest.end.started();
-  guest.end.failed('media.listen is taken');
-  await guest.ended;
+  const viewer = await scene.viewer();
+  await viewer.end.started();
+  viewer.end.failed('media.listen is taken');
+  await viewer.ended;
   const { err } = await scene.logged<{ err: Error }>('a media process elsewhere came and does not listen');
   assert.equal(err.message, 'media.listen is taken');
   while (scene.connection.isTaken) await turn();
@@ -107,30 +110,30 @@ test('one that cannot listen leaves its place, and its words in the log', async 
 test('a stop lets nobody in any more, drains who is there, and waits no longer than it may', async (t) => {
   const scene = new GateScene(t);
   await scene.gate.start();
-  const guest = await scene.guest();
-  await guest.listen();
+  const viewer = await scene.viewer();
+  await viewer.listen();
   await scene.logged('a media process elsewhere is up');
   let isStopped = false;
   const stopping = scene.gate.stop().then(() => (isStopped = true));
-  while (guest.process.asked.length === 0) await turn();
-  await assert.rejects(scene.guest(), /no link to/);
+  while (viewer.process.asked.length === 0) await turn();
+  await assert.rejects(scene.viewer(), /no link to/);
   assert.equal(isStopped, false);
   scene.clock.advance(mediaStopMsMax);
   await stopping;
-  assert.deepEqual(guest.process.asked, ['drain']);
+  assert.deepEqual(viewer.process.asked, ['drain']);
 });
 
 test('a stop whose media process drains ends its link', async (t) => {
   const scene = new GateScene(t);
   await scene.gate.start();
-  const guest = await scene.guest();
-  await guest.listen();
+  const viewer = await scene.viewer();
+  await viewer.listen();
   await scene.logged('a media process elsewhere is up');
   const stopping = scene.gate.stop();
-  while (guest.process.asked.length === 0) await turn();
-  guest.process.drained();
+  while (viewer.process.asked.length === 0) await turn();
+  viewer.process.drained();
   await stopping;
-  assert.equal(await guest.ended, null);
+  assert.equal(await viewer.ended, null);
   assert.ok(!scene.log.lines.some(({ message }) => message.endsWith('is gone')), 'nobody is missed');
 });
 

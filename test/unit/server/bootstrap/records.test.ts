@@ -106,7 +106,7 @@ function processOf(t: TestContext, directory: string, name: string, changes: Par
   return { store, deps: { ...depsOf(), shared } };
 }
 
-test('of several processes only the keeper forgets, the others see what is gone', async (t) => {
+test('of several processes only the coordinator forgets, the others see what is gone', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   const parts = [processOf(t, directory, '0', { isCoordinator: true }), processOf(t, directory, '1')];
   const [coordinator, worker] = parts.map(({ store, deps }) => ({
@@ -131,7 +131,7 @@ test('of several processes only the keeper forgets, the others see what is gone'
   await coordinator.records.close();
 });
 
-test('what the keeper writes of calls and another process of sessions is read by all', async (t) => {
+test('what the coordinator writes of calls and another process of sessions is read by all', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   let grew = 0;
   const parts = [

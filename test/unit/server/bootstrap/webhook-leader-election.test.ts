@@ -125,7 +125,7 @@ function hook(number: number, cursor: number): HookChanges {
   return { id: `hook-${number}`, number, record, failed: new Map(), parked: new Map(), parkedTrimmed: 0 };
 }
 
-test('a node whose turn comes takes the shared book over, and nothing of its own stays', async (t) => {
+test('a node whose turn comes takes the shared delivery store over, and nothing of its own stays', async (t) => {
   const scene = new Scene(t);
   const before = new WebhookTables(scene.directory, 'write');
   await new LmdbDeliveryStore(before).commit([hook(1, 3), hook(2, 3)]);

@@ -160,7 +160,7 @@ describe('a process that dies', () => {
 });
 
 describe('a process that hangs', () => {
-  test('is killed after its beats were not answered, and followed', async () => {
+  test('is killed after its heartbeats were not answered, and followed', async () => {
     const scene = new SupervisorScene(1);
     await scene.started();
     const hanging = scene.life(1);

@@ -28,7 +28,7 @@ function logOf({ events }: SharedMember): unknown[] {
 const ascending = (one: number, other: number): number => one - other;
 const loginData = (session: string, replaced: boolean): object => ({ session, node: sharedNode, replaced });
 
-test('a login takes the next epoch whoever gave the last, and the seat of whoever has it', async (t) => {
+test('a login takes the next epoch whoever gave the last, and the slot of whoever has it', async (t) => {
   const [one, other] = twoMembers(t);
   one.login('sleep', device, 'a');
   await one.committed();
@@ -57,7 +57,7 @@ test('logins that two write at once, each knowing nothing of the other, get an e
   assert.equal(slots[0]?.epoch, 2);
 });
 
-test('the late end of a session that was displaced tells nothing and changes nothing', async (t) => {
+test('the late end of a session that was superseded tells nothing and changes nothing', async (t) => {
   const [one, other] = twoMembers(t);
   one.login('sleep', device, 'a');
   await one.committed();
@@ -90,7 +90,7 @@ test('an end tells the epoch that all know, and leaves times that are the latest
   ]);
 });
 
-test('a heartbeat of a session that has no seat is dropped, and its process hears that it is lost', async (t) => {
+test('a heartbeat of a session that has no slot is dropped, and its process hears that it is lost', async (t) => {
   const [one, other] = twoMembers(t);
   one.login('sleep', device, 'a');
   await one.committed();
@@ -131,7 +131,7 @@ test('a process sees its own open sessions and of the others only their times an
   assert.deepEqual(slot, { member: one.member, node: sharedNode, session: 'a', epoch: 1, loginAtMs: 5000 });
 });
 
-test('seats are told first, then events, then who waits; the others are told that the log grew', async (t) => {
+test('slots are told first, then events, then who waits; the others are told that the log grew', async (t) => {
   const [one] = twoMembers(t);
   one.login('sleep', device, 'a');
   void one.sleep.committed(device)?.then(() => one.told.push('waiter'));

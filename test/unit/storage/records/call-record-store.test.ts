@@ -57,7 +57,7 @@ test('sessions and the events that told of them are there when the store is open
   assert.deepEqual(stored(again).ended, [device, 'gone']);
 });
 
-test('a change that is told hurries; one that is not waits for company, or for who asks for it', async (t) => {
+test('a change that is told hurries; one that is not waits for another, or for who asks for it', async (t) => {
   const clock = new DrivenClock();
   const commits = new ScriptedCommits();
   const { calls } = open(temporaryStore(t), { clock, batch: commits.batch });

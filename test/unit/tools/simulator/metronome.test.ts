@@ -14,7 +14,7 @@ function beating(perSecond: number, onHeartbeat: (clock: DrivenClock) => void = 
   return { clock, heartbeats, metronome };
 }
 
-test('beats fall at their moments, each of them once', () => {
+test('heartbeats fall at their moments, each of them once', () => {
   const { clock, heartbeats } = beating(15);
   clock.advance(0);
   assert.deepEqual(heartbeats, [0], 'the first one at once');
@@ -22,7 +22,7 @@ test('beats fall at their moments, each of them once', () => {
   assert.deepEqual(heartbeats, [0, 67, 133, 200]);
 });
 
-test('a second of 15 beats has 15, and an hour of them 54 000, whatever fractions add up to', () => {
+test('a second of 15 heartbeats has 15, and an hour of them 54 000, whatever fractions add up to', () => {
   const { clock, heartbeats, metronome } = beating(15);
   clock.advance(3_600_000 - 1);
   assert.equal(heartbeats.length, 54_000);
@@ -75,7 +75,7 @@ test('a timer that comes early finds nothing due', () => {
   assert.deepEqual(heartbeats, [0, 100]);
 });
 
-test('none falls after it was stopped, not even by the beat that stops it', () => {
+test('none falls after it was stopped, not even by the heartbeat that stops it', () => {
   const scene = beating(10, () => scene.metronome.stop());
   scene.clock.advance(1000);
   assert.deepEqual(scene.heartbeats, [0]);

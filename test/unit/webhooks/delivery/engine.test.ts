@@ -226,7 +226,7 @@ test('events that the log has forgotten before they were read are counted and to
   assert.ok(scene.log.lines.some(({ message, fields }) => /forgotten/.test(message) && 'events' in fields));
 });
 
-test('a log that is younger than the book is read from where it is', async () => {
+test('a log that is younger than the delivery store is read from where it is', async () => {
   const scene = new WebhookScene();
   await scene.happen('a', 'b', 'c');
   for (const sequence of [1, 2, 3]) await scene.answer(sequence, good);

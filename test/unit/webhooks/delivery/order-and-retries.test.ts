@@ -111,7 +111,7 @@ test('a retry that is delivered lets the next of its device go', async () => {
   assert.deepEqual(scene.underWay, [2]);
 });
 
-test('a failed event is in the book, and the cursor past it, until it is delivered', async () => {
+test('a failed event is in the delivery store, and the cursor past it, until it is delivered', async () => {
   const scene = sceneOf();
   await scene.happen('a', 'b');
   await scene.answer(1, bad);
@@ -278,7 +278,7 @@ test('while there are new events, retries have half of the attempts', async () =
   assert.deepEqual(scene.underWay, [1, 2, 3, 4]);
 });
 
-test('an event whose copy is gone from the book is counted as lost and holds up nothing', async () => {
+test('an event whose copy is gone from the delivery store is counted as lost and holds up nothing', async () => {
   const scene = sceneOf();
   await scene.happen('a', 'a');
   await scene.answer(1, bad);

@@ -45,7 +45,7 @@ test('parked events that are trimmed are named where they are kept elsewhere', a
   );
 });
 
-test('an engine whose book cannot be kept elsewhere delivers on, and tells when it can again', async () => {
+test('an engine whose delivery store cannot be kept elsewhere delivers on, and tells when it can again', async () => {
   const deliveries = new MemoryDeliveryStore();
   let isUnavailable = true;
   const shared = new ReplicatedDeliveryStore(deliveries, async () => {

@@ -206,7 +206,7 @@ const changes: readonly HookChanges[] = [
   { id: 'hook', number: 1, record: null, failed: new Map(), parked: new Map(), parkedTrimmed: 0 },
 ];
 
-test('the book of the thread is kept before the thread is told so', async () => {
+test('the delivery store of the thread is kept before the thread is told so', async () => {
   const scene = new ThreadScene();
   const kept: unknown[] = [];
   let isKept = (): void => undefined;
@@ -217,7 +217,7 @@ test('the book of the thread is kept before the thread is told so', async () => 
     });
   };
   await scene.start();
-  scene.worker.say({ kind: 'book', id: 4, changes });
+  scene.worker.say({ kind: 'delivery store', id: 4, changes });
   assert.deepEqual(kept, [changes]);
   assert.deepEqual(scene.worker.posted, []);
   isKept();
@@ -225,11 +225,11 @@ test('the book of the thread is kept before the thread is told so', async () => 
   assert.deepEqual(scene.worker.posted, [{ kind: 'kept', id: 4, fault: null }]);
 });
 
-test('a book that cannot be kept is told back with the reason', async () => {
+test('a delivery store that cannot be kept is told back with the reason', async () => {
   const scene = new ThreadScene();
   scene.replicateDeliveries = () => Promise.reject(new Error('NATS is away'));
   await scene.start();
-  scene.worker.say({ kind: 'book', id: 4, changes });
+  scene.worker.say({ kind: 'delivery store', id: 4, changes });
   await setImmediate();
   assert.deepEqual(scene.worker.posted, [{ kind: 'kept', id: 4, fault: 'NATS is away' }]);
 });

@@ -1,0 +1,78 @@
+/** The words of the field: names and comments are searched for terms of our own that nobody outside would guess. */
+
+export interface TextFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The term that a newcomer knows, by the word that it stands in for. */
+const instead: Readonly<Record<string, string>> = {
+  house: 'deps or context',
+  gatehouse: 'listener context',
+  doorway: 'upgrade handler',
+  desk: 'service',
+  shelf: 'KV store',
+  vault: 'repository',
+  book: 'delivery store',
+  ledger: 'write buffer',
+  seat: 'session slot',
+  displaced: 'superseded',
+  burial: 'failover',
+  buried: 'failed over',
+  bury: 'fail over',
+  reclaim: 're-registration',
+  whereabouts: 'session locator',
+  succession: 'leader election',
+  keeper: 'coordinator',
+  company: 'worker set',
+  attendee: 'signal connection',
+  sleeper: 'sleep connection',
+  guest: 'viewer',
+  lane: 'keyed queue',
+  beat: 'heartbeat',
+  outlet: 'send queue',
+  expel: 'disconnect',
+  expelled: 'disconnected',
+  deaf: 'unwakeable',
+};
+
+/** Names that outlive releases, in rows, buckets and metrics, by the files that read, write or show them. */
+const storedNames: Readonly<Record<string, readonly string[]>> = {
+  'docs/cluster.md': ['beat'],
+  'src/cluster/nats/nats-kv-store.ts': ['beat'],
+  'src/cluster/nats/nats-names.ts': ['beat'],
+  'src/protocol/cluster/session-values.ts': ['seat', 'buried'],
+  'src/server/membership/node-shares.ts': ['beat'],
+  'src/telemetry/telemetry.ts': ['seat'],
+  'test/cluster/rows-ownership.cluster.ts': ['beat'],
+  'test/fixtures/store-0af7fa9/README.md': ['book'],
+  'test/protocol/cluster-wire.test.ts': ['seat'],
+  'test/support/nats-ground.ts': ['beat'],
+};
+
+/** Each word of ours in names, comments, texts and documents, with the term to write. */
+export function foreignWords(files: readonly TextFile[]): string[] {
+  return files.flatMap(({ path, text }) => {
+    const allowed = storedNames[path] ?? [];
+    const found = new Set(wordsOf(text).filter((word) => word in instead && !allowed.includes(word)));
+    return [...found].map((word) => `${path} says ${word}: ${instead[word]}`);
+  });
+}
+
+/** Lower-case words of prose and of the parts of names; a plural counts as its singular. */
+function wordsOf(text: string): string[] {
+  return (text.match(/[A-Z]?[a-z]+/g) ?? []).map((word) => singular(word.toLowerCase()));
+}
+
+function singular(word: string): string {
+  if (word.endsWith('shelves')) return 'shelf';
+  const one = word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
+  return one in instead ? one : word;
+}
+
+/** A file's head that begins without its noun: it says what is in the file, and not what that is. */
+export function headsWithoutNoun(files: readonly TextFile[]): string[] {
+  return files
+    .filter(({ text }) => /^(?:#![^\n]*\n)?\/\*\*\s*(?:\* )?(?:What|Who|Where|Whether)\b/.test(text))
+    .map(({ path }) => `${path} begins with a question word`);
+}
