@@ -1,6 +1,6 @@
 /**
- * What counts as one remote address: an IPv4 address, however it is written, or the /64 an IPv6 address is in,
- * since whoever holds one of those holds all of it. Source: sleep-wire.md, Storms.
+ * The key under which a remote address is counted: an IPv4 address, however it is written, or the /64 an IPv6 address
+ * is in, since whoever holds one of those holds all of it. Source: sleep-wire.md, Storms.
  */
 
 /** `address` is an address as Node or a PROXY header gives it: valid, a zone allowed. */

@@ -1,4 +1,4 @@
-/** What the platform observed of a device's two connections. Source: API doc, Connectivity record. */
+/** The record of a device's two connections. Source: API doc, Connectivity record. */
 import type { DeviceId, SessionId } from './ids.ts';
 
 /** Whole Unix seconds, or null when none was observed. */

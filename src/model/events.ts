@@ -1,4 +1,4 @@
-/** What backends are told. Source: events.md, The log. */
+/** The events that backends are told. Source: events.md, The log. */
 import type { CallEndReason, CallState } from './call.ts';
 import type { DeviceId, EventId, ProductId, RequestId, SessionId } from './ids.ts';
 import type { JsonObject } from './json.ts';

@@ -1,7 +1,4 @@
-/**
- * What members of a cluster ask and tell each other, as values: plain ones, since they cross as bytes.
- * Source: cluster.md.
- */
+/** Messages between members of a cluster, as plain values, since they cross as bytes. Source: cluster.md. */
 import type { Result } from '../lib/result.ts';
 import type { CallSession, SignedCallOrder } from './call.ts';
 import type { ConnectionKind, DeviceSlots, MemberStatus } from './cluster.ts';

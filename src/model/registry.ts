@@ -1,4 +1,7 @@
-/** Who may call, and which devices exist. Source: decisions.md, Registry and Permissions; running.md, Data. */
+/**
+ * The registry: applications and credentials that may call, products and devices that exist. Source: decisions.md,
+ * Registry and Permissions; running.md, Data.
+ */
 import { createHash } from 'node:crypto';
 import type { AccessKeyId, ApplicationId, BridgeId, DeviceId, ProductId } from './ids.ts';
 

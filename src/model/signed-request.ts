@@ -1,4 +1,4 @@
-/** What a request that is done once is known by. Source: tgv1-signing.md, Replay. */
+/** The identity of a signed request, by which a repeat is recognised. Source: tgv1-signing.md, Replay. */
 export interface SignedRequest {
   /** 64 hex digits; the same signature within the clock window is the same request. */
   readonly signature: string;

@@ -6,35 +6,37 @@ export interface TextFile {
 }
 
 /** The term that a newcomer knows, by the word that it stands in for. */
-const instead: Readonly<Record<string, string>> = {
-  house: 'deps or context',
-  gatehouse: 'listener context',
-  doorway: 'upgrade handler',
-  desk: 'service',
-  shelf: 'KV store',
-  vault: 'repository',
-  book: 'delivery store',
-  ledger: 'write buffer',
-  seat: 'session slot',
-  displaced: 'superseded',
-  burial: 'failover',
-  buried: 'failed over',
-  bury: 'fail over',
-  reclaim: 're-registration',
-  whereabouts: 'session locator',
-  succession: 'leader election',
-  keeper: 'coordinator',
-  company: 'worker set',
-  attendee: 'signal connection',
-  sleeper: 'sleep connection',
-  guest: 'viewer',
-  lane: 'keyed queue',
-  beat: 'heartbeat',
-  outlet: 'send queue',
-  expel: 'disconnect',
-  expelled: 'disconnected',
-  deaf: 'unwakeable',
-};
+const instead = new Map(
+  Object.entries({
+    house: 'deps or context',
+    gatehouse: 'listener context',
+    doorway: 'upgrade handler',
+    desk: 'service',
+    shelf: 'KV store',
+    vault: 'repository',
+    book: 'delivery store',
+    ledger: 'write buffer',
+    seat: 'session slot',
+    displaced: 'superseded',
+    burial: 'failover',
+    buried: 'failed over',
+    bury: 'fail over',
+    reclaim: 're-registration',
+    whereabouts: 'session locator',
+    succession: 'leader election',
+    keeper: 'coordinator',
+    company: 'worker set',
+    attendee: 'signal connection',
+    sleeper: 'sleep connection',
+    guest: 'viewer',
+    lane: 'keyed queue',
+    beat: 'heartbeat',
+    outlet: 'send queue',
+    expel: 'disconnect',
+    expelled: 'disconnected',
+    deaf: 'unwakeable',
+  }),
+);
 
 /** Names that outlive releases, in rows, buckets and metrics, by the files that read, write or show them. */
 const storedNames: Readonly<Record<string, readonly string[]>> = {
@@ -54,8 +56,8 @@ const storedNames: Readonly<Record<string, readonly string[]>> = {
 export function foreignWords(files: readonly TextFile[]): string[] {
   return files.flatMap(({ path, text }) => {
     const allowed = storedNames[path] ?? [];
-    const found = new Set(wordsOf(text).filter((word) => word in instead && !allowed.includes(word)));
-    return [...found].map((word) => `${path} says ${word}: ${instead[word]}`);
+    const found = new Set(wordsOf(text).filter((word) => instead.has(word) && !allowed.includes(word)));
+    return [...found].map((word) => `${path} says ${word}: ${instead.get(word)}`);
   });
 }
 
@@ -67,7 +69,7 @@ function wordsOf(text: string): string[] {
 function singular(word: string): string {
   if (word.endsWith('shelves')) return 'shelf';
   const one = word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
-  return one in instead ? one : word;
+  return instead.has(one) ? one : word;
 }
 
 /** A file's head that begins without its noun: it says what is in the file, and not what that is. */

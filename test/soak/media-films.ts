@@ -15,12 +15,12 @@ const framesOfFilm = 15;
 /** Header and payload of each frame. */
 export type Film = readonly Buffer[];
 
-export interface FilmShelves {
+export interface FilmLibraries {
   readonly h264: readonly Film[];
   readonly mjpeg: readonly Film[];
 }
 
-export function makeFilms(engine: Engine): FilmShelves {
+export function makeFilms(engine: Engine): FilmLibraries {
   return {
     h264: filmSizes.map((size) => messagesOf(h264Film(engine, size, framesOfFilm))),
     mjpeg: filmSizes.map((size) => messagesOf(jpegFilm(engine, size, framesOfFilm))),

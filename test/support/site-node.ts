@@ -59,16 +59,16 @@ export class SiteNode {
   readonly #clock = new TurnedClock();
   readonly #news = new EventEmitter();
 
-  static async start(t: Ending, join: JoinGround, name: string, displace: Displace): Promise<SiteNode> {
+  static async start(t: Ending, join: JoinGround, name: string, supersede: Displace): Promise<SiteNode> {
     const ending = lastFirst(t);
-    const node = new SiteNode(temporaryStore(ending), await join(ending), name, displace);
+    const node = new SiteNode(temporaryStore(ending), await join(ending), name, supersede);
     ending.after(() => node.#stop());
     node.#mirror.start();
     node.#ownership.start();
     return node;
   }
 
-  private constructor(store: Store, ground: NodeGround, node: string, displace: Displace) {
+  private constructor(store: Store, ground: NodeGround, node: string, supersede: Displace) {
     const id = `${node}/0@1` as MemberId;
     const deps = recordsDeps();
     const { log } = deps;
@@ -92,7 +92,7 @@ export class SiteNode {
     const sleep = new ClaimedRecords(this.records.sleep, 'sleep', claims);
     this.claimed = sleep;
     const signal = new ClaimedRecords(this.records.signal, 'signal', claims);
-    this.member = new SiteMember({ id, node }, { sleep, signal, events, locator, displace });
+    this.member = new SiteMember({ id, node }, { sleep, signal, events, locator, supersede });
   }
 
   /** Resolves when all that was committed here is where others can see it. */

@@ -1,4 +1,4 @@
-/** What the logs of a cluster bound, and what full means. Source: cluster.md, Registry and Events. */
+/** Limits of the logs of a cluster, and what full means. Source: cluster.md, Registry and Events. */
 
 /** Messages of a mirrored stream that wait to be written here; beyond it no more are asked for. */
 export const tailMessagesMax = 8000;

@@ -1,6 +1,6 @@
 /**
- * What is to be done for each item of the outbox: the row first, then the event, and each once, however often it is tried.
- * Source: cluster.md, Ownership and Events.
+ * The changes that each item of the outbox asks for: the row first, then the event, and each once, however often it is
+ * tried. Source: cluster.md, Ownership and Events.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { DeviceId } from '../../model/ids.ts';

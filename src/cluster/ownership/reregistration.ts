@@ -63,7 +63,7 @@ export class Reregistration {
     if (isNews) this.#lookSoon([slot]);
   }
 
-  /** Those that are not here any more, though their end is not told: others have their seats, or their end is on its way. */
+  /** Those that are not here any more, though their end is not told: others have their slots, or their end is on its way. */
   lookAfter(slots: readonly OwnSlot[]): void {
     if (slots.length > 0) this.#lookSoon(slots);
   }

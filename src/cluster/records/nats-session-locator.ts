@@ -1,4 +1,4 @@
-/** Where devices are, as the rows in NATS say. Source: cluster.md, Ownership and Record. */
+/** The session locator over the rows in NATS. Source: cluster.md, Ownership and Record. */
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { DeviceRow, SharedConnection } from '../../model/cluster.ts';

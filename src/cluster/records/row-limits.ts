@@ -1,4 +1,4 @@
-/** What the ownership of devices bounds among nodes, and what full means. Source: cluster.md, Ownership. */
+/** Limits of the ownership of devices among nodes, and what full means. Source: cluster.md, Ownership. */
 
 /** Items of the outbox in memory; beyond it they wait in the store. */
 export const outboxTakenMax = 4096;

@@ -1,6 +1,6 @@
 /**
- * What the platform observed of a device's connections. Alone it answers in the same turn when it can; it waits when
- * the device's record is on its way to the store, because what was answered must survive a crash, and for what other
+ * Answers a query for a device's connections. Alone it answers in the same turn when it can; it waits when the
+ * device's record is on its way to the store, because what was answered must survive a crash, and for what other
  * members have observed. Source: API doc, Endpoint 1; decisions.md, Connectivity.
  */
 import { wallSeconds, type Clock, settlesWithin } from '../../lib/clock.ts';

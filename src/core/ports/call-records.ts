@@ -1,4 +1,6 @@
-/** Where live call sessions are kept. A device's sessions are one record: what one of them does to another is one change. */
+/**
+ * The store of live call sessions. A device's sessions are one record: what one of them does to another is one change.
+ */
 import type { CallSession } from '../../model/call.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';

@@ -1,5 +1,5 @@
 /**
- * What is kept of the webhooks across restarts: for each hook a cursor into the log, and the events whose first
+ * The state of the webhooks that outlives a restart: for each hook a cursor into the log, and the events whose first
  * attempt failed. Those carry a copy of the event, so that the log's retention cannot take it from under a retry.
  * Source: events.md, Webhooks.
  */

@@ -1,6 +1,7 @@
 /**
- * What the media legs ask of those who keep the calls. Nothing but plain values goes in and out of `admit…`, and what
- * is said of an open leg needs no answer, so that the legs may stand in another process. Source: calls-and-media.md, Legs.
+ * The service that media legs ask: admission, reports, and the end of a leg. Nothing but plain values goes in and out
+ * of `admit…`, and what is said of an open leg needs no answer, so that the legs may stand in another process. Source:
+ * calls-and-media.md, Legs.
  */
 import type { Result } from '../../lib/result.ts';
 import type { AliveSign, CallMedia, CallReport, LegRefusal } from '../../model/call.ts';

@@ -1,4 +1,4 @@
-/** What a member keeps of what all members share, so that it reads it here, also while the others are away. */
+/** A member's local copy of shared state, so that it reads it here, also while the others are away. */
 import type { Cancel } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 

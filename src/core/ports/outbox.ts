@@ -1,6 +1,7 @@
 /**
- * What this member has committed in its own store and has not yet brought to where all members see it: in the order in
- * which it happened, proof against `kill -9`. Only for members that share no store. Source: cluster.md, Events.
+ * Changes that this member has committed in its own store and not yet brought to where all members see them: in the
+ * order in which it happened, proof against `kill -9`. Only for members that share no store. Source: cluster.md,
+ * Events.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import type { CallSession } from '../../model/call.ts';

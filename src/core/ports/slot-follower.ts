@@ -1,4 +1,4 @@
-/** Who is told what became of this member's sessions in what all members share. Called after the commit; must not throw. */
+/** A listener for the fate of this member's sessions in the shared rows. Called after the commit; must not throw. */
 import type { ConnectionKind, SessionSlot } from '../../model/cluster.ts';
 import type { ConnectionTimes } from '../../model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';

@@ -1,4 +1,7 @@
-/** Who decodes, scales and encodes pictures, on threads of their own. Source: calls-and-media.md, The media process. */
+/**
+ * Transcoders decode, scale and encode pictures on threads of their own. Source: calls-and-media.md, The media
+ * process.
+ */
 import type { Result } from '../../lib/result.ts';
 import type { Size } from '../../model/call.ts';
 import type {

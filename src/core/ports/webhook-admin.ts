@@ -1,4 +1,6 @@
-/** What an operator asks of the webhooks, and is told. Plain values: they cross a thread boundary. */
+/**
+ * Administration of webhooks: questions of an operator and their answers. Plain values: they cross a thread boundary.
+ */
 import type { DeviceId, EventId } from '../../model/ids.ts';
 import type { DeliveryFailure } from './delivery-store.ts';
 

@@ -1,4 +1,4 @@
-/** What the webhooks read and never write: the log, and who wants to be told of it. */
+/** The sources that webhooks read and never write: the log, and the registered receivers. */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ProductId } from '../../model/ids.ts';
 import type { Product, Webhook } from '../../model/registry.ts';

@@ -1,7 +1,7 @@
 /**
- * What the shared log says of other members' devices and wakeups: outcomes for the callers that wait here, logins and
- * resets for the wakeups that are watched here. What happened here was notified in its own turn, and comes by once more
- * without changing anything. Source: events.md, Reading; cluster.md, Events.
+ * Followers of the shared log, for other members' devices and wakeups: outcomes for the callers that wait here, logins
+ * and resets for the wakeups that are watched here. What happened here was notified in its own turn, and comes by once
+ * more without changing anything. Source: events.md, Reading; cluster.md, Events.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';

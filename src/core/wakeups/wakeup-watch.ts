@@ -1,9 +1,8 @@
 /**
- * What becomes of the wakeups of this process: it follows every one from its write to its outcome, saves each turn
- * with its event, and wakes those who wait for it. It outlives the device's actor: the sleep session usually ends
- * when the controller boots. One wheel for all deadlines. A wakeup is held while its outcome is awaited, and once it
- * is completed a while longer, because the device may report what woke it.
- * Source: events.md; decisions.md, Wakeup; signal-wire.md (wake_report).
+ * Follows every wakeup of this process from its write to its outcome, saves each turn with its event, and wakes those
+ * who wait for it. It outlives the device's actor: the sleep session usually ends when the controller boots. One wheel
+ * for all deadlines. A wakeup is held while its outcome is awaited, and once it is completed a while longer, because
+ * the device may report what woke it. Source: events.md; decisions.md, Wakeup; signal-wire.md (wake_report).
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel } from '../../lib/deadline-wheel.ts';

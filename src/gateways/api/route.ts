@@ -1,4 +1,4 @@
-/** What an endpoint says of itself; the pipeline does the rest. */
+/** The declaration of an endpoint; the pipeline does the rest. */
 import type { Code } from '../../model/codes.ts';
 import type { RequestId } from '../../model/ids.ts';
 import type { Credential, Permission } from '../../model/registry.ts';

@@ -1,7 +1,7 @@
 /**
- * What the sleep and the signal listener have in common: connections before their login and with a session, each kind on
- * a wheel by its deadlines; how they are drained and cut at the end; and the log line about logins that cannot be verified.
- * Source: running.md, Stopping.
+ * The parts that the sleep and the signal listener share: connections before their login and with a session, each kind
+ * on a wheel by its deadlines; how they are drained and cut at the end; and the log line about logins that cannot be
+ * verified. Source: running.md, Stopping.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';

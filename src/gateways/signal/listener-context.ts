@@ -1,4 +1,4 @@
-/** What every connection of the signal listener shares. */
+/** The context that all connections of the signal listener share. */
 import type { SignalEndReason } from '../../model/signal.ts';
 import type { SignalSessions } from '../../core/ports/device-sessions.ts';
 import type { SleepAdvice } from '../../protocol/signal/server-message.ts';

@@ -1,4 +1,4 @@
-/** What a deployment may set of the signal listener. Its file of settings is read elsewhere. */
+/** Settings of the signal listener. Its file of settings is read elsewhere. */
 import type { ListeningSettings } from '../../lib/listening-apps.ts';
 
 export interface SignalGatewaySettings extends ListeningSettings {

@@ -1,4 +1,4 @@
-/** What every connection of the sleep port shares. */
+/** The context that all connections of the sleep port share. */
 import type { SecureContext } from 'node:tls';
 import type { SleepEndReason } from '../../model/sleep.ts';
 import type { SleepSessions } from '../../core/ports/device-sessions.ts';

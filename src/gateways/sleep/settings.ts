@@ -1,4 +1,4 @@
-/** What a deployment may move about the sleep port. Read and checked by the server's settings. */
+/** Settings of the sleep port. Read and checked by the server's settings. */
 import type { TlsFiles } from '../../lib/tls-files.ts';
 
 export interface SleepGatewaySettings {

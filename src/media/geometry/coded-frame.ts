@@ -1,5 +1,5 @@
 /**
- * What H.264 and H.265 have in common: a frame is described without decoding it, by its NAL units, and the size of its
+ * The common part of H.264 and H.265: a frame is described without decoding it, by its NAL units, and the size of its
  * pictures is cropped. They differ in their headers and parameter sets, which their own files read. Source:
  * calls-and-media.md, Legs and Resolution; ITU-T H.264, 7.4.2.1.1, and H.265, 7.4.3.2.1.
  */

@@ -1,16 +1,12 @@
 /**
- * What becomes of one wakeup, as a pure machine: it is being written, it waits for the device's signal login, it is
- * doubtful because the connection that carried it broke, it is settled. No store, no clock, no other wakeups: time
- * comes in with the event, and what is to be kept goes out as saves, to be done in their order.
- *
- * Invariants, each with a test:
- *  1. A wakeup is settled once; a cause is all that is added afterwards, once.
- *  2. What decides is when something happened, not when somebody noticed: a login after the deadline completes
- *     nothing, also when the deadline was not yet acted upon.
- *  3. Durations come from the monotonic clock and are never negative; a step of the wall clock moves stamps only.
- *  4. A wakeup that was answered 50402 never fails and never expires aloud: a login completes it, or it stays unknown.
- *
- * Source: events.md; decisions.md, Wakeup.
+ * The outcome of one wakeup, as a pure state machine: it is being written, it waits for the device's signal login, it
+ * is doubtful because the connection that carried it broke, it is settled. No store, no clock, no other wakeups: time
+ * comes in with the event, and what is to be kept goes out as saves, to be done in their order.  * Invariants, each
+ * with a test:  1. A wakeup is settled once; a cause is all that is added afterwards, once.  2. What decides is when
+ * something happened, not when somebody noticed: a login after the deadline completes     nothing, also when the
+ * deadline was not yet acted upon.  3. Durations come from the monotonic clock and are never negative; a step of the
+ * wall clock moves stamps only.  4. A wakeup that was answered 50402 never fails and never expires aloud: a login
+ * completes it, or it stays unknown.  * Source: events.md; decisions.md, Wakeup.
  */
 import type { MemberId } from '../cluster.ts';
 import type { RequestId, SessionId } from '../ids.ts';

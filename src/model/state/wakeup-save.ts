@@ -1,6 +1,6 @@
 /**
- * What is kept of a wakeup at each turn of its life, and what backends are told with it. When a turn is taken is
- * the machine's to say (wakeup-outcome.ts). Source: events.md, The log and Reading.
+ * The record of a wakeup at each turn of its life, and the event that goes with it. When a turn is taken is the
+ * machine's to say (wakeup-outcome.ts). Source: events.md, The log and Reading.
  */
 import type { MemberId } from '../cluster.ts';
 import type { EventDraft } from '../events.ts';

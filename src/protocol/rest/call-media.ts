@@ -1,7 +1,6 @@
 /**
- * What the media fields of a request for call credentials come to together, and what they ask of one another. What one
- * field may be by itself is in call-credentials-schema.ts. Source: calls-and-media.md, Credential issuance; API doc,
- * Endpoint 4, Restrictions.
+ * Rules across the media fields of a request for call credentials. What one field may be by itself is in
+ * call-credentials-schema.ts. Source: calls-and-media.md, Credential issuance; API doc, Endpoint 4, Restrictions.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallMedia, DownlinkVideoFormat, UplinkVideoFormat } from '../../model/call.ts';

@@ -1,6 +1,6 @@
 /**
- * What a controller may say, from the bytes of a WebSocket message to values. Strict where a field is known, blind
- * to fields that are not; whether a message is known depends on whether the login is over. Source: signal-wire.md.
+ * Messages of a controller, from the bytes of a WebSocket message to values. Strict where a field is known, blind to
+ * fields that are not; whether a message is known depends on whether the login is over. Source: signal-wire.md.
  */
 import { decodeJsonObject } from '../../lib/json-object.ts';
 import { parseDeviceId, parseRequestId } from '../../model/ids.ts';

@@ -1,4 +1,6 @@
-/** What the server says to a controller: text of JSON, its fields in the order of the page. Source: signal-wire.md. */
+/**
+ * Messages of the server to a controller: JSON text, its fields in the order of the page. Source: signal-wire.md.
+ */
 import type { DeviceMessage } from '../../model/signal.ts';
 
 /** What a controller hands to its low-power module before it sleeps. */

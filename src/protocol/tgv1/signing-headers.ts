@@ -1,7 +1,7 @@
 /**
- * What the headers of a signed request say of its signature: Authorization, the list of signed headers, and X-Tg-Date
- * with the scope that follows from it. What they mean together is checked in check-request.ts.
- * Source: tgv1-signing.md, Headers on every API request; What the server accepts.
+ * The headers that carry a signature: Authorization, the list of signed headers, and X-Tg-Date with the scope that
+ * follows from it. What they mean together is checked in check-request.ts. Source: tgv1-signing.md, Headers on every
+ * API request; What the server accepts.
  */
 import { parseAccessKeyId, type AccessKeyId } from '../../model/ids.ts';
 import { authorizationBytesMax, signingDatesMax } from '../../model/limits.ts';

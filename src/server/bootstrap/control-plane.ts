@@ -1,6 +1,6 @@
 /**
- * What there is one of on a machine: the ops listener, webhooks, what changes the registry, calls and the media process.
- * How it opens, drains and closes.
+ * The control plane, one a machine: the ops listener, webhooks, what changes the registry, calls and the media
+ * process. How it opens, drains and closes.
  */
 import { join } from 'node:path';
 import { Operators } from '../../gateways/ops/operators.ts';

@@ -1,6 +1,6 @@
 /**
- * What devices and callers reach: the sleep and the signal port and the API, how they open, drain and close. Several
- * processes of one server each have it, on the same ports.
+ * The gateways of devices and callers: the sleep and the signal port and the API; how they open, drain and close.
+ * Several processes of one server each have it, on the same ports.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';

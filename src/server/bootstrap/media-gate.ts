@@ -1,6 +1,6 @@
 /**
- * Where a media process elsewhere comes in: one at a time, shown by the key that it shares with the server. It may come
- * late, go, and come again; until it is there nobody can be let in to a call.
+ * The listener for a media process on another machine: one at a time, authenticated by the key that it shares with the
+ * server. It may come late, go, and come again; until it is there nobody can be let in to a call.
  */
 import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';

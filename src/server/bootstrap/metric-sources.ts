@@ -1,4 +1,4 @@
-/** What is counted at a scrape, of the parts that this process has by then; what it has not counts nothing. */
+/** The gauges read at a scrape, of the parts that this process has by then; what it has not counts nothing. */
 import { liveCallStates } from '../../model/call.ts';
 import type { MetricSources } from '../../telemetry/metric-gauges.ts';
 import type { ListenerConnections } from './listener-connections.ts';

@@ -1,4 +1,6 @@
-/** What the server observes and must not forget, and readiness that follows the store's health. */
+/**
+ * The records of the server’s observations, which it must not forget, and readiness that follows the store's health.
+ */
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { EventType } from '../../model/events.ts';

@@ -1,5 +1,5 @@
 /**
- * Where a running server listens, for the command line beside it: port 0 means that only the server knows. Written
+ * The addresses of a running server, for the command line beside it: port 0 means that only the server knows. Written
  * when it is ready, removed when it stops; one that was left behind by a crash is told by its process being gone.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
- * What every server process has, whatever its part: the registry, the records, the devices that are here, who is told
- * of them, and what requests of theirs have in common. It is made in two phases: `openContext` opens what this process has
- * for itself, `joinContext` makes it one of those that are one server. The gateways are in gateways.ts, what there is one
- * of in control-plane.ts.
+ * The parts that every server process has, whatever its role: the registry, the records, the devices that are here,
+ * who is told of them, and what requests of theirs have in common. It is made in two phases: `openContext` opens what
+ * this process has for itself, `joinContext` makes it one of those that are one server. The gateways are in
+ * gateways.ts, what there is one of in control-plane.ts.
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';

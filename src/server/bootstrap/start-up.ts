@@ -1,4 +1,6 @@
-/** What a start does before anything listens: the registry comes in, and what the last stop left open is closed. */
+/**
+ * The steps of a start before anything listens: the registry comes in, and what the last stop left open is closed.
+ */
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
 import { recordFirstImport, recordSeed } from './unasked-changes.ts';

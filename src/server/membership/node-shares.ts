@@ -1,6 +1,7 @@
 /**
- * What a node has of NATS, put together: who else lives and how to reach them, whose devices are whose, the log, the
- * registry, calls and webhooks of all. Nothing is sought before `node-membership` says so. Source: cluster.md.
+ * The parts of a node that use NATS, put together: who else lives and how to reach them, whose devices are whose, the
+ * log, the registry, calls and webhooks of all. Nothing is sought before `node-membership` says so. Source:
+ * cluster.md.
  */
 import { CallRepository } from '../../cluster/records/call-repository.ts';
 import type { KvStore } from '../../cluster/nats/kv-store.ts';

@@ -1,7 +1,7 @@
 /**
- * What becomes of one batch in a store that several processes write: decided entry by entry against the rows as they
- * are in the transaction, and put when all of it is decided. The processes are of one node, so a connection has one
- * slot whatever its kind, and a login takes it from the session that has it. Source: cluster.md, Several processes on one machine.
+ * One batch in a store that several processes write: decided entry by entry against the rows as they are in the
+ * transaction, and put when all of it is decided. The processes are of one node, so a connection has one slot whatever
+ * its kind, and a login takes it from the session that has it. Source: cluster.md, Several processes on one machine.
  */
 import { assert } from '../../lib/assert.ts';
 import {

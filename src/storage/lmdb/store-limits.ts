@@ -1,4 +1,4 @@
-/** What the store bounds, and what full means. What a deployment may move is a setting handed to the constructors. */
+/** Limits of the store, and what full means. What a deployment may move is a setting handed to the constructors. */
 
 /** One entry of a registry file: a line of NDJSON, an object in a list of a document. Longer is an error. */
 export const registryEntryBytesMax = 64 * 1024;

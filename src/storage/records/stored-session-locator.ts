@@ -1,4 +1,4 @@
-/** Where devices are, by the rows of this store as they are committed. Source: cluster.md. */
+/** The session locator over the committed rows of this store. Source: cluster.md. */
 import { neverShared } from '../../model/state/shared-connection.ts';
 import type { DeviceRow } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';

@@ -1,6 +1,6 @@
 /**
- * What the entries of an import refer to must be in the store when the import ends, from this file or from
- * before; a file may name its entries in any order. A reference that exists is forgotten at once, one that does
+ * The references of an import: what its entries refer to must be in the store when the import ends, from this file or
+ * from before; a file may name its entries in any order. A reference that exists is forgotten at once, one that does
  * not yet exist waits, with the first entry that made it, until the end.
  */
 import type { KindName, EntryOf } from './registry-kinds.ts';

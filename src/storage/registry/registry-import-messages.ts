@@ -1,4 +1,4 @@
-/** What an import is asked, what it answers, and all that crosses to its worker thread and back. */
+/** The request and the result of an import, and all that crosses to its worker thread and back. */
 import type { EnvironmentMode } from '../lmdb/environment.ts';
 import type { KindName } from './registry-kinds.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Where the demo plays: the running server, or one of its own in a temporary directory on free ports. Either way
- * the story gets a device of its own, so that nobody's sleeping device is taken over, and it is disabled again.
+ * The server that the demo uses: the running server, or one of its own in a temporary directory on free ports. Either
+ * way the story gets a device of its own, so that nobody's sleeping device is taken over, and it is disabled again.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * What a simulated fleet of devices shows: a table that is drawn in place once a second, or, where there is no
- * terminal, wakes as lines while they are few and how it stands now and then. With `--json` each is an object with
- * its `event`.
+ * The output of a simulated fleet of devices: a table that is drawn in place once a second, or, where there is no
+ * terminal, wakes as lines while they are few and how it stands now and then. With `--json` each is an object with its
+ * `event`.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';

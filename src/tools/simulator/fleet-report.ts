@@ -1,6 +1,6 @@
 /**
- * What a simulated fleet shows: every wake packet as a line while they are few, troubles now and then, and how it
- * stands in one line; at the end a summary. With `--json` each is a JSON object with its `event`.
+ * The output of a simulated fleet of modules: every wake packet as a line while they are few, troubles now and then,
+ * and how it stands in one line; at the end a summary. With `--json` each is a JSON object with its `event`.
  */
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';

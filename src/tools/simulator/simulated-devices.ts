@@ -1,4 +1,7 @@
-/** Who is simulated: devices of the local registry, or made-up ids with one secret; and the addresses they come from. */
+/**
+ * The simulated devices: devices of the local registry, or made-up ids with one secret; and the addresses they come
+ * from.
+ */
 import { wallSeconds } from '../../lib/clock.ts';
 import { isExpired } from '../../model/registry.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';

@@ -1,4 +1,4 @@
-/** What is asked of `reveille simulate`, and what its two plays have in common. */
+/** The options of `reveille simulate`, common to its two simulations. */
 import type { WakeMode } from '../../model/sleep.ts';
 import type { CredentialOptions } from '../../cli/api/credential-source.ts';
 import type { DeviceChoice } from './simulated-devices.ts';

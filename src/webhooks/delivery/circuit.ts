@@ -1,6 +1,7 @@
 /**
- * Whether an endpoint is worth a new event. After some failures in a row the circuit is open: one attempt at a time
- * asks whether the endpoint is back, further and further apart, and the first that is delivered closes it.
+ * A circuit breaker: it decides whether an endpoint is worth a new event. After some failures in a row the circuit is
+ * open: one attempt at a time asks whether the endpoint is back, further and further apart, and the first that is
+ * delivered closes it.
  */
 import type { RetrySchedule } from './limits.ts';
 

@@ -1,4 +1,4 @@
-/** What every hook is given: the same for all of them. */
+/** The dependencies that all hooks share. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';

@@ -1,4 +1,4 @@
-/** What a hook lets operators know: counts, and a line where its state changes, never one an attempt. */
+/** The logger of a hook, for operators: counts, and a line where its state changes, never one an attempt. */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { Webhook } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';

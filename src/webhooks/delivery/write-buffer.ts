@@ -1,5 +1,5 @@
 /**
- * What has changed and is not yet in the delivery store. Changes collect for a moment and are committed together, behind the
+ * Changes that are not yet in the delivery store. Changes collect for a moment and are committed together, behind the
  * deliveries they speak of: a cursor is never committed ahead of a failed event that it has passed, so that whatever
  * moment a crash leaves, an event is at worst delivered twice. A batch that the store refuses is handed over again
  * until it is taken.
