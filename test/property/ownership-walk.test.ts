@@ -151,7 +151,7 @@ class Walk {
     await this.#settled(undertaker, undertaker.ownership.failOver(crashed.member));
   }
 
-  /** Who buries may be cut off at it, and goes on when it is back. */
+  /** Who fails over may be cut off at it, and goes on when it is back. */
   async #settled(undertaker: OwningNode, failover: Promise<void>): Promise<void> {
     const settled: string[] = [];
     const settle = (): void => void settled.push('failed over');

@@ -185,7 +185,7 @@ test('a call of a coordinator that is gone goes on at the member that is asked n
   assert.deepEqual(b.scene.told(sessionId), []);
 });
 
-test('a member that buries another takes up its calls, each once', async () => {
+test('a member that fails over another takes up its calls, each once', async () => {
   const { cluster, a, b } = twoMembers();
   const other = 'TESTDEVICE02' as DeviceId;
   const sessions = [await a.issue(), await a.issue(callOrder({ deviceId: other }))];
