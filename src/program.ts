@@ -9,31 +9,33 @@ type AddCommand = (program: Command) => void;
  * Each command's module is read when it is asked for: all of them together take longer to read than most commands to run.
  * In the order of the help.
  */
-const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  serve: async () => (await import('./cli/serve/serve-command.ts')).addServeCommand,
-  doctor: async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
-  config: async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
-  cluster: async () => (await import('./cli/admin/cluster-command.ts')).addClusterCommand,
-  registry: async () => (await import('./cli/admin/registry-command.ts')).addRegistryCommand,
-  device: async () => (await import('./cli/admin/device-command.ts')).addDeviceCommand,
-  credential: async () => (await import('./cli/admin/credential-command.ts')).addCredentialCommand,
-  bridge: async () => (await import('./cli/admin/bridge-command.ts')).addBridgeCommand,
-  'token-key': async () => (await import('./cli/admin/token-key-command.ts')).addTokenKeyCommand,
-  'ops-token': async () => (await import('./cli/admin/ops-token-command.ts')).addOpsTokenCommand,
-  audit: async () => (await import('./cli/admin/audit-command.ts')).addAuditCommand,
-  sign: async () => (await import('./cli/api/sign-command.ts')).addSignCommand,
-  call: async () => (await import('./cli/api/call-command.ts')).addCallCommand,
-  wake: async () => (await import('./cli/api/wake-command.ts')).addWakeCommand,
-  status: async () => (await import('./cli/api/status-command.ts')).addStatusCommand,
-  events: async () => (await import('./cli/api/events-command.ts')).addEventsCommand,
-  calls: async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand,
-  webhook: async () => (await import('./cli/admin/webhook-command.ts')).addWebhookCommand,
-  simulate: async () => (await import('./tools/simulator/simulate-command.ts')).addSimulateCommand,
-  'simulate-bridge': async () =>
-    (await import('./tools/bridge/simulate-bridge-command.ts')).addSimulateBridgeCommand,
-  demo: async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
-  version: () => Promise.resolve(addVersionCommand),
-};
+const commands = new Map<string, () => Promise<AddCommand>>(
+  Object.entries({
+    serve: async () => (await import('./cli/serve/serve-command.ts')).addServeCommand,
+    doctor: async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
+    config: async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
+    cluster: async () => (await import('./cli/admin/cluster-command.ts')).addClusterCommand,
+    registry: async () => (await import('./cli/admin/registry-command.ts')).addRegistryCommand,
+    device: async () => (await import('./cli/admin/device-command.ts')).addDeviceCommand,
+    credential: async () => (await import('./cli/admin/credential-command.ts')).addCredentialCommand,
+    bridge: async () => (await import('./cli/admin/bridge-command.ts')).addBridgeCommand,
+    'token-key': async () => (await import('./cli/admin/token-key-command.ts')).addTokenKeyCommand,
+    'ops-token': async () => (await import('./cli/admin/ops-token-command.ts')).addOpsTokenCommand,
+    audit: async () => (await import('./cli/admin/audit-command.ts')).addAuditCommand,
+    sign: async () => (await import('./cli/api/sign-command.ts')).addSignCommand,
+    call: async () => (await import('./cli/api/call-command.ts')).addCallCommand,
+    wake: async () => (await import('./cli/api/wake-command.ts')).addWakeCommand,
+    status: async () => (await import('./cli/api/status-command.ts')).addStatusCommand,
+    events: async () => (await import('./cli/api/events-command.ts')).addEventsCommand,
+    calls: async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand,
+    webhook: async () => (await import('./cli/admin/webhook-command.ts')).addWebhookCommand,
+    simulate: async () => (await import('./tools/simulator/simulate-command.ts')).addSimulateCommand,
+    'simulate-bridge': async () =>
+      (await import('./tools/bridge/simulate-bridge-command.ts')).addSimulateBridgeCommand,
+    demo: async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
+    version: () => Promise.resolve(addVersionCommand),
+  }),
+);
 
 /** Options before the command that take a value. */
 const valued = new Set(['--config', '--data-dir', '--set']);
@@ -53,8 +55,8 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
     .showSuggestionAfterError()
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', overview);
-  const named = commands[commandName(args) ?? ''];
-  const asked = named === undefined ? Object.values(commands) : [named];
+  const named = commands.get(commandName(args) ?? '');
+  const asked = named === undefined ? [...commands.values()] : [named];
   for (const addCommand of await Promise.all(asked.map((find) => find()))) addCommand(program);
   return program;
 }

@@ -58,3 +58,22 @@ test('every option and argument is described', async () => {
     for (const argument of command.registeredArguments) assert.ok(argument.description, words.join(' '));
   }
 });
+
+const read: readonly (readonly [what: string, args: readonly string[], names: readonly string[] | 'all'])[] =
+  [
+    ['a command is read alone', ['wake', 'DOOR-1'], ['wake']],
+    ['the value of an option before it is not taken for it', ['--data-dir', 'demo', 'version'], ['version']],
+    ['an unknown one has all of them to be told from', ['nonsense'], 'all'],
+    ['a name that every object has is unknown', ['constructor'], 'all'],
+    ['help has all of them', ['--help'], 'all'],
+  ];
+
+for (const [what, args, names] of read)
+  test(what, async () => {
+    const { commands: found } = await buildProgram(args);
+    const all = (await buildProgram()).commands.map((command) => command.name());
+    assert.deepEqual(
+      found.map((command) => command.name()),
+      names === 'all' ? all : names,
+    );
+  });
