@@ -129,6 +129,8 @@ function runNode(files: readonly string[], report: string, isCompiled: boolean):
   // Within another run the runner would report to that one instead of here.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const runner = spawn(process.execPath, [...options, ...files], { stdio: 'inherit', env });
+  // The runner ends by it as well, and what was compiled is removed.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => runner.kill(signal));
   return new Promise((done, fail) => {
     runner.on('error', fail);
     runner.on('close', (code, signal) => done(code ?? complain(`the runner was ended by ${signal}`, 1)));
