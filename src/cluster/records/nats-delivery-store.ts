@@ -36,7 +36,7 @@ export class NatsDeliveryStore {
 
   /**
    * Hands over all that is there as changes of an empty store, a bounded number of entries at a time. Call it when this
-   * node has become the one that delivers, before the first `keep`. Rejects with SharedStateAway.
+   * node has become the one that delivers, before the first `keep`. Rejects with SharedStateUnavailable.
    */
   async load(take: (changes: readonly HookChanges[]) => Promise<void>): Promise<void> {
     this.#places = new DeliveryRevisions();

@@ -15,12 +15,12 @@ export class WakeupRepository {
     this.#deps = deps;
   }
 
-  /** Replaces what is there; told twice it changes nothing. Rejects with SharedStateAway. */
+  /** Replaces what is there; told twice it changes nothing. Rejects with SharedStateUnavailable. */
   async put(appId: ApplicationId, requestId: RequestId, record: WakeupRecord): Promise<void> {
     await this.#deps.kv.put(keyOf(appId, requestId), encodeWakeupRecord({ appId, requestId, record }));
   }
 
-  /** Rejects with SharedStateAway, within `waitMs`. */
+  /** Rejects with SharedStateUnavailable, within `waitMs`. */
   async find(appId: ApplicationId, requestId: RequestId, waitMs: number): Promise<WakeupRecord | null> {
     const { kv, clock, log } = this.#deps;
     const found = await answeredWithin(clock, waitMs, kv.find(keyOf(appId, requestId)));

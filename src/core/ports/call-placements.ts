@@ -8,10 +8,10 @@ export interface KeptCalls extends DeviceCallsKept {
 }
 
 export interface CallPlacements {
-  /** Null: the device has no call, and nobody keeps any. Rejects with SharedStateAway, within `waitMs`. */
+  /** Null: the device has no call, and nobody keeps any. Rejects with SharedStateUnavailable, within `waitMs`. */
   find(deviceId: DeviceId, waitMs: number): Promise<KeptCalls | null>;
-  /** `revision` null: there is none yet. Rejects with SharedStateAway. */
+  /** `revision` null: there is none yet. Rejects with SharedStateUnavailable. */
   put(deviceId: DeviceId, kept: DeviceCallsKept, revision: number | null): Promise<'done' | 'conflict'>;
-  /** Every device that has calls. Rejects with SharedStateAway. */
+  /** Every device that has calls. Rejects with SharedStateUnavailable. */
   all(): AsyncIterable<KeptCalls & { readonly deviceId: DeviceId }>;
 }

@@ -6,13 +6,13 @@ import type { DeviceId } from '../../model/ids.ts';
 export class SharedStateUnavailable extends Error {
   constructor(reason: string) {
     super(reason);
-    this.name = 'SharedStateAway';
+    this.name = 'SharedStateUnavailable';
   }
 }
 
 export interface SessionLocator {
   /**
-   * A value where it is at hand. Rejects (or throws) with SharedStateAway; settles within `waitMs`, which a store that
+   * A value where it is at hand. Rejects (or throws) with SharedStateUnavailable; settles within `waitMs`, which a store that
    * is at hand needs not.
    */
   find(deviceId: DeviceId, waitMs: number): DeviceRow | Promise<DeviceRow>;
