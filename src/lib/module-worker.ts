@@ -1,15 +1,19 @@
 /**
- * A thread that runs a module beside the calling one: TypeScript in a checkout, JavaScript in a build. Node 20
- * does not hand tsx on to the modules of a thread, so a checkout's thread starts with a line of script that
- * registers it for itself.
+ * Modules that run as a thread or a process of their own, found relative to the calling one: TypeScript in a checkout,
+ * JavaScript in a build. Node 20 does not hand tsx on to the modules of a thread, so a checkout's thread starts with a
+ * line of script that registers it for itself.
  */
 import { Worker } from 'node:worker_threads';
 
-/** `name`: the module's file name without extension; `caller`: the caller's import.meta.url. */
+/** `path`: relative to the caller, without extension; `caller`: its `import.meta.url`, in whose language the module is. */
+export function moduleBeside(path: string, caller: string): URL {
+  return new URL(`${path}${caller.slice(caller.lastIndexOf('.'))}`, caller);
+}
+
+/** `name` and `caller`: as of `moduleBeside`. */
 export function startModuleWorker(name: string, caller: string, workerData: unknown): Worker {
-  const extension = caller.slice(caller.lastIndexOf('.'));
-  const module = new URL(`./${name}${extension}`, caller);
-  if (extension !== '.ts') return new Worker(module, { workerData });
+  const module = moduleBeside(name, caller);
+  if (!module.pathname.endsWith('.ts')) return new Worker(module, { workerData });
   return new Worker(checkoutScript(module.href, import.meta.resolve('tsx/esm/api')), {
     eval: true,
     workerData,

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Environment, type EnvironmentMode } from '../../src/storage/lmdb/environment.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
-import { moduleBeside, runArgs } from '../support/checkout.ts';
+import { runArgs } from '../support/checkout.ts';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 const entry = runArgs(moduleBeside('onlooking-process', import.meta.url));
 /** Without the check of the order a few commits of a hundred opens are lost. */

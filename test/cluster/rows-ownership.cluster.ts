@@ -105,7 +105,7 @@ test('what happens while NATS is down is shared when it is back', async (t) => {
   node.end(device, 'sleep');
   node.login(device, 'sleep', 's2');
   await assert.rejects(Promise.resolve(node.ownership.locator.find(device, 1000)), {
-    name: 'SharedStateAway',
+    name: 'SharedStateUnavailable',
   });
   await server.start();
   await site.told(3);

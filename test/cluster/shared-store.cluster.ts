@@ -11,7 +11,8 @@ import { chanceFrom } from '../support/seeded-random.ts';
 import { openSharedMembers, sharedNode, type SharedMember } from '../support/shared-member.ts';
 import { SharedReplay } from '../support/shared-log-check.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
-import { moduleBeside, runArgs } from '../support/checkout.ts';
+import { runArgs } from '../support/checkout.ts';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 const rounds = 10;
 const entry = runArgs(moduleBeside('shared-store-process', import.meta.url));

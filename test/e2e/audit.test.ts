@@ -14,7 +14,8 @@ import { opsOf } from '../support/driven-server.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
-import { moduleBeside, runArgs } from '../support/checkout.ts';
+import { runArgs } from '../support/checkout.ts';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 let server: TestServer;
 let ops: OpsClient;

@@ -21,7 +21,8 @@ import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store
 import { faultOf } from '../support/journal-model.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { openJournal } from '../support/test-journal.ts';
-import { moduleBeside, runArgs } from '../support/checkout.ts';
+import { runArgs } from '../support/checkout.ts';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 const clock = new SystemClock();
 const program = runArgs(moduleBeside('store-crash-process', import.meta.url));

@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
 import { OutboxStore } from '../../src/storage/journal/outbox-store.ts';
-import { moduleBeside, runArgs } from '../support/checkout.ts';
+import { runArgs } from '../support/checkout.ts';
 import { openStore, openStoreReadOnly } from '../../src/storage/lmdb/open-store.ts';
 import { CallRecordStore } from '../../src/storage/records/call-record-store.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
@@ -30,6 +30,7 @@ import {
 import { closedAfter, lastFirst, temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { openJournal } from '../support/test-journal.ts';
 import { startTestServer, writeTestRegistry } from '../support/test-server.ts';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 const program = runArgs(moduleBeside('store-migration-process', import.meta.url));
 

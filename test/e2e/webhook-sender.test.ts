@@ -16,7 +16,8 @@ import { DrivenClock } from '../support/driven-clock.ts';
 import { ok, receiverSecret, status, WebhookReceiver } from '../support/webhook-receiver.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { webhook } from '../support/webhook-scene.ts';
-import { moduleBeside, runArgs } from '../support/checkout.ts';
+import { runArgs } from '../support/checkout.ts';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 const message = { id: 'event-1', body: '{"id":"event-1","text":"Grüße"}' };
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Worker } from 'node:worker_threads';
-import { startModuleWorker } from '../../src/lib/module-worker.ts';
+import { moduleBeside, startModuleWorker } from '../../src/lib/module-worker.ts';
 import type { ApplicationId, ProductId } from '../../src/model/ids.ts';
 import type { AdminReply } from '../../src/gateways/ops/admin-route.ts';
 import { Webhooks, type WebhooksDeps } from '../../src/server/bootstrap/webhook-service.ts';
@@ -16,13 +16,12 @@ import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { closedAfter, temporaryStore, type Ending } from '../support/temporary-store.ts';
 import { draftOf, openJournal, type TestJournal } from '../support/test-journal.ts';
 import { ok, receiverSecret, status, WebhookReceiver, type Received } from '../support/webhook-receiver.ts';
-import { moduleBeside } from '../support/checkout.ts';
 
 const appId = '2818153' as ApplicationId;
 /** Beside it is the thread's module. */
 const workerRoom = moduleBeside('../../src/webhooks/worker/webhook-thread', import.meta.url).href;
 
-class ServerContext {
+class WebhooksScene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   readonly telemetry = new FakeTelemetry();
@@ -54,8 +53,8 @@ class ServerContext {
     t: Ending,
     url: string,
     startWorker?: WebhooksDeps['startWorker'],
-  ): Promise<ServerContext> {
-    const context = new ServerContext(temporaryStore(t), startWorker);
+  ): Promise<WebhooksScene> {
+    const context = new WebhooksScene(temporaryStore(t), startWorker);
     await context.writer.put('application', { appId, name: 'test' });
     await context.writer.put('product', { productId: 'doorbell' as ProductId, appIds: [appId] });
     await context.register(url);
@@ -65,11 +64,11 @@ class ServerContext {
   }
 
   /** The same store, a server later. */
-  async restart(t: Ending): Promise<ServerContext> {
+  async restart(t: Ending): Promise<WebhooksScene> {
     await this.webhooks.stop();
     await this.journal.allCommitted();
     await this.store.close();
-    const context = new ServerContext(closedAfter(t, openStore(this.store.directory)));
+    const context = new WebhooksScene(closedAfter(t, openStore(this.store.directory)));
     await context.webhooks.start();
     t.after(() => context.webhooks.stop());
     return context;
@@ -102,7 +101,7 @@ const seqsOf = (received: readonly Received[]): unknown[] => received.map(({ eve
 
 test('what is committed arrives, signed, each once and in order for each device', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const context = await ServerContext.start(t, receiver.url);
+  const context = await WebhooksScene.start(t, receiver.url);
   for (let i = 0; i < 300; i++) context.happen(i, `device-${i % 3}`);
   const received = await receiver.until(300);
   for (const device of ['device-0', 'device-1', 'device-2'])
@@ -119,7 +118,7 @@ test('what is committed arrives, signed, each once and in order for each device'
 
 test('a stop and a start later it goes on where it was', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const context = await ServerContext.start(t, receiver.url);
+  const context = await WebhooksScene.start(t, receiver.url);
   context.happen(1);
   await receiver.until(1);
   await context.webhooks.stop();
@@ -132,7 +131,7 @@ test('a stop and a start later it goes on where it was', async (t) => {
 test('a thread that dies is started again, and loses nothing', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const workers: Worker[] = [];
-  const context = await ServerContext.start(t, receiver.url, (task) => {
+  const context = await WebhooksScene.start(t, receiver.url, (task) => {
     const worker = startModuleWorker('webhook-worker', workerRoom, task);
     workers.push(worker);
     return worker;
@@ -153,7 +152,7 @@ test('a thread that dies is started again, and loses nothing', async (t) => {
 
 test('a thread is ready once it has committed where its webhooks begin', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const context = await ServerContext.start(t, receiver.url);
+  const context = await WebhooksScene.start(t, receiver.url);
   const tables = new WebhookTables(context.store.directory, 'read-only');
   t.after(() => tables.environment.close());
   const cursors = Array.from(new LmdbDeliveryStore(tables).hooks().values(), ({ cursor }) => cursor);
@@ -163,7 +162,7 @@ test('a thread is ready once it has committed where its webhooks begin', async (
 test('a webhook that is added while the server runs is told of what happens from then on', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const other = await WebhookReceiver.start(t);
-  const context = await ServerContext.start(t, receiver.url);
+  const context = await WebhooksScene.start(t, receiver.url);
   context.happen(1);
   await receiver.until(1);
   await context.register(other.url);
@@ -175,7 +174,7 @@ test('a webhook that is added while the server runs is told of what happens from
 test('a receiver that answers 410 is told no more until it is enabled', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   receiver.answerInTurn(status(410), ok);
-  const context = await ServerContext.start(t, receiver.url);
+  const context = await WebhooksScene.start(t, receiver.url);
   context.happen(1);
   await receiver.until(1);
   while ((await context.listed())['state'] !== 'off');
@@ -192,7 +191,7 @@ test('a receiver that answers 410 is told no more until it is enabled', async (t
 test('an operator can test a webhook', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   receiver.answerInTurn(ok, status(500));
-  const context = await ServerContext.start(t, receiver.url);
+  const context = await WebhooksScene.start(t, receiver.url);
   const first = await context.ask('POST', '/v1/webhook/test', { url: receiver.url });
   assert.deepEqual([first.status, (first.body as { delivered: boolean }).delivered], [200, true]);
   assert.equal(receiver.received[0]?.event?.['type'], 'webhook.test');
@@ -204,7 +203,7 @@ test('an operator can test a webhook', async (t) => {
 
 test('without the setting a local receiver is not sent to', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const context = await ServerContext.start(t, receiver.url, (task) =>
+  const context = await WebhooksScene.start(t, receiver.url, (task) =>
     startModuleWorker('webhook-worker', workerRoom, { ...task, allowLocal: false }),
   );
   const { body } = await context.ask('POST', '/v1/webhook/test', { url: receiver.url });
@@ -217,7 +216,7 @@ test('without the setting a local receiver is not sent to', async (t) => {
 
 test('a store that is not there is a failed start', async (t) => {
   const receiver = await WebhookReceiver.start(t);
-  const context = new ServerContext(temporaryStore(t), (task) =>
+  const context = new WebhooksScene(temporaryStore(t), (task) =>
     startModuleWorker('webhook-worker', workerRoom, { ...task, directory: '/nowhere' }),
   );
   await assert.rejects(context.webhooks.start());

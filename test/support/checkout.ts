@@ -1,5 +1,5 @@
 /**
- * Where files of the checkout are, and how modules beside a test are started: the same whether the tests run as they
+ * The root of the checkout, and how a module is run as a process: the same whether the tests run as they
  * are written or as test/run.ts compiles them.
  */
 import { existsSync } from 'node:fs';
@@ -10,11 +10,6 @@ export const checkout = rootAbove(new URL('./', import.meta.url));
 
 function rootAbove(folder: URL): URL {
   return existsSync(new URL('node_modules', folder)) ? folder : rootAbove(new URL('../', folder));
-}
-
-/** `path`: relative to the caller, without extension; `caller`: its `import.meta.url`, in whose language the module is. */
-export function moduleBeside(path: string, caller: string): URL {
-  return new URL(`${path}${caller.slice(caller.lastIndexOf('.'))}`, caller);
 }
 
 /** The arguments with which Node runs the module as a process. */

@@ -3,7 +3,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Ending } from './temporary-store.ts';
-import { checkout, moduleBeside, runArgs } from './checkout.ts';
+import { checkout, runArgs } from './checkout.ts';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 /** Compiled where the tests are, as in production. */
 const program = runArgs(moduleBeside('../../src/main', import.meta.url));

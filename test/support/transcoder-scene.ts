@@ -7,8 +7,8 @@ import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 import { Gate } from './gate.ts';
 import { scriptedFrame, type FrameScript } from './frame-script.ts';
-import { moduleBeside } from './checkout.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 /** By the first estimate, a tenth of a thread's time. */
 export const tenth = { request: { width: 640, height: 480 }, maxFps: 1000 / 13 };

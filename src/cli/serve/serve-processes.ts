@@ -24,6 +24,7 @@ import { migrateStore } from '../../storage/lmdb/open-store.ts';
 import { ServerLock } from '../../storage/lmdb/server-lock.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
+import { moduleBeside } from '../../lib/module-worker.ts';
 
 /** The flag by which only the supervisor starts a process. */
 export const supervisedFlag = '--supervised';
@@ -70,7 +71,7 @@ async function composeSupervisor(
     socketDirectory,
     listeners,
     stopMsMax: drainMsMax + processStopMsMax,
-    fork: () => forkProcess(programFile(), args),
+    fork: () => forkProcess(fileURLToPath(moduleBeside('../../main', import.meta.url)), args),
     openSleepPort: (workers) => new SupervisorSleepPort(log, workers),
   });
   process.once('exit', () => {
@@ -95,10 +96,4 @@ function announceReady(
   announce({ listeners }, 'ready');
   process.on('SIGHUP', () => supervisor.reload());
   process.on('SIGUSR2', () => supervisor.signalRestart());
-}
-
-/** The file of the command line: the source in a checkout, else the built one. */
-function programFile(): string {
-  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-  return fileURLToPath(new URL(`../../main${extension}`, import.meta.url));
 }

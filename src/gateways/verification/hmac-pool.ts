@@ -12,6 +12,7 @@ import { hmacBatchBytesMax, hmacBatchesMax, hmacBatchJobsMax } from '../../model
 import { VerifierUnavailable, type SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { verifySignature, type SignatureJob, type SignatureVerdict } from '../../protocol/tgv1/signature.ts';
 import { allocateHmacBatch, fitsHmacBatch, HmacBatch } from './hmac-batch.ts';
+import { moduleBeside } from '../../lib/module-worker.ts';
 
 export interface HmacPoolOptions {
   readonly threads: number;
@@ -34,11 +35,7 @@ const defaults = {
   batchBytesMax: hmacBatchBytesMax,
   crossingJobsMin: 10,
   crossingBytesMin: 24 * 1024,
-  // Beside this file, and in the language of this file: .ts under tsx, .js when built.
-  workerFile: new URL(
-    `./hmac-worker${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`,
-    import.meta.url,
-  ),
+  workerFile: moduleBeside('hmac-worker', import.meta.url),
 };
 
 /** Tasks a worker may have: the next one waits in its port, not for a turn of the main loop. */

@@ -18,6 +18,7 @@ import type { Transcoder, Transcoders, TranscodingNeed } from '../../core/ports/
 import { FrameCost, SessionLoad } from './transcoder-load.ts';
 import { threadLookMs, TranscoderThread } from './transcoder-thread.ts';
 import { assert } from '../../lib/assert.ts';
+import { moduleBeside } from '../../lib/module-worker.ts';
 
 export interface TranscoderPoolOptions extends TranscoderSettings {
   readonly threads: number;
@@ -31,11 +32,7 @@ export interface TranscoderPoolOptions extends TranscoderSettings {
   readonly workerFile?: URL;
 }
 
-// Beside this file, and in the language of this file: .ts under tsx, .js when built.
-const workerFile = new URL(
-  `./transcoder-worker${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`,
-  import.meta.url,
-);
+const workerFile = moduleBeside('transcoder-worker', import.meta.url);
 
 export class TranscoderPool implements Transcoders {
   readonly #options: TranscoderPoolOptions;

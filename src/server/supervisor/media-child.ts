@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Child } from './child.ts';
+import { moduleBeside } from '../../lib/module-worker.ts';
 
 /** A media process that is there, or is being started. */
 export interface MediaCarrier extends Child {
@@ -19,8 +20,7 @@ const lastWordsCharactersMax = 1000;
 
 /** Throws when the machine has no process to give. */
 export function startMediaChild(): MediaCarrier {
-  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-  const file = fileURLToPath(new URL(`../../media/process/main${extension}`, import.meta.url));
+  const file = fileURLToPath(moduleBeside('../../media/process/main', import.meta.url));
   const child = spawn(process.execPath, [...process.execArgv, file], {
     env: environmentOfChild(),
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

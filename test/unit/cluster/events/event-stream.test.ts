@@ -86,7 +86,7 @@ test('an event whose acknowledgement was lost is told again and is in the log on
   await node.publish(scene.event('e1'));
   scene.stream.losesAck = true;
   const event = scene.event('e2');
-  await assert.rejects(node.publish(event), { name: 'SharedStateAway' });
+  await assert.rejects(node.publish(event), { name: 'SharedStateUnavailable' });
   await node.publish(event);
   await node.publish(scene.event('e3'));
   assert.deepEqual(scene.told, ['e1 1', 'e2 2', 'e3 3']);
@@ -147,7 +147,7 @@ test('while NATS is away an event is refused, and can be told when it is back', 
   const node = scene.node();
   const event = scene.event('e1');
   scene.stream.isUnavailable = true;
-  await assert.rejects(node.publish(event), { name: 'SharedStateAway' });
+  await assert.rejects(node.publish(event), { name: 'SharedStateUnavailable' });
   scene.stream.isUnavailable = false;
   await node.publish(event);
   assert.deepEqual(scene.told, ['e1 1']);

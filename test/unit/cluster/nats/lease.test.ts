@@ -36,6 +36,6 @@ test('a renewal whose answer is lost ends the lease with the next one', async ()
   const kv = new MemoryBucket().open();
   const lease = new Lease(kv, 'key', null);
   kv.lostAnswers = 1;
-  await assert.rejects(lease.renew(value), { name: 'SharedStateAway' });
+  await assert.rejects(lease.renew(value), { name: 'SharedStateUnavailable' });
   assert.equal(await lease.renew(value), false);
 });

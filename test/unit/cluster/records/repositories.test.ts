@@ -26,7 +26,7 @@ test('a question that NATS does not answer in its time is given up', async () =>
     new CallRepository(parts).find(testDevice, 800),
   ];
   parts.clock.advance(800);
-  for (const found of repositories) await assert.rejects(found, { name: 'SharedStateAway' });
+  for (const found of repositories) await assert.rejects(found, { name: 'SharedStateUnavailable' });
   assert.equal(parts.clock.pendingTimers, 0);
 });
 
@@ -60,5 +60,5 @@ test("what stands under a device's key and is another device's is not its", asyn
 test('while NATS is away nobody is told that there is no call', async () => {
   const parts = deps();
   parts.kv.isUnavailable = true;
-  await assert.rejects(new CallRepository(parts).find(testDevice, 800), { name: 'SharedStateAway' });
+  await assert.rejects(new CallRepository(parts).find(testDevice, 800), { name: 'SharedStateUnavailable' });
 });

@@ -10,7 +10,7 @@ import { verdictOf } from '../../../support/verdict.ts';
 import { HmacPool, type HmacPoolOptions } from '../../../../src/gateways/verification/hmac-pool.ts';
 import { Gate, gateFailsVariable } from '../../../support/gate.ts';
 import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
-import { moduleBeside } from '../../../support/checkout.ts';
+import { moduleBeside } from '../../../../src/lib/module-worker.ts';
 
 const jobs = distinctJobs(64);
 const gatedWorker = moduleBeside('../../../support/gated-worker', import.meta.url);

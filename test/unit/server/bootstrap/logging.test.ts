@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openLog, type Logging, type LogLevel } from '../../../../src/server/bootstrap/logging.ts';
-import { moduleBeside } from '../../../support/checkout.ts';
+import { moduleBeside } from '../../../../src/lib/module-worker.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'logging-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { startModuleWorker } from '../../../../src/lib/module-worker.ts';
+import { moduleBeside, startModuleWorker } from '../../../../src/lib/module-worker.ts';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { Environment } from '../../../../src/storage/lmdb/environment.ts';
@@ -12,7 +12,6 @@ import type { OnlookerAnswer, OnlookerTask } from '../../../support/onlooker-wor
 import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
 import { draftOf, openJournal } from '../../../support/test-journal.ts';
 import { join } from 'node:path';
-import { moduleBeside } from '../../../support/checkout.ts';
 
 const device = 'device-1' as DeviceId;
 const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
